@@ -1,0 +1,75 @@
+# maskwell: `make help` lists the commands. Each needs Python >= 3.11, make and the usual package registry.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements/dev.txt
+KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run test check bench docs lock test-oldest clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
+
+run: setup  ## the whole story in a minute, on made-up data
+	@$(BIN)/maskwell demo
+
+test: setup  ## set up, then every check and test
+	@$(MAKE) --no-print-directory check
+
+check: setup  ## formatter, linter, types, import contracts, documentation, tests
+	@echo "check: format"; $(BIN)/ruff format --quiet --check . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+	@echo "check: lint"; $(BIN)/ruff check --quiet .
+	@echo "check: types"; $(BIN)/mypy --no-error-summary
+	@echo "check: import contracts"; out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
+	@$(MAKE) --no-print-directory docs
+	@echo "check: tests"; $(BIN)/python -m pytest -q
+
+bench: setup  ## speed of this machine, against the bars in the documentation
+	@$(BIN)/python -m bench
+
+docs: setup  ## the documentation in docs/_build/html, warnings are errors
+	@echo "docs: docs/_build/html/index.html"; $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+# Local wheel folders and extra indexes are left out, so that the hashes cover the wheels of every platform.
+lock: $(VENV)/locked.stamp  ## recompile requirements/dev.txt after a change of dependencies
+	@echo "lock: $(LOCK)"
+	@env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
+	  $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra arrow --extra pandas --extra polars \
+	  --extra report --output-file $(LOCK) pyproject.toml requirements/dev.in $(LOCKFLAGS)
+
+test-oldest:  ## unit tests with the oldest allowed versions of the dependencies
+	@$(MAKE) --no-print-directory VENV=.venv-oldest python-is-new-enough
+	@echo "set up: .venv-oldest"; $(PYTHON) -m venv --clear .venv-oldest
+	@$(PYTHON) requirements/oldest.py > .venv-oldest/oldest.txt
+	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -e .
+	@.venv-oldest/bin/python -m pytest -q tests -W default
+
+clean:  ## remove what the other commands made
+	@rm -rf $(VENV) .venv-oldest build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
+	  .hypothesis src/*.egg-info src/maskwell/designs/kernels/_compiled*.so
+	@find src tests docs bench requirements -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: python-is-new-enough
+python-is-new-enough:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error:\
+	 maskwell needs Python 3.11 or newer, found: $$($(PYTHON) --version 2>&1 | head -n 1);\
+	 name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
+
+$(VENV)/locked.stamp: $(LOCK)
+	@$(MAKE) --no-print-directory python-is-new-enough
+	@echo "set up: $(VENV) from $(LOCK)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --no-compile --require-hashes -r $(LOCK)
+	@touch $@
+
+$(VENV)/installed.stamp: $(VENV)/locked.stamp pyproject.toml setup.py $(KERNELS)
+	@echo "set up: maskwell into $(VENV)"
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,19 @@
+"""Print the oldest allowed version of every dependency in pyproject.toml, and the tools the tests need."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+TEST_TOOLS = ["hypothesis", "jsonschema", "pytest", "scipy"]
+
+
+def oldest() -> list[str]:
+    """Turn each lower bound ``name>=version`` into the pin ``name==version``."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [bound for name, bounds in project["optional-dependencies"].items() if name != "all" for bound in bounds]
+    return [bound.replace(">=", "==") for bound in project["dependencies"] + extras] + TEST_TOOLS
+
+
+if __name__ == "__main__":
+    print("\n".join(oldest()))

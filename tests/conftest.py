@@ -1,0 +1,24 @@
+"""Fixtures for every test; the markers are declared in pyproject.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the project."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder ``shared`` beside the project, with specifications, their test vectors and data."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("no folder ../shared beside the project: the published test vectors and data are not here")
+    return folder

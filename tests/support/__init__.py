@@ -1,0 +1,1 @@
+"""What several tests share; import as ``tests.support``."""

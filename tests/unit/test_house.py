@@ -1,0 +1,161 @@
+"""Rules of the house that no other tool checks."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import maskwell
+
+HEAVY = ["click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "scipy"]
+FEWEST_TESTS = 400
+CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
+FORBIDDEN = {
+    "a path of some machine": re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|home|Users)/"),
+    "the address of a downloaded package": re.compile(r"https?://[^\s\"]+\.(?:whl|tgz|tar\.gz|deb)\b"),
+    "the address of a registry": re.compile(
+        r"-(?:-extra)?-index-url|registry *= *\"https?:|\"resolved\": *\"http|file:/{2,}"
+    ),
+}
+
+
+def tracked(root: Path) -> list[Path]:
+    """Every file of the repository, or of the unpacked source where there is no repository."""
+    if (root / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=root,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        found = [root / name for name in listed.stdout.split("\0") if name]
+    else:
+        found = [p for p in root.rglob("*") if not any(part.startswith(".venv") for part in p.parts)]
+    return [p for p in found if p.is_file()]
+
+
+def texts(root: Path) -> list[tuple[Path, str]]:
+    read = []
+    for path in tracked(root):
+        try:
+            read.append((path, path.read_text(encoding="utf-8")))
+        except UnicodeDecodeError:
+            continue
+    return read
+
+
+def docstrings(path: Path) -> list[str]:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, documented))
+    return [ast.get_docstring(n) or "" for n in nodes]
+
+
+def bibliography(root: Path) -> set[str]:
+    return set(re.findall(r"^@\w+\{(\w+),", (root / "docs/references.bib").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_the_public_names_are_those_of_all(root: Path) -> None:
+    tree = ast.parse((root / "src/maskwell/__init__.py").read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+        for alias in node.names
+    }
+    assigned = {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    public = {name for name in imported | assigned if not name.startswith("_")}
+    listed = {name for name in maskwell.__all__ if not name.startswith("__")}
+    assert public <= listed, f"imported at the top but not in __all__: {sorted(public - listed)}"
+    assert [name for name in maskwell.__all__ if not hasattr(maskwell, name)] == []
+    assert len(set(maskwell.__all__)) == len(maskwell.__all__)
+
+
+def test_every_cited_source_is_in_the_bibliography(root: Path) -> None:
+    known = bibliography(root)
+    cited = {
+        (key, path.relative_to(root).as_posix())
+        for path in (root / "src").rglob("*.py")
+        for text in docstrings(path)
+        for key in CITATION.findall(text)
+    }
+    assert len(cited) > 0
+    assert sorted((key, where) for key, where in cited if key not in known) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("Source: [Warner1965].", ["Warner1965"]),
+        (
+            "[ChaiNayak2018, eq. (1.1)] and [FIPS197], [NIST80038A, section 6.5]",
+            ["ChaiNayak2018", "FIPS197", "NIST80038A"],
+        ),
+        ("P[i, j], [0, 1], [P1]", []),
+    ],
+)
+def test_a_citation_is_recognised(text: str, keys: list[str]) -> None:
+    assert CITATION.findall(text) == keys
+
+
+def test_the_readable_list_of_sources_is_the_bibliography(root: Path) -> None:
+    page = (root / "docs/references.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\*\*(\w+)\*\*$", page, re.MULTILINE)) == bibliography(root)
+
+
+def test_every_path_on_the_map_exists(root: Path) -> None:
+    page = (root / "docs/reference/layout.md").read_text(encoding="utf-8")
+    paths = {name for name in re.findall(r"`([^`\s]+)`", page) if "/" in name and not name.startswith("/")}
+    assert len(paths) > 20
+    assert sorted(name for name in paths if not (root / name).exists()) == []
+
+
+def test_importing_maskwell_loads_no_heavy_library() -> None:
+    probe = f"import sys, maskwell; print([name for name in {HEAVY} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_no_machine_path_and_no_registry_in_the_tree(root: Path) -> None:
+    found = [
+        f"{path.relative_to(root)}: {what}: {match.group()!r}"
+        for path, text in texts(root)
+        if path.suffix != ".svg" and path != Path(__file__)
+        for what, pattern in FORBIDDEN.items()
+        for match in pattern.finditer(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("text", ["see /" + "home/me", "--" + "index-url x", "https://a.b/c-1.0" + ".whl"])
+def test_forbidden_texts_are_recognised(text: str) -> None:
+    assert any(pattern.search(text) for pattern in FORBIDDEN.values())
+
+
+def test_the_lock_holds_every_dependency_with_hashes(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [bound for name, bounds in project["optional-dependencies"].items() if name != "all" for bound in bounds]
+    tools = (root / "requirements/dev.in").read_text(encoding="utf-8").splitlines()
+    wanted = {
+        name
+        for line in [*project["dependencies"], *extras, *tools]
+        if (name := re.split(r"[><=~!\s#;\[]", line.strip(), maxsplit=1)[0])
+    }
+    lock = (root / "requirements/dev.txt").read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==\S+ \\\n    (--hash=sha256:)", lock, re.MULTILINE))
+    assert sorted(wanted - pinned.keys()) == []
+    assert len(pinned) == len(re.findall(r"^\S+==", lock, re.MULTILINE)), "a pin without hashes"
+
+
+def test_the_suite_has_not_shrunk(request: pytest.FixtureRequest) -> None:
+    config = request.config
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if not everything or config.option.keyword or config.option.markexpr or config.option.deselect:
+        pytest.skip("counts only when the whole suite is run")
+    assert request.session.testscollected >= FEWEST_TESTS
