@@ -1,0 +1,290 @@
+"""Ordered distinct labels and their codes 0..k-1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwell.core import containers
+from maskwell.core import labels as rules
+from maskwell.core.lookup import Codes, Finder, code_type, find_all, finder_for
+from maskwell.errors import (
+    DesignFileError,
+    InputError,
+    LabelError,
+    MissingValueError,
+    ParameterError,
+    UnknownCategoryError,
+)
+
+MISSING = ("error", "drop", "category")
+MATCHES = ("value", "text")
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A column turned into codes.
+
+    ``codes``: (n,) codes into ``categories``; ``n_missing``: how many rows had no value; ``kept``: which rows are left
+    when some were dropped (``missing="drop"``), None when all are.
+    """
+
+    codes: Codes
+    n_missing: int
+    kept: NDArray[np.bool_] | None
+    categories: Categories
+
+
+@dataclass(frozen=True, repr=False)
+class Categories:
+    """Ordered distinct labels, each with a code 0..k-1.
+
+    Labels may be of any hashable kind. Labels that compare equal in Python (1, 1.0 and True) are one label. The
+    integers 0..k-1 are kept as a ``range``, which costs nothing however many they are.
+
+    >>> answers = Categories.of(["never", "once", "often"])
+    >>> encoded = answers.encode(["often", "never", None], missing="drop")
+    >>> encoded.codes, encoded.n_missing
+    (array([2, 0], dtype=uint8), 1)
+    >>> answers.decode(encoded.codes, like=[])
+    ['often', 'never']
+    """
+
+    labels: Sequence[Hashable]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", rules.check_labels(self.labels))
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable]) -> Categories:
+        """Categories with these labels, in this order; LabelError if two are equal or one is missing."""
+        return cls(labels)  # type: ignore[arg-type]
+
+    @classmethod
+    def numbered(cls, k: int) -> Categories:
+        """Categories labelled 0..k-1.
+
+        >>> len(Categories.numbered(10**6))
+        1000000
+        """
+        if not _is_count(k):
+            raise ParameterError(
+                f"k = {k!r} categories; k must be a whole number from 1 to 2**32 - 1",
+                hint="give the number of categories",
+                k=k,
+            )
+        return cls(range(int(k)))
+
+    def with_missing(self, label: Hashable = "missing") -> Categories:
+        """Copy with one more category, last, for missing values.
+
+        >>> Categories.of(["no", "yes"]).with_missing().labels
+        ('no', 'yes', 'missing')
+        """
+        return Categories.of([*self.labels, label])
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Categories({self._shown(5)})"
+
+    def code(self, label: Hashable) -> int:
+        """Code of one label.
+
+        >>> Categories.of(["no", "yes"]).code("yes")
+        1
+        """
+        code = int(self._finder("O", "value")([label])[0])
+        if code == len(self):
+            raise UnknownCategoryError(
+                f"{label!r} is not among the {len(self)} categories", hint=f"allowed: {self._shown()}", label=label
+            )
+        return code
+
+    def encode(
+        self, values: Any, *, missing: str = "error", match: str = "value", missing_label: Hashable = "missing"
+    ) -> Encoded:
+        """Codes of a column of labels.
+
+        Parameters
+        ----------
+        values
+            List, tuple, numpy array, pandas Series, Index or Categorical, polars Series, Arrow Array or ChunkedArray.
+        missing
+            What to do with None, NaN, NaT, NA and nulls: "error"; "drop" the rows; "category": count them with the
+            category ``missing_label``, which must be among the labels (see ``with_missing``).
+        match
+            "value": a label is found by Python equality. "text": by its text whatever its type, as on the command
+            line: 1, 1.0 and "1" match each other, and so do True, "True", "true" and "TRUE".
+
+        Raises
+        ------
+        UnknownCategoryError
+            A value is not among the labels; lists the offenders and how often each occurs.
+        MissingValueError
+            A value is missing and ``missing`` is "error", or there is no category for it.
+        """
+        _check_option("missing", missing, MISSING)
+        _check_option("match", match, MATCHES)
+        column = containers.split(values)
+        codes = self._find(column, match)
+        lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
+        kept = None
+        if lost is not None:
+            self._check_known(column.values_at(lost), len(codes), match)
+            if missing == "error":
+                raise _missing_rows(lost, len(codes))
+            if missing == "category":
+                codes[lost] = self._missing_code(missing_label)
+            else:
+                kept = codes != len(self)
+                codes = codes[kept]
+        return Encoded(codes.astype(code_type(len(self)), copy=False), 0 if lost is None else len(lost), kept, self)
+
+    def decode(
+        self, codes: Any, like: Any = None, *, match: str = "value", kept: NDArray[np.bool_] | None = None
+    ) -> Any:
+        """Labels with these codes, in the same kind of container and of the same type as ``like``.
+
+        A categorical, enum or dictionary comes back as one with these labels as its categories; index and name are
+        kept. Where the type of ``like`` cannot hold the labels (an integer column, text labels) the column gets the
+        type natural to the labels: text, integers, or objects (polars and Arrow: text) when they are mixed.
+
+        Parameters
+        ----------
+        codes
+            (n,) integers 0..k-1.
+        like
+            The column that was encoded; None gives a numpy array.
+        match
+            "text" lets labels change type by their text to fit the column: "1" becomes 1 in an integer column.
+        kept
+            ``Encoded.kept`` when rows of ``like`` were dropped.
+        """
+        _check_option("match", match, MATCHES)
+        codes = np.asarray(codes)
+        if codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu"):
+            raise InputError(
+                f"codes must be a column of integers, not {codes.dtype} of shape {codes.shape}",
+                hint="give the codes of one column",
+            )
+        if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
+            raise InputError(
+                f"codes run from {codes.min()} to {codes.max()}; {len(self)} categories have 0..{len(self) - 1}",
+                hint="decode with the categories that the codes were made with",
+            )
+        versions = self._text_versions if match == "text" else [self.labels]
+        return containers.join(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
+
+    def to_json(self) -> list[Any] | dict[str, int]:
+        """JSON form: the list of labels (dates and tuples tagged), or the count of numbered ones.
+
+        >>> Categories.of(["no", "yes"]).to_json(), Categories.numbered(3).to_json()
+        (['no', 'yes'], {'count': 3})
+        """
+        if isinstance(self.labels, range):
+            return {"count": len(self)}
+        return [rules.to_json(label) for label in self.labels]
+
+    @classmethod
+    def from_json(cls, form: Any) -> Categories:
+        """Categories from their JSON form.
+
+        >>> Categories.from_json({"count": 3}) == Categories.of([0, 1, 2])
+        True
+        """
+        if isinstance(form, dict) and set(form) == {"count"}:
+            return cls.numbered(form["count"])
+        if isinstance(form, list):
+            return cls.of([rules.from_json(label) for label in form])
+        raise DesignFileError(
+            f"not the JSON form of categories: {form!r}", hint='give a list of labels or {"count": k}', form=form
+        )
+
+    @cached_property
+    def _finders(self) -> dict[tuple[str, str], Finder]:
+        return {}
+
+    def _finder(self, kind: str, match: str) -> Finder:
+        if (kind, match) not in self._finders:
+            self._finders[kind, match] = finder_for(kind, self.labels, match)
+        return self._finders[kind, match]
+
+    @cached_property
+    def _text_versions(self) -> list[containers.Labels]:
+        typed = [[rules.read_text(label, kind) for label in self.labels] for kind in rules.READERS]
+        return [self.labels, [rules.texts(label)[0] for label in self.labels], *(t for t in typed if None not in t)]
+
+    def _find(self, column: containers.Column, match: str) -> Codes:
+        """Code of every row, k where there is none."""
+        k = len(self)
+        if column.distinct is None:
+            kind = column.data.dtype.kind if isinstance(column.data, np.ndarray) else "O"
+            codes = find_all(column.data, self._finder(kind, match), k)
+        else:
+            table = np.append(self._finder("O", match)(column.distinct), code_type(k + 1).type(k))
+            codes = find_all(column.data, table.__getitem__, k)  # position -1 is the k at the end
+        if column.missing is not None:
+            codes[column.missing] = k
+        return codes
+
+    def _check_known(self, values: list[Any], n: int, match: str) -> None:
+        offenders = Counter(value for value in values if not rules.is_missing(value))
+        if not offenders:
+            return
+        shown = ", ".join(f"{value!r} ({count} times)" for value, count in offenders.most_common(SHOWN))
+        more = f" and {len(offenders) - SHOWN} more" if len(offenders) > SHOWN else ""
+        raise UnknownCategoryError(
+            f"{offenders.total()} of {n} values are not among the {len(self)} categories: {shown}{more}",
+            hint=f"allowed: {self._shown()}{self._type_hint(offenders, match)}",
+            offenders=dict(offenders),
+            count=offenders.total(),
+        )
+
+    def _type_hint(self, offenders: Iterable[Any], match: str) -> str:
+        with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
+            if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
+                return '; some match by text but not by type: convert them, or use match="text"'
+        return "; recode these values, or make a design that has them"
+
+    def _missing_code(self, label: Hashable) -> int:
+        code = int(self._finder("O", "value")([label])[0])
+        if code == len(self):
+            raise MissingValueError(
+                f"there is no category {label!r} for the missing values among {self._shown()}",
+                hint="make the design with such a category (Categories.with_missing), or use missing='drop'",
+                label=label,
+            )
+        return code
+
+    def _shown(self, most: int = SHOWN) -> str:
+        shown = ", ".join(repr(label) for label in self.labels[:most])
+        return shown + (f", ... ({len(self)} in all)" if len(self) > most else "")
+
+
+def _check_option(name: str, given: str, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise ParameterError(f"{name} = {given!r}", hint=f"{name} is one of {', '.join(map(repr, allowed))}")
+
+
+def _is_count(k: Any) -> bool:
+    return isinstance(k, int | np.integer) and not isinstance(k, bool) and 1 <= int(k) < 1 << 32
+
+
+def _missing_rows(rows: NDArray[np.intp], n: int) -> MissingValueError:
+    first = ", ".join(map(str, rows[:SHOWN].tolist())) + (", ..." if len(rows) > SHOWN else "")
+    return MissingValueError(
+        f"{len(rows)} of {n} values are missing (rows {first}, counted from 0)",
+        hint="choose missing='drop', or missing='category' with a category for them",
+        count=len(rows),
+        rows=rows,
+    )

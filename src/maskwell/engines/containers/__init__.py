@@ -1,0 +1,1 @@
+"""Columns of pandas, polars and Arrow, one file per library; ``maskwell.core.containers`` finds them."""

@@ -1,0 +1,74 @@
+"""pandas: Series, Index, Categorical and other extension arrays; index and name are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from maskwell.core.containers import Column, Versions, first_fit, label_array, not_a_column, split_array
+from maskwell.errors import InputError
+
+
+def split(values: Any) -> Column:
+    """See a pandas column as a ``Column``."""
+    array = _array(values)
+    if isinstance(array, pd.Categorical):
+        return Column(array.codes, array.categories.tolist())
+    if isinstance(array, np.ndarray):
+        return split_array(array)
+    if isinstance(array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
+        data = array.to_numpy(dtype=array.dtype.numpy_dtype, na_value=0)
+        return split_array(data, array.isna())
+    positions, distinct = array.factorize()
+    return Column(positions, distinct.tolist())
+
+
+def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:
+    """Column like ``like`` that holds the labels with these codes."""
+    result = _labels(versions, _array(like), codes)
+    if not isinstance(like, pd.Series | pd.Index):
+        return result
+    if isinstance(like, pd.Index):
+        return _index(result).rename(like.name)
+    index = like.index if kept is None else like.index[kept]
+    if len(index) != len(codes):
+        raise InputError(
+            f"{len(codes)} codes for a Series of {len(index)} rows",
+            hint="when rows were dropped, pass kept=encoded.kept",
+        )
+    return pd.Series(result, index=index, name=like.name, dtype=result.dtype)
+
+
+def _array(values: Any) -> Any:
+    if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
+        values = values.array
+    if isinstance(values, pd.arrays.NumpyExtensionArray):
+        return values.to_numpy()
+    if isinstance(values, pd.api.extensions.ExtensionArray):
+        return values
+    raise not_a_column(values)
+
+
+def _labels(versions: Versions, like: Any, codes: NDArray[Any]) -> Any:
+    if isinstance(like, pd.Categorical):
+        categories = _label_column(versions, like.categories.dtype)
+        return pd.Categorical.from_codes(codes, categories=_index(categories), ordered=like.ordered)
+    return _label_column(versions, like.dtype).take(codes)
+
+
+def _index(array: Any) -> Any:
+    return pd.Index(array, dtype=array.dtype, tupleize_cols=False)
+
+
+def _label_column(versions: Versions, dtype: Any) -> Any:
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        return label_array(versions, dtype)
+    fitting = first_fit(versions, lambda labels: pd.array(labels, dtype=dtype), lambda array: array.tolist())
+    return fitting if fitting is not None else _natural(versions)
+
+
+def _natural(versions: Versions) -> Any:
+    return pd.Series(label_array(versions, np.dtype(object))).infer_objects().array

@@ -1,0 +1,87 @@
+"""polars: Series of enums, categoricals, texts, numbers and the rest; the name is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from maskwell.core.containers import Column, Versions, first_fit, not_a_column, split_array
+
+INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+NUMPY_NUMBERS = (*INTEGERS, pl.Float32, pl.Float64)
+FIRST_ROWS = 10_000
+
+
+def split(values: Any) -> Column:
+    """See a polars Series as a ``Column``."""
+    if not isinstance(values, pl.Series):
+        raise not_a_column(values)
+    dtype: Any = values.dtype
+    if dtype == pl.Enum:
+        return Column(_physical(values), dtype.categories.to_list())
+    if dtype == pl.Categorical:
+        return _split_categorical(values)
+    if dtype == pl.String:
+        return _split_text(values)
+    if dtype == pl.Boolean:
+        return Column(_filled(values.cast(pl.UInt8)), [False, True], _nulls(values))
+    if dtype in NUMPY_NUMBERS:
+        return split_array(_filled(values), _nulls(values))
+    return Column(_plain_list(values))
+
+
+def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
+    """Series like ``like`` that holds the labels with these codes."""
+    return _labels(versions, like.dtype).gather(codes).alias(like.name)
+
+
+def _split_text(values: pl.Series) -> Column:
+    """Try the texts of the first rows as an enum; only when others occur, pay for finding all distinct texts."""
+    distinct = values.head(FIRST_ROWS).drop_nulls().unique()
+    coded = values.cast(pl.Enum(distinct), strict=False)
+    if coded.null_count() > values.null_count():
+        distinct = values.drop_nulls().unique()
+        coded = values.cast(pl.Enum(distinct))
+    return Column(_physical(coded), distinct.to_list())
+
+
+def _split_categorical(values: pl.Series) -> Column:
+    """Renumber by the labels that occur: the numbers behind a categorical are shared by the whole process."""
+    distinct = values.drop_nulls().unique()
+    numbers = distinct.to_physical().to_numpy()
+    table = np.full(int(numbers.max(initial=0)) + 1, -1, dtype=np.int64)
+    table[numbers] = np.arange(len(numbers))
+    positions = table[_filled(values.to_physical())]
+    return Column(positions, distinct.cast(pl.String).to_list(), _nulls(values))
+
+
+def _physical(values: pl.Series) -> NDArray[Any]:
+    numbers = values.to_physical()
+    return numbers.cast(pl.Int64).fill_null(-1).to_numpy() if values.null_count() else numbers.to_numpy()
+
+
+def _filled(values: pl.Series) -> NDArray[Any]:
+    return values.fill_null(strategy="zero").to_numpy() if values.null_count() else values.to_numpy()
+
+
+def _nulls(values: pl.Series) -> NDArray[np.bool_] | None:
+    return values.is_null().to_numpy() if values.null_count() else None
+
+
+def _plain_list(values: pl.Series) -> list[Any]:
+    return [tuple(value) if isinstance(value, list) else value for value in values.to_list()]
+
+
+def _labels(versions: Versions, dtype: Any) -> pl.Series:
+    if dtype == pl.Enum:
+        texts = first_fit(versions, lambda labels: pl.Series(labels, dtype=pl.String), pl.Series.to_list)
+        if texts is not None:
+            return texts.cast(pl.Enum(texts))
+        dtype = None
+    fitting = first_fit(versions, lambda labels: pl.Series(labels, dtype=dtype, strict=True), _plain_list)
+    if fitting is None:
+        fitting = first_fit(versions[:1], lambda labels: pl.Series(labels, strict=True), _plain_list)
+    return pl.Series([str(label) for label in versions[0]]) if fitting is None else fitting

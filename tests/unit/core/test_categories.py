@@ -1,0 +1,516 @@
+"""Categories with lists and numpy arrays only."""
+
+import enum
+import json
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories
+from maskwell.core.containers import natural_array
+from maskwell.core.labels import is_missing, plain, texts
+from maskwell.errors import (
+    DesignFileError,
+    InputError,
+    LabelError,
+    MissingValueError,
+    ParameterError,
+    UnknownCategoryError,
+    WrongTypeError,
+)
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Size(enum.StrEnum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+KINDS = {
+    "text": ["b", "a", "é", ""],
+    "integers": [3, -1, 10**6],
+    "small integers": [5, 2, 9],
+    "large integers": [2**63 - 1, -(2**63), 0],
+    "beyond int64": [2**63, 1],
+    "huge integers": [2**80, 1],
+    "floats": [0.5, -1.25, 3.0],
+    "booleans": [True, False],
+    "tuples": [(1, "a"), (2, "b")],
+    "dates": [date(2024, 5, 1), date(2023, 1, 1)],
+    "datetimes": [datetime(2024, 5, 1, 12), datetime(2023, 1, 1)],
+    "enums": [Colour.BLUE, Colour.RED],
+    "mixed": ["a", 1, 2.5, None.__class__, (1,)],
+    "fractions": [Fraction(1, 3), Decimal("0.5")],
+    "numbered": [0, 1, 2],
+}
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def labels(request):
+    return KINDS[request.param]
+
+
+# --- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_order_is_kept_and_codes_count_up(labels):
+    categories = Categories.of(labels)
+    assert list(categories.labels) == labels
+    assert [categories.code(label) for label in labels] == list(range(len(labels)))
+    assert len(categories) == len(labels)
+
+
+def test_numpy_labels_become_python_values():
+    assert Categories.of(np.array(["a", "b"])).labels == ("a", "b")
+    assert Categories.of(np.array([4, 2])).labels == (4, 2)
+    assert type(Categories.of(np.array([4, 2])).labels[0]) is int
+    assert Categories.of([np.datetime64("2024-05-01T00:00:00", "ns")]).labels == (datetime(2024, 5, 1),)
+
+
+def test_integers_from_zero_are_numbered():
+    assert Categories.of([0, 1, 2]) == Categories.numbered(3) == Categories(labels=range(3))
+    assert isinstance(Categories.of([0, 1, 2]).labels, range)
+    assert Categories.of([False, True]).labels == (False, True)
+    assert Categories.of(range(1, 4)).labels == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (["a", "b", "a"], "'a' appears twice"),
+        ([1, True], "1 equals True"),
+        ([1, 1.0], "1 equals 1.0"),
+        ([], "no labels"),
+        (range(0), "no labels"),
+        (["a", None], "label 2 is a missing value"),
+        ([math.nan], "label 1 is a missing value"),
+        ([np.datetime64("NaT")], "missing value"),
+        (["a", ["b"]], "label 2 is a list"),
+        (list("aabbccddeeffgg"), r"\.\.\."),
+    ],
+)
+def test_unusable_labels_are_refused(bad, said):
+    with pytest.raises(LabelError, match=said) as caught:
+        Categories.of(bad)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("bad", ["abc", b"abc", 3, None])
+def test_labels_must_be_a_list(bad):
+    with pytest.raises(WrongTypeError, match="must be a list"):
+        Categories.of(bad)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, True, "3", 2**32, math.nan])
+def test_numbered_needs_a_count(k):
+    with pytest.raises(ParameterError, match="k = "):
+        Categories.numbered(k)
+
+
+def test_unknown_label_has_no_code():
+    with pytest.raises(UnknownCategoryError, match="'c' is not among the 2") as caught:
+        Categories.of(["a", "b"]).code("c")
+    assert caught.value.hint == "allowed: 'a', 'b'"
+    with pytest.raises(UnknownCategoryError):
+        Categories.numbered(10**6).code(10**6)
+    with pytest.raises(WrongTypeError):
+        Categories.of(["a"]).code(["a"])
+
+
+def test_repr_stays_short():
+    assert repr(Categories.of(["a", "b"])) == "Categories('a', 'b')"
+    assert repr(Categories.numbered(10**6)) == "Categories(0, 1, 2, 3, 4, ... (1000000 in all))"
+
+
+def test_categories_compare_and_hash_by_labels():
+    assert Categories.of(["a", "b"]) != Categories.of(["b", "a"])
+    assert hash(Categories.of(["a", "b"])) == hash(Categories.of(("a", "b")))
+
+
+# --- encode and decode ----------------------------------------------------------------------------------------------
+
+
+def containers(labels, codes):
+    values = [labels[code] for code in codes]
+    yield values
+    yield tuple(values)
+    yield natural_array(labels)[codes]
+    yield np.fromiter(values, dtype=object, count=len(values))
+
+
+def test_round_trip_of_every_kind(labels):
+    categories = Categories.of(labels)
+    codes = np.arange(2 * len(labels)) % len(labels)
+    for values in containers(labels, codes):
+        encoded = categories.encode(values)
+        assert encoded.codes.tolist() == codes.tolist()
+        assert encoded.codes.dtype == np.uint8
+        assert (encoded.n_missing, encoded.kept, encoded.categories) == (0, None, categories)
+        back = categories.decode(encoded.codes, like=values)
+        assert type(back) is type(values)
+        assert list(back) == list(values)
+        if isinstance(values, np.ndarray):
+            assert back.dtype == values.dtype
+
+
+@given(
+    st.lists(st.one_of(st.text(), st.integers(), st.floats(allow_nan=False), st.dates()), min_size=1, unique=True),
+    st.data(),
+)
+def test_round_trip_of_any_labels(labels, data):
+    categories = Categories.of(labels)
+    codes = data.draw(st.lists(st.integers(0, len(labels) - 1)))
+    values = [labels[code] for code in codes]
+    assert categories.encode(values).codes.tolist() == codes
+    assert categories.decode(codes, like=[]) == values
+    assert Categories.from_json(json.loads(json.dumps(categories.to_json()))) == categories
+
+
+@given(st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1, unique=True), st.sampled_from("bhilBHIL"), st.data())
+def test_integer_arrays_are_found_whatever_their_width(labels, dtype, data):
+    bounds = np.iinfo(dtype)
+    fitting = [label for label in labels if bounds.min <= label <= bounds.max]
+    values = data.draw(st.lists(st.sampled_from(fitting))) if fitting else []
+    codes = Categories.of(labels).encode(np.array(values, dtype=dtype)).codes
+    assert [labels[code] for code in codes] == values
+
+
+@pytest.mark.parametrize(("k", "dtype"), [(1, "u1"), (256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")])
+def test_codes_have_the_smallest_type(k, dtype):
+    for categories in (Categories.numbered(k), Categories.of([str(i) for i in range(k)])):
+        values = np.array([categories.labels[-1], categories.labels[0]])
+        encoded = categories.encode(values)
+        assert encoded.codes.dtype == np.dtype(dtype)
+        assert encoded.codes.tolist() == [k - 1, 0]
+        assert categories.decode(encoded.codes, like=values).tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "O"])
+def test_numbered_categories_take_any_numbers(dtype):
+    categories = Categories.numbered(10**6)
+    encoded = categories.encode(np.array([5, 0, 100], dtype=dtype))
+    assert encoded.codes.tolist() == [5, 0, 100]
+    assert encoded.codes.dtype == np.uint32
+
+
+@pytest.mark.parametrize("bad", [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"])
+def test_numbered_categories_check_bounds(bad):
+    with pytest.raises(UnknownCategoryError, match="1 of 2 values"):
+        Categories.numbered(3).encode(np.array([1, bad], dtype=object if isinstance(bad, str) else None))
+
+
+def test_whole_floats_equal_integers_and_booleans():
+    assert Categories.of([10, 20]).encode(np.array([20.0, 10.0])).codes.tolist() == [1, 0]
+    assert Categories.of([0.0, 1.5]).encode(np.array([0, 0])).codes.tolist() == [0, 0]
+    assert Categories.of([False, True]).encode(np.array([1, 0])).codes.tolist() == [1, 0]
+    assert Categories.numbered(2).encode(np.array([True, False])).codes.tolist() == [1, 0]
+    with pytest.raises(UnknownCategoryError):  # 2**53 + 1 is not a float
+        Categories.of([2**53 + 1, 5]).encode(np.array([float(2**53)]))
+
+
+def test_other_numpy_types():
+    days = np.array(["2024-05-01", "2023-01-01"], dtype="M8[D]")
+    categories = Categories.of([date(2023, 1, 1), date(2024, 5, 1)])
+    assert categories.encode(days).codes.tolist() == [1, 0]
+    assert categories.decode([1, 0], like=days).dtype == days.dtype
+    assert Categories.of([b"x", b"y"]).encode(np.array([b"y", b"x"])).codes.tolist() == [1, 0]
+    assert Categories.of([1j, 2j]).encode(np.array([2j, 1j])).codes.tolist() == [1, 0]
+
+
+def test_empty_columns_are_fine():
+    for values in ([], np.array([]), np.array([], dtype=str), np.array([], dtype=np.int64)):
+        assert Categories.of(["a", "b"]).encode(values).codes.tolist() == []
+    assert Categories.of(["a", "b"]).decode([], like=[]) == []
+
+
+@pytest.mark.parametrize("values", [np.array("a"), np.array([["a"]])])
+def test_only_one_dimension(values):
+    with pytest.raises(InputError, match="one dimension"):
+        Categories.of(["a"]).encode(values)
+
+
+@pytest.mark.parametrize("values", ["a", 3, {"a": 1}, {"a"}, None, iter(["a"])])
+def test_only_columns(values):
+    with pytest.raises(WrongTypeError, match="a column of values is needed") as caught:
+        Categories.of(["a"]).encode(values)
+    assert "one column" in caught.value.hint
+    if values is not None:
+        with pytest.raises(WrongTypeError):
+            Categories.of(["a"]).decode([0], like=values)
+
+
+def test_values_that_cannot_be_labels():
+    with pytest.raises(WrongTypeError, match="cannot be a label"):
+        Categories.of(["a"]).encode([["a"]])
+
+
+# --- unknown and missing values -------------------------------------------------------------------------------------
+
+
+def test_unknown_values_are_listed_with_counts():
+    values = ["a", *"xxyz", *map(str, range(10))]
+    with pytest.raises(UnknownCategoryError, match=r"14 of 15 .* 2 categories: 'x' \(2 times\).* and 3 more") as caught:
+        Categories.of(["a", "b"]).encode(values)
+    assert caught.value.objects["offenders"]["x"] == 2
+    assert caught.value.objects["count"] == 14
+    assert "allowed: 'a', 'b'; recode" in caught.value.hint
+
+
+def test_unknown_values_that_differ_only_in_type_get_a_hint():
+    with pytest.raises(UnknownCategoryError) as caught:
+        Categories.of(["1", "2"]).encode([1, 2])
+    assert 'match="text"' in caught.value.hint
+
+
+def test_labels_with_one_text_do_not_spoil_the_error():
+    with pytest.raises(UnknownCategoryError, match="'x'") as caught:
+        Categories.of(["1", 1]).encode(["x"])
+    assert "recode" in caught.value.hint
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+def test_no_policy_hides_unknown_values(missing):
+    with pytest.raises(UnknownCategoryError, match="1 of 3"):
+        Categories.of(["a", "missing"]).encode(["a", None, "x"], missing=missing)
+
+
+MISSING_COLUMNS = {
+    "list": (["a", "b"], ["b", None, math.nan, "a"]),
+    "objects": (["a", "b"], np.array(["b", None, math.nan, "a"], dtype=object)),
+    "floats": ([1, 2], np.array([2, math.nan, math.nan, 1])),
+    "numbered": ([0, 1], np.array([1, math.nan, math.nan, 0])),
+    "dates": (
+        [date(2023, 1, 1), date(2024, 1, 1)],
+        np.array(["2024-01-01", "NaT", "NaT", "2023-01-01"], dtype="M8[D]"),
+    ),
+    "masked": (["a", "b"], np.ma.array(["b", "a", "z", "a"], mask=[0, 1, 1, 0])),
+    "masked integers": ([7, 8], np.ma.array([8, 7, 3, 7], mask=[0, 1, 1, 0])),
+}
+
+
+@pytest.fixture(params=MISSING_COLUMNS, ids=str)
+def with_missing(request):
+    return MISSING_COLUMNS[request.param]
+
+
+def test_missing_values_are_an_error_by_default(with_missing):
+    labels, values = with_missing
+    with pytest.raises(MissingValueError, match=r"2 of 4 values are missing \(rows 1, 2,") as caught:
+        Categories.of(labels).encode(values)
+    assert caught.value.objects["count"] == 2
+    assert "drop" in caught.value.hint
+
+
+def test_missing_values_can_be_dropped(with_missing):
+    labels, values = with_missing
+    encoded = Categories.of(labels).encode(values, missing="drop")
+    assert encoded.codes.tolist() == [1, 0]
+    assert encoded.kept.tolist() == [True, False, False, True]
+    assert encoded.n_missing == 2
+
+
+def test_missing_values_can_be_a_category(with_missing):
+    labels, values = with_missing
+    categories = Categories.of(labels).with_missing()
+    encoded = categories.encode(values, missing="category")
+    assert encoded.codes.tolist() == [1, 2, 2, 0]
+    assert (encoded.n_missing, encoded.kept) == (2, None)
+    other = Categories.of([*labels, "n/a"]).encode(values, missing="category", missing_label="n/a")
+    assert other.codes.tolist() == [1, 2, 2, 0]
+
+
+def test_missing_as_a_category_needs_that_category():
+    with pytest.raises(MissingValueError, match="no category 'missing'"):
+        Categories.of(["a"]).encode(["a", None], missing="category")
+    assert Categories.of(["a"]).encode(["a"], missing="category").codes.tolist() == [0]
+
+
+def test_many_missing_rows_are_cut_short():
+    with pytest.raises(MissingValueError, match=r"9, \.\.\."):
+        Categories.of(["a"]).encode([None] * 100)
+
+
+@pytest.mark.parametrize("options", [{"missing": "ignore"}, {"match": "case"}])
+def test_options_are_checked(options):
+    with pytest.raises(ParameterError):
+        Categories.of(["a"]).encode(["a"], **options)
+
+
+def test_what_is_missing():
+    assert all(map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN")]))
+    assert not any(map(is_missing, ["", 0, False, "nan", (math.nan,), [], np.array([1, 2]), Decimal("sNaN")]))
+
+
+# --- decode ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codes", [[0, 2], [-1], [300]])
+def test_codes_outside_are_refused(codes):
+    with pytest.raises(InputError, match="codes run from"):
+        Categories.of(["a", "b"]).decode(codes)
+
+
+@pytest.mark.parametrize("codes", [[0.5], [[0, 1]], ["a"], 0])
+def test_codes_must_be_integers(codes):
+    with pytest.raises(InputError, match="column of integers"):
+        Categories.of(["a", "b"]).decode(codes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype", "result"),
+    [
+        (["a", "b"], "i8", "U"),
+        (["a", "b"], "?", "U"),
+        ([1, 2], "U1", "i"),
+        ([1, 300], "u1", "i"),
+        ([1.5, 2.0], "i8", "f"),
+        ([1, 2], "f8", "f"),
+        ([1, "a"], "i8", "O"),
+        ([2**70, 1], "i8", "O"),
+        (["long label", "b"], "U1", "U"),
+        ([1, 2], "O", "O"),
+        ([True, False], "U1", "b"),
+    ],
+)
+def test_a_type_that_cannot_hold_the_labels_gives_way(labels, dtype, result):
+    back = Categories.of(labels).decode([1, 0], like=np.zeros(2, dtype=dtype))
+    assert back.dtype.kind == result
+    assert back.tolist() == [labels[1], labels[0]]
+
+
+def test_without_a_model_the_labels_decide():
+    assert Categories.of(["a", "b"]).decode(np.array([1, 0], dtype=np.uint8)).tolist() == ["b", "a"]
+    assert Categories.numbered(10**6).decode([999_999]).tolist() == [999_999]
+
+
+# --- matching by text -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "values"),
+    [
+        (["1", "2"], [2, 1]),
+        (["1", "2"], np.array([2, 1], dtype=np.int8)),
+        (["1", "2"], np.array([2.0, 1.0])),
+        (["1", "2"], np.array(["2", "1"])),
+        (["1", "2"], [2.0, np.int64(1)]),
+        ([1, 2], ["2", "1"]),
+        ([1, 2], np.array(["2", "1"])),
+        ([1.0, 2.0], np.array(["2.0", "1.0"])),
+        ([1.0, 2.0], ["2", "1.0"]),
+        ([1.0, 2.0], np.array([2, 1])),
+        (["0.5", "1e-05"], np.array([1e-5, 0.5])),
+        (["true", "false"], np.array([False, True])),
+        (["TRUE", "FALSE"], [False, True]),
+        ([True, False], ["false", "True"]),
+        ([0, 1], ["1", "0"]),
+        ([0, 1], np.array([1, 0])),
+        (["2024-05-01", "2023-01-01"], [date(2023, 1, 1), datetime(2024, 5, 1)]),
+        (["2024-05-01", "2023-01-01"], np.array(["2023-01-01", "2024-05-01"], dtype="M8[s]")),
+        ([date(2024, 5, 1), date(2023, 1, 1)], ["2023-01-01", "2024-05-01"]),
+        (["a", "b"], np.array([b"b", b"a"])),
+        ([Size.SMALL, Size.LARGE], ["large", "small"]),
+        (["1", "true"], [True, 1]),
+        (["1", "true"], [True, 1.0]),
+    ],
+)
+def test_match_by_text(labels, values):
+    encoded = Categories.of(labels).encode(values, match="text")
+    assert encoded.codes.tolist() == [1, 0]
+    back = Categories.of(labels).decode(encoded.codes, like=values, match="text")
+    if isinstance(values, np.ndarray) and values.dtype.kind != "S":
+        assert back.dtype.kind == values.dtype.kind
+        assert [set(texts(a)) & set(texts(b)) != set() for a, b in zip(back, values, strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("labels", "values"),
+    [(["01"], [1]), (["01"], np.array([1])), ([" 1"], np.array([1])), ([1], [True]), (["yes"], np.array([True]))],
+)
+def test_text_that_differs_does_not_match(labels, values):
+    with pytest.raises(UnknownCategoryError):
+        Categories.of(labels).encode(values, match="text")
+
+
+@pytest.mark.parametrize(
+    ("labels", "values"),
+    [
+        (["1", 1], ["1"]),
+        (["1", "1.0"], np.array([1.0])),
+        (["True", "true"], [True]),
+        (["1", "1.0"], [1.0]),
+        ([True, "true"], ["x"]),
+    ],
+)
+def test_labels_with_one_text_cannot_be_matched_by_text(labels, values):
+    with pytest.raises(LabelError, match="both match"):
+        Categories.of(labels).encode(values, match="text")
+
+
+def test_texts_that_differ_are_told_apart_in_text_columns():
+    assert Categories.of(["True", "true"]).encode(["true", "True"], match="text").codes.tolist() == [1, 0]
+
+
+def test_missing_stays_missing_by_text():
+    encoded = Categories.of(["nan", "None"]).encode([None, math.nan, "nan", "None"], match="text", missing="drop")
+    assert encoded.codes.tolist() == [0, 1]
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b"],
+        [3, -1, 2**60, -(2**70)],
+        [0.1, math.inf, -math.inf],
+        [True, False],
+        [(1, "a"), (2, (date(2024, 5, 1), 0.5)), ()],
+        [date(2024, 5, 1), datetime(2024, 5, 1, 1, 2, 3, 4), datetime(2024, 5, 1, tzinfo=UTC)],
+        [0, 1, 2],
+        [Size.SMALL, Size.LARGE],
+    ],
+)
+def test_json_round_trip(labels):
+    categories = Categories.of(labels)
+    text = json.dumps(categories.to_json(), allow_nan=False)
+    again = Categories.from_json(json.loads(text))
+    assert again == categories
+    assert json.dumps(again.to_json()) == text
+
+
+@pytest.mark.parametrize("label", [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)])
+def test_labels_without_a_json_form(label):
+    with pytest.raises(LabelError, match="has no JSON form"):
+        Categories.of([label]).to_json()
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["ab", 3, None, {"k": 3}, [None], [{"date": "2024-13-01"}], [{"date": 3}], [{"tuple": "ab"}], [{"x": 1}], [["a"]]],
+)
+def test_malformed_json(form):
+    with pytest.raises(DesignFileError, match="not the JSON form"):
+        Categories.from_json(form)
+
+
+@pytest.mark.parametrize("form", [[], ["a", "a"], {"count": 0}, {"count": "3"}])
+def test_json_of_impossible_categories(form):
+    with pytest.raises(InputError):
+        Categories.from_json(form)
+
+
+def test_plain_leaves_other_values_alone():
+    assert plain(np.timedelta64(1, "ns").astype("m8[s]")).total_seconds() == 0
+    assert plain(Colour.RED) is Colour.RED
