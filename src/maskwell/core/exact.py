@@ -1,0 +1,172 @@
+"""Numbers without rounding: reading what a user typed, and bounds that err towards privacy.
+
+A probability that is sampled is always a :class:`~fractions.Fraction`. A demand may be irrational (``gamma = e**epsilon``);
+then the functions ending in ``_below`` return a fraction that never exceeds it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from fractions import Fraction
+from math import isqrt
+from numbers import Integral, Rational, Real
+from typing import TypeAlias
+
+from maskwell.errors import ParameterError, WrongTypeError
+
+Number: TypeAlias = int | float | Fraction | Decimal | str
+"""What may be given where a number is asked: ``3``, ``0.25``, ``Fraction(1, 6)``, ``Decimal("0.1")``, ``"1/6"``."""
+
+Parity: TypeAlias = Fraction | float
+"""An exact fraction, or ``math.inf``."""
+
+_DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
+
+
+def as_fraction(value: Number, name: str = "number") -> Fraction:
+    """The exact fraction that a number stands for.
+
+    A float is read by its shortest decimal text, so that ``0.7`` means 7/10, as the person who typed it meant.
+
+    >>> as_fraction("1/6"), as_fraction(0.7), as_fraction("2.5")
+    (Fraction(1, 6), Fraction(7, 10), Fraction(5, 2))
+    """
+    if isinstance(value, bool) or not isinstance(value, str | Decimal | Real):
+        raise WrongTypeError(
+            f"{name} = {value!r} is a {type(value).__name__}, not a number",
+            hint="give a number or a fraction such as 1/6",
+            value=value,
+        )
+    try:
+        if isinstance(value, Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        return Fraction(value.strip() if isinstance(value, str) else repr(float(value)) if isinstance(value, Real) else value)
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise ParameterError(
+            f"{name} = {value!r} is not a finite number", hint="give a number such as 0.25 or a fraction such as 1/6", value=value
+        ) from error
+
+
+def safe_below(value: Number, name: str = "number") -> Fraction:
+    """A fraction that exceeds neither reading of a float: its decimal text or its binary value.
+
+    ``0.1`` is stored as a little more than one tenth, ``0.3`` as a little less; a privacy bound must hold for both.
+
+    >>> safe_below(0.1) == Fraction(1, 10), safe_below(0.3) < Fraction(3, 10)
+    (True, True)
+    """
+    exact = as_fraction(value, name)
+    if isinstance(value, Real) and not isinstance(value, Integral | Rational):
+        return min(exact, Fraction(float(value)))
+    return exact
+
+
+def exp_below(epsilon: Fraction) -> Fraction:
+    """A fraction just below ``e**epsilon`` (relative gap under 1e-55).
+
+    >>> gap = math.e - float(exp_below(Fraction(1)))
+    >>> 0 <= gap < 1e-15
+    True
+    """
+    context = Context(prec=_DIGITS, Emax=10**9, Emin=-(10**9))
+    exponent = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    value = context.exp(exponent)
+    slack = Fraction(10) ** -(_DIGITS - 5) * (1 + abs(epsilon))  # covers the rounding of the quotient and of exp
+    return max(Fraction(value) * (1 - slack), Fraction(1))
+
+
+def sqrt_below(value: Fraction, bits: int) -> Fraction:
+    """The largest multiple of ``2**-bits`` whose square does not exceed ``value``.
+
+    >>> sqrt_below(Fraction(2), 4)
+    Fraction(11, 8)
+    """
+    return Fraction(isqrt((value.numerator << 2 * bits) // value.denominator), 1 << bits)
+
+
+def floor_to(value: Fraction, bits: int) -> Fraction:
+    """The largest multiple of ``2**-bits`` that does not exceed ``value``.
+
+    >>> floor_to(Fraction(1, 3), 4)
+    Fraction(5, 16)
+    """
+    return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
+
+
+def resolution(gamma: Fraction) -> int:
+    """Bits to keep when rounding the probabilities of a design of parity ``gamma``.
+
+    The relative loss of parity is at most about ``k * gamma / 2**bits``, far below 1e-9 for any number k of categories
+    that fits in memory. Two words serve until ``gamma`` is large.
+
+    >>> resolution(Fraction(3)), resolution(Fraction(10**30))
+    (64, 160)
+    """
+    return 64 + 32 * -(-max(0, math.ceil(gamma).bit_length() - 16) // 32)
+
+
+def check_probability(value: Number, name: str, *, open_: bool = False) -> Fraction:
+    """A probability as a fraction; ``open_`` excludes 0 and 1.
+
+    >>> check_probability("3/4", "p")
+    Fraction(3, 4)
+    """
+    probability = as_fraction(value, name)
+    inside = 0 < probability < 1 if open_ else 0 <= probability <= 1
+    if not inside:
+        percent = " (70 for 70 %? write 0.7)" if 1 < probability <= 100 else ""
+        allowed = "strictly between 0 and 1" if open_ else "between 0 and 1"
+        raise ParameterError(f"{name} = {value} is not a probability", hint=f"give a number {allowed}{percent}", value=value)
+    return probability
+
+
+def common_denominator(values: Iterable[Fraction]) -> int:
+    """The smallest integer that all ``values`` can be written over.
+
+    >>> common_denominator([Fraction(1, 4), Fraction(1, 6)])
+    12
+    """
+    return math.lcm(*(value.denominator for value in values))
+
+
+def float_above(value: Parity) -> float:
+    """The float nearest to ``value`` that is not below it: a parity is never shown smaller than it is.
+
+    >>> float_above(Fraction(1, 3)) >= Fraction(1, 3), float_above(Fraction(3))
+    (True, 3.0)
+    """
+    if isinstance(value, float):
+        return value
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def to_text(value: Parity) -> str:
+    """A fraction as text, ``"inf"`` for infinity.
+
+    >>> to_text(Fraction(7, 3)), to_text(math.inf)
+    ('7/3', 'inf')
+    """
+    return "inf" if value == math.inf else str(value)
+
+
+def log_above(value: Parity) -> float:
+    """The natural logarithm of a number of 1 or more, rounded up by a hair.
+
+    >>> log_above(Fraction(1)), log_above(math.inf), abs(log_above(Fraction(3)) - math.log(3)) < 1e-15
+    (0.0, inf, True)
+    """
+    if isinstance(value, float):
+        return math.inf
+    if value < 2:
+        logarithm = math.log1p(float(value - 1))
+    else:
+        logarithm = math.log(value.numerator) - math.log(value.denominator)
+        if value.numerator < 2**1000:
+            logarithm = math.log(value.numerator / value.denominator)
+    return logarithm * (1 + 2**-51)

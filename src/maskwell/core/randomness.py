@@ -1,0 +1,185 @@
+"""Where random words come from: AES in counter mode, keyed by the operating system unless a seed is asked for by name.
+
+A source hands out *streams*. A stream gives row ``i`` of a column always the same words, however the rows are cut into
+chunks, threads or files::
+
+    counter block (16 bytes, big-endian) =  number of the stream (8 bytes) | number of the block (8 bytes)
+
+    blocks 0, 1, 2, ...             main words, rows one after the other, ``words_per_row`` each
+    blocks 2**63 + row * 2**16 ...  spill words of that row: for the few draws that the main words do not settle
+
+Words are 32 bits, least significant byte first.
+
+Source: [FIPS197], [NIST80038A, section 6.5]. AES with 256-bit keys from ``cryptography``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import threading
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Words
+from maskwell.errors import ParameterError, WrongTypeError
+
+_BLOCK = 16
+_SPILL = 1 << 63
+_SPILL_BLOCKS = 1 << 16
+
+_forks = itertools.count()
+_generation = next(_forks)
+
+
+def _count_fork() -> None:
+    global _generation
+    _generation = next(_forks) + os.getpid()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+def _process() -> tuple[int, int]:
+    """Tells a forked child from its parent, even where process numbers repeat."""
+    return os.getpid(), _generation
+
+
+class RandomSource(Protocol):
+    """Anything that hands out streams of random words."""
+
+    @property
+    def private(self) -> bool:
+        """False when someone who knows the seed could undo the randomization."""
+
+    def stream(self) -> Stream:
+        """A stream that no other call gets."""
+
+
+class Stream:
+    """Random words by row, for one pass over one column. Not to be shared between threads.
+
+    >>> SeededRandom(1).stream().words(0, 2, 2).shape
+    (2, 2)
+    """
+
+    def __init__(self, key: bytes, number: int, *, secure: bool) -> None:
+        self._secure = secure
+        self._number = number
+        self._set_key(key)
+
+    def _set_key(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+
+        self._process = _process()
+        self._aes = AES(key)
+        self._position = -1
+        self._buffer = np.empty(0, dtype=np.uint8)
+
+    def words(self, first_row: int, rows: int, words_per_row: int) -> Words:
+        """Main words of ``rows`` rows, shape (rows, words_per_row). The array is reused by the next call."""
+        self._renew_after_fork()
+        start, size = 4 * words_per_row * first_row, 4 * words_per_row * rows
+        if self._position != start:
+            self._seek(start)
+        if len(self._buffer) < size:
+            self._buffer, self._zeros = np.empty(size, dtype=np.uint8), np.zeros(size, dtype=np.uint8)
+        self._cipher.update_into(self._zeros[:size], self._buffer[:size])  # type: ignore[arg-type]
+        self._position = start + size
+        return self._buffer[:size].view("<u4").reshape(rows, words_per_row)
+
+    def spill(self, row: int, refill: int) -> list[int]:
+        """Further words of one row, four for each ``refill`` = 0, 1, 2, ..."""
+        self._renew_after_fork()
+        if refill >= _SPILL_BLOCKS:
+            raise OverflowError("a draw used up its random words; this cannot happen with a working generator")
+        block = self._encryptor(_SPILL + row * _SPILL_BLOCKS + refill).update(bytes(_BLOCK))
+        return np.frombuffer(block, dtype="<u4").tolist()
+
+    def _seek(self, byte: int) -> None:
+        block, skip = divmod(byte, _BLOCK)
+        self._cipher = self._encryptor(block)
+        self._cipher.update(bytes(skip))
+
+    def _encryptor(self, block: int) -> Any:
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+        counter = self._number.to_bytes(8, "big") + block.to_bytes(8, "big")
+        return Cipher(self._aes, CTR(counter)).encryptor()
+
+    def _renew_after_fork(self) -> None:
+        if self._secure and self._process != _process():
+            self._set_key(os.urandom(32))
+
+    def __reduce__(self) -> Any:
+        raise WrongTypeError(
+            "a random stream cannot be copied or sent to another process: two holders would draw the same words",
+            hint="send the source and call stream() there",
+        )
+
+
+class SecureRandom:
+    """Unpredictable words: the default. Keyed by the operating system; a copy or a forked child has a key of its own.
+
+    >>> SecureRandom().private
+    True
+    """
+
+    private = True
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: tuple[int, int] | None = None
+
+    def stream(self) -> Stream:
+        """A stream that no other call gets."""
+        with self._lock:
+            if self._process != _process():
+                self._process, self._key, self._next = _process(), os.urandom(32), itertools.count()
+            return Stream(self._key, next(self._next), secure=True)
+
+    def __reduce__(self) -> Any:
+        return (SecureRandom, ())
+
+    def __repr__(self) -> str:
+        return "SecureRandom()"
+
+
+class SeededRandom:
+    """Repeatable words for tests and simulation. **Not private**: whoever knows the seed can undo the randomization.
+
+    >>> a, b = SeededRandom(7).stream(), SeededRandom(7).stream()
+    >>> bool((a.words(0, 3, 2) == b.words(0, 3, 2)).all())
+    True
+    """
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise WrongTypeError(f"seed = {seed!r} is not an integer", hint="give an integer such as 1")
+        if seed < 0:
+            raise ParameterError(f"seed = {seed} is negative", hint="give an integer of 0 or more", seed=seed)
+        self.seed = seed
+        self._lock = threading.Lock()
+        self._key = hashlib.sha256(b"maskwell seeded source, version 1: %d" % seed).digest()
+        self._next = itertools.count()
+
+    def stream(self) -> Stream:
+        """The next stream of this seed."""
+        with self._lock:
+            return Stream(self._key, next(self._next), secure=False)
+
+    def __reduce__(self) -> Any:
+        return (SeededRandom, (self.seed,))
+
+    def __repr__(self) -> str:
+        return f"SeededRandom({self.seed})  # not private"
+
+
+SECURE = SecureRandom()
+"""The source used where none is given."""

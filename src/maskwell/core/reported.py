@@ -1,0 +1,103 @@
+"""Reports as they leave a design: canonical data that say what they are.
+
+Nothing in the form of a report depends on the truth beyond what the design allows: a report is one code, or one bit mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.errors import ReportError
+
+Encoding = Literal["codes", "bits"]
+
+
+@dataclass(frozen=True)
+class SetReports:
+    """The output space of a design whose report is a set of categories.
+
+    ``size`` is the number of categories in every report, or ``None`` where it varies.
+    """
+
+    k: int
+    size: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """A column of reports.
+
+    Attributes
+    ----------
+    fingerprint
+        Of the design that made them.
+    k
+        Number of input categories of that design.
+    encoding
+        ``"codes"``: ``data`` holds output codes, shape (n,). ``"bits"``: ``data`` holds bit masks, shape
+        (n, ceil(k/8)), type uint8; category j is bit ``j % 8`` (least significant first) of byte ``j // 8``, and the
+        unused bits of the last byte are zero.
+    data
+        The reports.
+    private
+        False when they were drawn from a seeded source.
+    """
+
+    fingerprint: str
+    k: int
+    encoding: Encoding
+    data: Array
+    private: bool = True
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def describe(self) -> Mapping[str, object]:
+        """What a file needs to say about such a column."""
+        bit_order = {"bit_order": "category j is bit j % 8, least significant first, of byte j // 8"}
+        extra = bit_order if self.encoding == "bits" else {}
+        return {"design": self.fingerprint, "k": self.k, "encoding": self.encoding, "private": self.private, **extra}
+
+    def texts(self) -> Array:
+        """Bit masks as texts of k characters, "1" where the category is in the set, first category first.
+
+        >>> Reports("", 3, "bits", np.array([[0b101]], dtype=np.uint8)).texts().tolist()
+        ['101']
+        """
+        if self.encoding != "bits":
+            raise ReportError("these reports are codes, not sets", hint="decode them with the design's outputs")
+        characters = np.unpackbits(self.data, axis=1, count=self.k, bitorder="little") + np.uint8(ord("0"))
+        texts: Array = characters.view(f"S{self.k}").ravel().astype(f"U{self.k}")
+        return texts
+
+    def __repr__(self) -> str:
+        mark = "" if self.private else ", not private"
+        return f"Reports(n={len(self)}, k={self.k}, encoding={self.encoding!r}{mark}, design={self.fingerprint[:19]}...)"
+
+
+def bits_from_texts(texts: Array, k: int) -> Array:
+    """Read 0/1 texts back into bit masks, refusing anything else.
+
+    >>> bits_from_texts(np.array(["101"]), 3).tolist()
+    [[5]]
+    """
+    column = np.asarray(texts).astype(np.str_)
+    if len(column) == 0:
+        return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
+    wrong = np.flatnonzero(np.char.str_len(column) != k)
+    if len(wrong) == 0:
+        characters = column.astype(f"U{k}").view(np.uint32).reshape(len(column), k)
+        digits = characters - np.uint32(ord("0"))
+        wrong = np.flatnonzero((digits > 1).any(axis=1))
+    if len(wrong):
+        raise ReportError(
+            f"{len(wrong)} reports are not texts of {k} characters 0 or 1, first in row {wrong[0]}: {column[wrong[0]]!r}",
+            hint="a set report is written as one character for each category, 1 where the category was named",
+            rows=wrong[:10].tolist(),
+        )
+    return np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")

@@ -1,0 +1,1 @@
+"""Transition probabilities: one structure a file, one interface."""

@@ -1,0 +1,309 @@
+"""Design: one randomized response, seen from all sides.
+
+A design is the transition matrix P with ``P[i, j] = Pr(report i | truth j)``; columns sum to one. Subclasses keep it in
+structured form and never write it out where a formula does. The word *statistic* means what is counted of the reports:
+how often each report occurs (coded reports) or how many reports hold each category (set reports). ``apply`` turns true
+proportions into the expected statistic, ``solve`` turns an observed one back.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.counts import Counts
+from maskwell.core.draws import WordReader
+from maskwell.core.exact import Parity, float_above, log_above
+from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.reported import Encoding, Reports, SetReports
+from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.designs.sampler import Sampler
+from maskwell.errors import MatrixError, NotIdentifiableError, TooLargeError
+
+MATRIX_LIMIT = 10**7
+EXACT_LIMIT = 10**6
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Design(ABC):
+    """What every randomized response knows about itself.
+
+    Attributes
+    ----------
+    provenance
+        How the design came about: the family, what was asked for, what rounding cost. Not part of the fingerprint.
+    """
+
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    kind: ClassVar[str]
+    encoding: ClassVar[Encoding]
+
+    # ---- categories and reports
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Categories:
+        """The categories of the true value."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> Categories | SetReports:
+        """The possible reports."""
+
+    @property
+    def k(self) -> int:
+        """Number of true categories."""
+        return len(self.inputs)
+
+    @property
+    @abstractmethod
+    def m(self) -> int:
+        """Number of possible reports."""
+
+    @property
+    def reports_are_sets(self) -> bool:
+        """Whether a report is a set of categories (a bit mask) instead of one code."""
+        return self.encoding == "bits"
+
+    # ---- privacy
+
+    @abstractmethod
+    def parity_exact(self) -> Parity:
+        """The largest ratio of two entries in a row of P, as a fraction or ``math.inf``. Source: [ChaiNayak2018, Def. 1.3]."""
+
+    def parity(self) -> float:
+        """Parity as a float, never below the exact value."""
+        return float_above(self.parity_exact())
+
+    def epsilon(self) -> float:
+        """The natural logarithm of parity: the level of local differential privacy."""
+        return log_above(self.parity_exact())
+
+    @abstractmethod
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """Chance that the best guess of the truth from one report is right; uniform prior by default."""
+
+    @abstractmethod
+    def total_variation(self) -> float:
+        """The largest sum of absolute differences between two columns of P (``l1``, from 0 to 2)."""
+
+    @abstractmethod
+    def is_admissible(self) -> bool:
+        """Whether no design of the same parity tells more: every row takes two values, in the ratio of the parity.
+
+        Source: [ChaiNayak2018, Theorems 4.2 and 4.3].
+        """
+
+    # ---- the matrix
+
+    def matrix(self) -> Real:
+        """P written out, shape (m, k); refused when it would be huge."""
+        self._check_size(MATRIX_LIMIT)
+        return self._matrix()
+
+    def exact_matrix(self) -> list[list[Fraction]]:
+        """P in fractions, as rows; refused when it would be huge."""
+        self._check_size(EXACT_LIMIT)
+        return self._exact_matrix()
+
+    def _matrix(self) -> Real:
+        return np.array([[float(p) for p in row] for row in self._exact_matrix()]).reshape(self.m, self.k)
+
+    @abstractmethod
+    def _exact_matrix(self) -> list[list[Fraction]]: ...
+
+    def _check_size(self, limit: int) -> None:
+        if self.m * self.k > limit:
+            raise TooLargeError(
+                f"the matrix of this {self.kind} design has {_big(self.m)} rows and {_big(self.k)} columns, "
+                f"about {_big(8 * self.m * self.k)} bytes; at most {_big(limit)} entries are written out",
+                hint="use apply, solve, parity and the other methods: they work on the structure",
+                m=self.m,
+                k=self.k,
+            )
+
+    # ---- estimation
+
+    @abstractmethod
+    def apply(self, pi: Real) -> Real:
+        """Expected statistic, as a share of the reports, under true proportions ``pi``."""
+
+    @abstractmethod
+    def solve(self, share: Real) -> Real:
+        """The unbiased linear estimate of the true proportions from a statistic given as shares."""
+
+    @abstractmethod
+    def second_moment(self, share: Real) -> Real:
+        """E[U U'], shape (k, k), where U = solve(statistic of one report), for a statistic given as shares."""
+
+    @abstractmethod
+    def second_moment_diagonal(self, share: Real) -> Real:
+        """The diagonal of :meth:`second_moment`, shape (k,), without the rest."""
+
+    def covariance(self, pi: Real) -> Real:
+        """``n Cov(pi_hat)`` at true proportions ``pi``, shape (k, k). Source: [NayakZhangAdeshiyan2016, eq. (1.3)]."""
+        pi = self.check_distribution(pi)
+        return self.second_moment(self.apply(pi)) - np.outer(pi, pi)
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """Variance that randomization adds: ``n tr Cov(pi_hat) - sum pi (1 - pi)``, at uniform ``pi`` by default."""
+        pi = self.uniform_prior() if pi is None else self.check_distribution(pi)
+        return float(self.second_moment_diagonal(self.apply(pi)).sum() - 1)
+
+    @abstractmethod
+    def rank(self) -> int:
+        """The rank of P."""
+
+    @abstractmethod
+    def condition(self) -> float:
+        """Largest over smallest singular value of P; infinite when the columns are dependent."""
+
+    @property
+    def identifiable(self) -> bool:
+        """Whether the true proportions can be estimated."""
+        return self.rank() == self.k
+
+    def check_identifiable(self) -> None:
+        """Raise unless the true proportions can be estimated."""
+        if not self.identifiable:
+            raise NotIdentifiableError(
+                f"this {self.kind} design has rank {self.rank()} for {self.k} categories: different true proportions "
+                "give the same reports",
+                hint="choose a design whose columns are linearly independent",
+                rank=self.rank(),
+                k=self.k,
+            )
+
+    def uniform_prior(self) -> Real:
+        """All categories equally likely."""
+        return np.full(self.k, 1 / self.k)
+
+    def check_distribution(self, pi: Real, name: str = "pi") -> Real:
+        """``pi`` as an array of k probabilities that sum to one, or an error."""
+        values = np.asarray(pi, dtype=np.float64)
+        if values.shape != (self.k,) or not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
+            raise MatrixError(
+                f"{name} = {np.array2string(values, threshold=8)} is not a distribution over {self.k} categories",
+                hint=f"give {self.k} numbers of 0 or more that sum to 1",
+                **{name: pi},
+            )
+        return values
+
+    # ---- sampling
+
+    @property
+    @abstractmethod
+    def words_per_row(self) -> int:
+        """How many 32-bit random words are set aside for each row."""
+
+    @abstractmethod
+    def draw(self, truth: int, words: WordReader) -> Any:
+        """One report, by the definition: the code of the report, or the set of category codes it names."""
+
+    @abstractmethod
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows at once, written into ``out``; returns the rows that :meth:`draw` must settle."""
+
+    @abstractmethod
+    def empty_reports(self, n: int) -> Array:
+        """Room for n reports."""
+
+    @abstractmethod
+    def encode_report(self, report: Any) -> Any:
+        """One drawn report in the form of a row of :meth:`empty_reports`."""
+
+    def sampler(self, random: RandomSource | None = None) -> Sampler:
+        """A sampler that goes on row after row, for data that come in batches."""
+        return Sampler(self, SECURE if random is None else random)
+
+    def sample(self, codes: Array, *, random: RandomSource | None = None) -> Reports:
+        """Randomize true codes 0..k-1 into reports."""
+        return self.sampler(random).sample(codes)
+
+    def randomize(self, values: Any, *, random: RandomSource | None = None, missing: str = "error") -> Any:
+        """Randomize a column of true labels; the reports come in the kind of container that was given.
+
+        Set reports come as texts of k characters, "1" where the category was named, first category first.
+        """
+        encoded = self.inputs.encode(values, missing=missing)
+        return self.labels_of(self.sample(encoded.codes, random=random), like=values, kept=encoded.kept)
+
+    @abstractmethod
+    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
+        """Reports as labels or 0/1 texts, in the kind of container of ``like``."""
+
+    @abstractmethod
+    def report_space(self) -> Array:
+        """All possible reports in the row order of the matrix, in the form of :meth:`empty_reports`."""
+
+    # ---- counting
+
+    @abstractmethod
+    def tally(self, reports: Any) -> Counts:
+        """Count reports into the statistic. Takes :class:`Reports`, or a column of report labels or 0/1 texts."""
+
+    # ---- identity
+
+    @abstractmethod
+    def exact_form(self) -> Mapping[str, Any]:
+        """The exact integers that define the design, in JSON form."""
+
+    @abstractmethod
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """The same probabilities under other labels."""
+
+    def with_provenance(self, **provenance: Any) -> Self:
+        """The same design with a note of how it came about."""
+        return replace(self, provenance={**self.provenance, **provenance})
+
+    def labels_json(self) -> Mapping[str, Any]:
+        """The labels in JSON form."""
+        outputs = self.outputs
+        shown = {"sets": {"size": outputs.size}} if isinstance(outputs, SetReports) else outputs.to_json()
+        return {"inputs": self.inputs.to_json(), "outputs": shown}
+
+    def identity(self) -> dict[str, Any]:
+        """What the fingerprint covers: structure, labels and exact integers."""
+        return {"maskwell": "design", "version": 1, "kind": self.kind, **self.labels_json(), "exact": self.exact_form()}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names the design: equal exactly when structure, labels and exact integers are."""
+        return fingerprint_of(self.identity())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a design file."""
+        return {**self.identity(), "provenance": dict(self.provenance), "fingerprint": self.fingerprint}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Design) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        parity = self.parity_exact()
+        shown = "inf" if parity == math.inf else f"{self.parity():.6g}"
+        return f"{type(self).__name__}(k={self.k}, m={_big(self.m)}, parity={shown})"
+
+
+def _big(number: int) -> str:
+    """A count for people: digits when short, a power otherwise.
+
+    >>> _big(12345), _big(2**200)
+    ('12,345', '1.61e+60')
+    """
+    if number < 10**12:
+        return f"{number:,}"
+    exponent = len(str(number)) - 1
+    return f"{number // 10 ** (exponent - 2) / 100:.2f}e+{exponent}"

@@ -1,0 +1,190 @@
+"""Blocks: a design of its own within each cell of other, openly known variables.
+
+The truth is a pair (cell, category); the cell is reported as it is. Seen as one matrix it is block-diagonal, and with
+two cells or more its parity is infinite, since the cell is disclosed. ``parity_within`` is what protects the category.
+
+Source: [Adeshiyan2011, chapter 4] (randomizing one variable within the categories of another).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader
+from maskwell.core.exact import Parity
+from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.kronecker import check_coded
+from maskwell.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Blocks(CodedDesign):
+    """One design for each cell.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> parts = {cell: Uniform.from_gamma(g, Categories.of(["yes", "no"])) for cell, g in (("north", 3), ("south", 5))}
+    >>> design = Blocks.of(parts)
+    >>> design.parity(), design.parity_within()
+    (inf, Fraction(5, 1))
+    """
+
+    cells: Categories
+    parts: tuple[CodedDesign, ...]
+    kind: ClassVar[str] = "blocks"
+
+    @classmethod
+    def of(cls, parts: Mapping[Hashable, Design]) -> Self:
+        """From a design for each cell."""
+        designs = check_coded(parts.values(), "a block design")
+        return cls(cells=Categories.of(parts), parts=designs)
+
+    @cached_property
+    def inputs(self) -> Categories:
+        """Pairs (cell, category)."""
+        return Categories.of((cell, x) for cell, part in self._pairs() for x in part.inputs.labels)
+
+    @cached_property
+    def outputs(self) -> Categories:
+        """Pairs (cell, report)."""
+        return Categories.of((cell, z) for cell, part in self._pairs() for z in part.outputs.labels)
+
+    def _pairs(self) -> list[tuple[Hashable, CodedDesign]]:
+        return list(zip(self.cells.labels, self.parts, strict=True))
+
+    @cached_property
+    def _starts_in(self) -> Array:
+        return np.cumsum([0, *(part.k for part in self.parts)])
+
+    @cached_property
+    def _starts_out(self) -> Array:
+        return np.cumsum([0, *(part.m for part in self.parts)])
+
+    def parity_within(self) -> Parity:
+        """The largest parity of the parts: the protection of the category, the cell being known."""
+        return max(part.parity_exact() for part in self.parts)
+
+    def parity_exact(self) -> Parity:
+        """Infinite with two cells or more: the report discloses the cell."""
+        return self.parity_within() if len(self.parts) == 1 else math.inf
+
+    def is_admissible(self) -> bool:
+        """A single part's answer; with more cells, only when every part tells the truth."""
+        if len(self.parts) == 1:
+            return self.parts[0].is_admissible()
+        return all(part.k == 1 or (math.isinf(part.parity()) and part.is_admissible()) for part in self.parts)
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """The parts' guess probabilities, weighted by the chance of each cell."""
+        a = self.uniform_prior() if prior is None else self.check_distribution(prior, "prior")
+        total = 0.0
+        for part, own in zip(self.parts, np.split(a, self._starts_in[1:-1]), strict=True):
+            weight = own.sum()
+            total += weight * part.guess_probability(own / weight) if weight > 0 else 0.0
+        return float(total)
+
+    def total_variation(self) -> float:
+        """2 with two cells or more: their reports never meet."""
+        return 2.0 if len(self.parts) > 1 else self.parts[0].total_variation()
+
+    def rank(self) -> int:
+        """The sum of the ranks."""
+        return sum(part.rank() for part in self.parts)
+
+    @cached_property
+    def _singular_ends(self) -> tuple[float, float]:
+        ends = [_singular_ends(part) for part in self.parts]
+        return max(high for high, _ in ends), min(low for _, low in ends)
+
+    def condition(self) -> float:
+        """Largest over smallest singular value of all parts."""
+        high, low = self._singular_ends
+        return high / low if self.identifiable else math.inf
+
+    def _matrix(self) -> Real:
+        P = np.zeros((self.m, self.k))
+        for part, i, j in zip(self.parts, self._starts_out, self._starts_in, strict=False):
+            P[i : i + part.m, j : j + part.k] = part.matrix()
+        return P
+
+    def _exact_matrix(self) -> list[list[Fraction]]:
+        rows = []
+        for part, j in zip(self.parts, self._starts_in, strict=False):
+            left, right = [Fraction(0)] * int(j), [Fraction(0)] * int(self.k - j - part.k)
+            rows += [left + row + right for row in part.exact_matrix()]
+        return rows
+
+    def forward(self, x: Real) -> Real:
+        """Each part on its own stretch of the last axis."""
+        return self._by_part(x, self._starts_in, lambda part: part.forward)
+
+    def backward(self, x: Real) -> Real:
+        """Each part's L on its own stretch of the last axis."""
+        return self._by_part(x, self._starts_out, lambda part: part.backward)
+
+    def backward_squared(self, x: Real) -> Real:
+        """Each part's squared L on its own stretch of the last axis."""
+        return self._by_part(x, self._starts_out, lambda part: part.backward_squared)
+
+    def _by_part(self, x: Real, starts: Array, method: Callable[[CodedDesign], Callable[[Real], Real]]) -> Real:
+        stretches = np.split(x, starts[1:-1], axis=-1)
+        return np.concatenate([method(part)(own) for part, own in zip(self.parts, stretches, strict=True)], axis=-1)
+
+    def check_identifiable(self) -> None:
+        """Each part must be."""
+        for part in self.parts:
+            part.check_identifiable()
+
+    @property
+    def words_per_row(self) -> int:
+        """As many as the part that needs most."""
+        return max(part.words_per_row for part in self.parts)
+
+    def _part_of(self, truth: int) -> int:
+        return int(np.searchsorted(self._starts_in, truth, side="right")) - 1
+
+    def draw(self, truth: int, words: WordReader) -> int:
+        """One report by the definition: the part of the truth's cell draws it."""
+        b = self._part_of(truth)
+        report = self.parts[b].draw(truth - int(self._starts_in[b]), words.part(self.words_per_row))
+        return int(self._starts_out[b]) + int(report)
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows, cell by cell."""
+        block = np.searchsorted(self._starts_in, codes, side="right") - 1
+        unsettled = [np.empty(0, dtype=np.int64)]
+        for b, part in enumerate(self.parts):
+            rows = np.flatnonzero(block == b)
+            report = part.empty_reports(len(rows))
+            own = (codes[rows].astype(np.int64) - int(self._starts_in[b])).astype(np.uint64)
+            used = np.ascontiguousarray(words[rows, : part.words_per_row])
+            unsettled.append(rows[part.draw_rows(own, used, report)])
+            out[rows] = report.astype(np.int64) + int(self._starts_out[b])
+        return np.sort(np.concatenate(unsettled))
+
+    def labels_json(self) -> Mapping[str, Any]:
+        """The parts carry the labels."""
+        return {"inputs": {"cells": self.cells.to_json()}, "outputs": {"cells": self.cells.to_json()}}
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """The parts, in the order of the cells."""
+        return {"parts": [part.identity() for part in self.parts]}
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """Not for blocks: relabel the parts."""
+        raise ParameterError("the labels of a block design are those of its parts", hint="relabel the parts with with_labels")
+
+
+def _singular_ends(part: CodedDesign) -> tuple[float, float]:
+    """Largest and smallest singular value of P."""
+    values = np.linalg.svd(part.matrix(), compute_uv=False)
+    return float(values[0]), float(values[-1])

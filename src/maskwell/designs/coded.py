@@ -1,0 +1,126 @@
+"""What all designs share whose report is one code: the statistic is how often each report occurs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, code_type
+from maskwell.core.categories import Categories
+from maskwell.core.counts import Counts
+from maskwell.core.reported import Encoding, Reports
+from maskwell.designs import kernels
+from maskwell.designs.base import Design
+from maskwell.errors import ReportError, TooLargeError
+
+TALLY_LIMIT = 10**8
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CodedDesign(Design):
+    """A design with reports 0..m-1. Subclasses give P, its left inverse L, and L with squared entries as operators."""
+
+    encoding: ClassVar[Encoding] = "codes"
+
+    @property
+    @abstractmethod
+    def outputs(self) -> Categories:
+        """The possible reports."""
+
+    @property
+    def m(self) -> int:
+        """Number of possible reports."""
+        return len(self.outputs)
+
+    @abstractmethod
+    def forward(self, x: Real) -> Real:
+        """P applied to the last axis of ``x``: shape (..., k) to (..., m)."""
+
+    @abstractmethod
+    def backward(self, x: Real) -> Real:
+        """L applied to the last axis of ``x``: shape (..., m) to (..., k), where L P = I."""
+
+    @abstractmethod
+    def backward_squared(self, x: Real) -> Real:
+        """L with squared entries applied to the last axis of ``x``."""
+
+    def apply(self, pi: Real) -> Real:
+        """The distribution of reports, ``lam = P pi``, shape (m,). Source: [ChaiNayak2018, eq. (1.1)]."""
+        return self.forward(self.check_distribution(pi))
+
+    def solve(self, share: Real) -> Real:
+        """True proportions ``L share`` from shares of reports, shape (k,). Source: [NayakZhangAdeshiyan2016, eq. (1.2)]."""
+        self.check_identifiable()
+        return self.backward(self._check_share(share))
+
+    def second_moment(self, share: Real) -> Real:
+        """``L diag(share) L'``, shape (k, k)."""
+        self.check_identifiable()
+        L = self.backward(np.eye(self.m))
+        return np.asarray((L.T * self._check_share(share)) @ L)
+
+    def second_moment_diagonal(self, share: Real) -> Real:
+        """The diagonal of ``L diag(share) L'``, shape (k,)."""
+        self.check_identifiable()
+        return self.backward_squared(self._check_share(share))
+
+    def _check_share(self, share: Real) -> Real:
+        values = np.asarray(share, dtype=np.float64)
+        if values.shape != (self.m,) or not np.isfinite(values).all():
+            raise ReportError(
+                f"shares of reports have shape {values.shape}; this design has {self.m} reports",
+                hint="tally the reports with the same design",
+            )
+        return values
+
+    def empty_reports(self, n: int) -> Array:
+        """Room for n codes."""
+        return np.empty(n, dtype=code_type(self.m))
+
+    def encode_report(self, report: Any) -> Any:
+        """The code itself."""
+        return report
+
+    def report_space(self) -> Array:
+        """The codes 0..m-1."""
+        return np.arange(self.m, dtype=code_type(self.m))
+
+    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
+        """Reports as output labels, in the kind of container of ``like``."""
+        return self.outputs.decode(reports.data, like=like, kept=kept)
+
+    def tally(self, reports: Any) -> Counts:
+        """How often each report occurs. Takes :class:`Reports`, or a column of report labels."""
+        codes = self.outputs.encode(reports).codes if not isinstance(reports, Reports) else reports_of(self, reports)
+        if self.m > TALLY_LIMIT:
+            raise TooLargeError(f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together")
+        counts = np.zeros(self.m, dtype=np.int64)
+        tally_codes(codes, counts)
+        return Counts(counts, len(codes), self.fingerprint)
+
+
+def tally_codes(codes: Array, counts: Array) -> None:
+    """Add to ``counts`` how often each code occurs, refusing codes beyond its end."""
+    if len(codes) and int(codes.max()) >= len(counts):
+        raise ReportError(f"report code {int(codes.max())} is outside 0..{len(counts) - 1}", hint="use the design that made them")
+    if codes.dtype.itemsize == 1 and len(counts) <= 256:
+        kernels.active.tally_codes(np.ascontiguousarray(codes), counts)
+        return
+    for start in range(0, len(codes), _CHUNK):
+        kernels.active.tally_codes(codes[start : start + _CHUNK].astype(np.uint32), counts)
+
+
+def reports_of(design: Design, reports: Reports) -> Array:
+    """The data of reports, after checking that this design made them."""
+    if reports.fingerprint != design.fingerprint:
+        raise ReportError(
+            f"these reports come from another design ({reports.fingerprint[:19]}...) than this one ({design.fingerprint[:19]}...)",
+            hint="count them with the design that made them",
+            given=reports.fingerprint,
+            expected=design.fingerprint,
+        )
+    return reports.data

@@ -1,0 +1,156 @@
+"""Composition: the report of one design is randomized again by a second.
+
+    A = C P,  P first, then C
+
+Parity never exceeds that of P. The matrix of the whole is worked out exactly when it is small; the draws always go
+through both steps.
+
+Source: [ChaiNayak2018, Lemma 4.1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader
+from maskwell.core.exact import Parity
+from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import check_coded
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError, TooLargeError
+
+WORK_LIMIT = 10**7
+"""Products of exact matrices with more multiplications than this are not worked out."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Composed(CodedDesign):
+    """First one design, then another on its reports.
+
+    >>> labels = Categories.of(["yes", "no"])
+    >>> twice = Composed.of(Uniform.from_gamma(3, labels), Uniform.from_gamma(5, labels))
+    >>> twice.parity_exact()
+    Fraction(2, 1)
+    """
+
+    first: CodedDesign
+    then: CodedDesign
+    kind: ClassVar[str] = "composed"
+
+    @classmethod
+    def of(cls, first: Design, then: Design) -> Self:
+        """Checked: the second design's categories are the first one's reports."""
+        one, two = check_coded([first, then], "a composition")
+        if one.outputs.labels != two.inputs.labels:
+            raise ParameterError(
+                f"the first design has {one.m} reports, the second {two.k} categories, and they are not the same labels",
+                hint="the second design randomizes the reports of the first: give it their labels",
+            )
+        return cls(first=one, then=two)
+
+    @property
+    def inputs(self) -> Categories:
+        """The categories of the true value."""
+        return self.first.inputs
+
+    @property
+    def outputs(self) -> Categories:
+        """The reports of the second step."""
+        return self.then.outputs
+
+    @cached_property
+    def _whole(self) -> CodedDesign:
+        """The product as one design: uniform designs stay uniform, others become dense."""
+        if isinstance(self.first, Uniform) and isinstance(self.then, Uniform):
+            return Uniform.of(self.first.truth * self.then.truth, self.first.inputs)
+        if self.m * self.then.k * self.k > WORK_LIMIT:
+            raise TooLargeError(
+                f"the product of a {self.m} x {self.then.k} and a {self.then.k} x {self.k} matrix is too large to work out "
+                f"exactly; its parity is at most {min(self.first.parity(), self.then.parity()):.6g}",
+                hint="compose smaller designs, or use the bound",
+            )
+        C, P = (np.array(d.exact_matrix(), dtype=object) for d in (self.then, self.first))
+        return Dense.of((C @ P).tolist(), self.inputs, self.outputs)
+
+    def parity_exact(self) -> Parity:
+        """Of the product."""
+        return self._whole.parity_exact()
+
+    def is_admissible(self) -> bool:
+        """Of the product."""
+        return self._whole.is_admissible()
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """Of the product."""
+        return self._whole.guess_probability(prior)
+
+    def total_variation(self) -> float:
+        """Of the product."""
+        return self._whole.total_variation()
+
+    def rank(self) -> int:
+        """Of the product."""
+        return self._whole.rank()
+
+    def condition(self) -> float:
+        """Of the product."""
+        return self._whole.condition()
+
+    def check_identifiable(self) -> None:
+        """The product must be."""
+        self._whole.check_identifiable()
+
+    def _matrix(self) -> Real:
+        return self._whole.matrix()
+
+    def _exact_matrix(self) -> list[list[Fraction]]:
+        return self._whole.exact_matrix()
+
+    def forward(self, x: Real) -> Real:
+        """Both steps along the last axis."""
+        return self.then.forward(self.first.forward(x))
+
+    def backward(self, x: Real) -> Real:
+        """L of the product along the last axis."""
+        return self._whole.backward(x)
+
+    def backward_squared(self, x: Real) -> Real:
+        """Squared L of the product along the last axis."""
+        return self._whole.backward_squared(x)
+
+    @property
+    def words_per_row(self) -> int:
+        """The words of both steps."""
+        return self.first.words_per_row + self.then.words_per_row
+
+    def draw(self, truth: int, words: WordReader) -> int:
+        """One report by the definition: step after step."""
+        middle = self.first.draw(truth, words.part(self.first.words_per_row))
+        return int(self.then.draw(middle, words.part(self.then.words_per_row)))
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows, step after step."""
+        middle, split = self.first.empty_reports(len(codes)), self.first.words_per_row
+        one = self.first.draw_rows(codes, words[:, :split], middle)
+        two = self.then.draw_rows(middle, words[:, split:], out)
+        return np.union1d(one, two)
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """Both steps."""
+        return {"first": self.first.identity(), "then": self.then.identity()}
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """Not for compositions: relabel the steps."""
+        raise ParameterError("the labels of a composition are those of its steps", hint="relabel the steps with with_labels")
+
+

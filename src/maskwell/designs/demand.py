@@ -1,0 +1,77 @@
+"""What was asked of a design's parity, and what rounding to an exact form costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.exact import Number, Parity, as_fraction, exp_below, floor_to, resolution, safe_below
+from maskwell.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A bound on parity.
+
+    ``exact`` never exceeds what was asked; ``rounded`` tells that it stands for an irrational number, so that the
+    probabilities of the design are rounded.
+    """
+
+    name: str
+    text: str
+    exact: Fraction
+    rounded: bool
+
+    def down(self, probability: Fraction) -> Fraction:
+        """A probability that may fall but not rise, in the form in which it will be drawn."""
+        rounded = floor_to(probability, resolution(self.exact)) if self.rounded else probability
+        if rounded <= 0:
+            raise ParameterError(
+                f"{self.name} = {self.text} is too tight: the design would carry no information",
+                hint="ask for a little less privacy",
+            )
+        return rounded
+
+    def note(self, parity: Parity) -> dict[str, Any]:
+        """For the provenance: what was asked and the relative loss of parity."""
+        loss = 0.0 if isinstance(parity, float) else float(1 - parity / self.exact)
+        return {"asked": {self.name: self.text}, "parity_loss": loss}
+
+
+def asked_gamma(gamma: Number) -> Asked:
+    """A parity bound given as a number.
+
+    >>> asked_gamma("5/2").exact
+    Fraction(5, 2)
+    """
+    exact = safe_below(gamma, "gamma")
+    if exact <= 1:
+        raise ParameterError(
+            f"gamma = {gamma} leaves no information in a report", hint="give gamma greater than 1", gamma=gamma
+        )
+    return Asked("gamma", str(gamma), exact, False)
+
+
+def asked_epsilon(epsilon: Number) -> Asked:
+    """A parity bound e**epsilon.
+
+    >>> float(asked_epsilon(1).exact)
+    2.718281828459045
+    """
+    exact = safe_below(epsilon, "epsilon")
+    if exact <= 0:
+        raise ParameterError(
+            f"epsilon = {epsilon} leaves no information in a report", hint="give epsilon greater than 0", epsilon=epsilon
+        )
+    if exact > 700:
+        raise ParameterError(f"epsilon = {epsilon} is no protection at all", hint="give epsilon of at most 700", epsilon=epsilon)
+    return Asked("epsilon", str(epsilon), exp_below(exact), True)
+
+
+def as_count(value: object, name: str) -> int:
+    """A whole number, or an error."""
+    number = as_fraction(value, name)  # type: ignore[arg-type]
+    if number.denominator != 1:
+        raise ParameterError(f"{name} = {value} is not a whole number", hint="give an integer", **{name: value})
+    return int(number)

@@ -1,0 +1,230 @@
+"""Dense design: any transition matrix, kept as integers over one denominator.
+
+Source: [ChaiNayak2018, section 1]; the left inverse for more reports than categories is [NayakZhai2019, eq. (6.3)].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader, interval
+from maskwell.core.exact import Parity
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.matrices import check_rows_shape, exact_columns
+from maskwell.designs.rows import reduced_rows
+from maskwell.designs.tables import ThresholdTable
+from maskwell.errors import LabelError, NotIdentifiableError
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Dense(CodedDesign):
+    """Any design with few enough entries to be written out.
+
+    ``numerators[j][i] / denominator`` is the chance of report i for truth j: one tuple for each truth.
+
+    >>> design = Dense.of([["7/10", "2/10"], ["3/10", "8/10"]])
+    >>> design.parity_exact()
+    Fraction(4, 1)
+    """
+
+    numerators: tuple[tuple[int, ...], ...]
+    denominator: int
+    truths: Categories
+    reports: Categories
+    kind: ClassVar[str] = "dense"
+
+    @classmethod
+    def of(cls, P: Any, inputs: Categories | None = None, outputs: Categories | None = None) -> Self:
+        """From a matrix of numbers or fractions whose columns sum to one, shape (m, k).
+
+        Floats are read as the simplest fractions that they can stand for (0.7 as 7/10), and otherwise by their binary
+        value; ``provenance["settled"]`` tells the largest change that made the columns sum to one exactly.
+        """
+        numerators, denominator, settled = exact_columns(P)
+        design = cls.from_integers(numerators, denominator, inputs, outputs)
+        return design.with_provenance(settled=settled) if settled else design
+
+    @classmethod
+    def from_rows(cls, R: Any, inputs: Categories | None = None, outputs: Categories | None = None) -> Self:
+        """From the transposed convention: rows are truths and sum to one."""
+        check_rows_shape(R)
+        return cls.of([list(column) for column in zip(*R, strict=True)], inputs, outputs)
+
+    @classmethod
+    def from_integers(
+        cls,
+        numerators: Sequence[Sequence[int]],
+        denominator: int,
+        inputs: Categories | None = None,
+        outputs: Categories | None = None,
+    ) -> Self:
+        """From one list of integers for each truth, each summing to the denominator. Labels default to 0, 1, 2, ..."""
+        k, m = len(numerators), len(numerators[0])
+        inputs = Categories.numbered(k) if inputs is None else inputs
+        if outputs is None:
+            outputs = inputs if m == k else Categories.numbered(m)
+        if (len(inputs), len(outputs)) != (k, m):
+            raise LabelError(
+                f"{len(inputs)} truth labels and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
+                hint=f"give {k} categories and {m} reports",
+            )
+        common = math.gcd(denominator, *(n for column in numerators for n in column))
+        reduced = tuple(tuple(n // common for n in column) for column in numerators)
+        return cls(numerators=reduced, denominator=denominator // common, truths=inputs, reports=outputs)
+
+    @property
+    def inputs(self) -> Categories:
+        """The categories of the true value."""
+        return self.truths
+
+    @property
+    def outputs(self) -> Categories:
+        """The possible reports."""
+        return self.reports
+
+    @cached_property
+    def _P(self) -> Real:
+        return np.array([[n / self.denominator for n in column] for column in self.numerators]).T
+
+    def _matrix(self) -> Real:
+        return self._P.copy()
+
+    def _exact_matrix(self) -> list[list[Fraction]]:
+        return [[Fraction(n, self.denominator) for n in row] for row in zip(*self.numerators, strict=True)]
+
+    def row_parities(self) -> list[Parity]:
+        """Largest over smallest entry of each row; 1 for a row of zeros."""
+        return [_ratio(max(row), min(row)) for row in zip(*self.numerators, strict=True)]
+
+    def parity_exact(self) -> Parity:
+        """The largest row parity."""
+        return max(self.row_parities())
+
+    def is_admissible(self) -> bool:
+        """Rows that can occur, merged where proportional, all take two values in the ratio of the parity."""
+        rows, parity = reduced_rows(self._P), self.parity()
+        if math.isinf(parity):
+            return rows.shape[0] == self.k and bool(((rows > 0).sum(axis=1) == 1).all())
+        low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
+        two_values = np.isclose(rows, low, rtol=1e-9, atol=0) | np.isclose(rows, high, rtol=1e-9, atol=0)
+        return parity > 1 and bool(two_values.all() and np.allclose(high, parity * low, rtol=1e-8, atol=0))
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """``sum_i max_j a_j P[i, j]`` for a prior a."""
+        a = self.uniform_prior() if prior is None else self.check_distribution(prior, "prior")
+        return float((self._P * a).max(axis=1).sum())
+
+    def total_variation(self) -> float:
+        """The largest sum of absolute differences between two columns."""
+        return max(float(np.abs(self._P - self._P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
+
+    # ---- linear algebra
+
+    @cached_property
+    def _singular_values(self) -> Real:
+        return np.linalg.svd(self._P, compute_uv=False)
+
+    def rank(self) -> int:
+        """Singular values above ``k m eps`` times the largest."""
+        values = self._singular_values
+        return int((values > values[0] * self.k * self.m * np.finfo(float).eps).sum())
+
+    def condition(self) -> float:
+        """Largest over smallest singular value."""
+        return float(self._singular_values[0] / self._singular_values[-1]) if self.identifiable else math.inf
+
+    def check_identifiable(self) -> None:
+        """Raise, naming a direction that reports cannot show, unless the columns are safely independent."""
+        values = self._singular_values
+        if len(values) == self.k and values[-1] > 1e-12 * values[0]:
+            return
+        direction = np.linalg.svd(self._P)[2][-1]
+        raise NotIdentifiableError(
+            f"the true proportions cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories, and "
+            f"moving them along {np.array2string(direction, precision=3, threshold=8)} leaves all reports as they are",
+            hint="choose a design whose columns are linearly independent",
+            null_direction=direction,
+        )
+
+    @cached_property
+    def _L(self) -> Real:
+        """Left inverse, shape (k, m): the inverse, or for m > k the best linear one at uniform proportions."""
+        if self.m == self.k:
+            return np.linalg.inv(self._P)
+        lam = self._P.mean(axis=1)
+        scale = np.zeros(self.m)
+        np.divide(1, np.sqrt(lam), out=scale, where=lam > 0)
+        q, r = np.linalg.qr(self._P * scale[:, None])
+        return np.asarray(np.linalg.solve(r, q.T) * scale)
+
+    def forward(self, x: Real) -> Real:
+        """``P x`` along the last axis."""
+        return np.asarray(x @ self._P.T)
+
+    def backward(self, x: Real) -> Real:
+        """``L x`` along the last axis."""
+        return np.asarray(x @ self._L.T)
+
+    def backward_squared(self, x: Real) -> Real:
+        """``(L * L) x`` along the last axis."""
+        return np.asarray(x @ (self._L**2).T)
+
+    # ---- sampling: the report is the number of cumulative probabilities at or below a uniform number
+
+    @property
+    def words_per_row(self) -> int:
+        """Two words: one number of 64 bits."""
+        return 2
+
+    @cached_property
+    def _thresholds(self) -> list[list[int]]:
+        return [list(accumulate(column))[:-1] for column in self.numerators]
+
+    @cached_property
+    def _table(self) -> ThresholdTable:
+        return ThresholdTable.of(self._thresholds, self.denominator)
+
+    def draw(self, truth: int, words: WordReader) -> int:
+        """One report by the definition."""
+        return interval(self._thresholds[truth], self.denominator, words.part(self.words_per_row))
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows."""
+        drawn = np.empty(len(codes), dtype=np.uint32)
+        unsettled = self._table.draw_rows(codes.astype(np.uint32), words, drawn)
+        out[:] = drawn
+        return unsettled
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """One list of integers for each truth, over one denominator."""
+        columns = [[str(n) for n in column] for column in self.numerators]
+        return {"denominator": str(self.denominator), "columns": columns}
+
+    @classmethod
+    def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories, outputs: Categories) -> Self:
+        """Read back what :meth:`exact_form` wrote."""
+        denominator = int(exact["denominator"])
+        rows = [[Fraction(int(n), denominator) for n in row] for row in zip(*exact["columns"], strict=True)]
+        return cls.of(rows, inputs, outputs)
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """The same probabilities under other labels; reports take the input labels unless they differ in number."""
+        if outputs is None:
+            outputs = inputs if self.m == self.k else self.reports
+        return replace(self, truths=inputs, reports=outputs)
+
+
+def _ratio(high: int, low: int) -> Parity:
+    if high == low:
+        return Fraction(1)
+    return Fraction(high, low) if low else math.inf

@@ -1,0 +1,24 @@
+"""Sampling and tally loops: a compiled module where one was built, the same in NumPy elsewhere.
+
+Both give the same reports from the same random words; ``COMPILED`` tells which one runs. Set the environment variable
+``MASKWELL_PLAIN=1`` to use NumPy although the compiled module is there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from maskwell.designs.kernels import _plain
+
+plain: Any = _plain
+compiled: Any = None
+try:
+    from maskwell.designs.kernels import _compiled as compiled  # type: ignore[no-redef]
+except ImportError:  # no compiler was at hand when the package was installed
+    pass
+
+COMPILED = compiled is not None and os.environ.get("MASKWELL_PLAIN", "") in ("", "0")
+active: Any = compiled if COMPILED else plain
+
+__all__ = ["COMPILED", "active", "compiled", "plain"]

@@ -1,0 +1,436 @@
+/* Compiled twins of _plain.py: same functions, same arguments, same reports from the same random words.
+ *
+ * A kernel reads the true codes and the random words of n rows and writes n reports. It settles every row that its
+ * words settle at once; the few rows that need more words (a tie with a threshold, a rejected choice) it only lists
+ * in `unsettled`, and the caller draws those from the exact form in Python. So a kernel decides nothing that is rare,
+ * and whatever it decides follows from comparing integers.
+ *
+ * Rows of `words` are 32-bit words in memory order; two words a, b read together are the number a + 2^32 b.
+ * Callers guarantee shapes, contiguity of rows, and codes below k: see __init__.py.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HAVE_AVX2_PATH 1
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#error "words are read in little-endian order; the plain kernels serve this machine"
+#endif
+
+/* Of 2^32 words, those whose product with `bound` has a low half below this are rejected, so that the high half is
+ * exactly uniform on 0..bound-1. Source: [Lemire2019, Algorithm 5]. */
+static inline uint32_t rejected_below(uint32_t bound) { return (uint32_t)(0u - bound) % bound; }
+
+static inline uint64_t two_words(const uint32_t *w) { return (uint64_t)w[0] | ((uint64_t)w[1] << 32); }
+
+/* ---- uniform: keep the truth when (w0, w1) < threshold, else the category w0 * k >> 32 ------------------------- */
+
+static inline int uniform_unsettled(uint32_t low, uint32_t high, uint32_t k, uint32_t top, uint32_t rejected) {
+    return high == top || (high > top && (uint32_t)(low * k) < rejected);
+}
+
+#define UNIFORM_ROWS(TYPE)                                                                                            \
+    for (; i < n; i++) {                                                                                              \
+        uint32_t low = words[i * stride], high = words[i * stride + 1];                                               \
+        ((TYPE *)out)[i] = high < top ? ((const TYPE *)codes)[i] : (TYPE)(((uint64_t)low * k) >> 32);                 \
+        if (uniform_unsettled(low, high, k, top, rejected)) unsettled[found++] = i;                                   \
+    }
+
+#ifdef HAVE_AVX2_PATH
+/* 32 rows a turn. Lane l of vector j holds row 4j + l; its report goes to byte j of lane l of `reports`, and the
+ * closing shuffles bring the bytes into row order. Returns the number of rows done. */
+__attribute__((target("avx2"))) static Py_ssize_t uniform_bytes_avx2(const uint8_t *codes, const uint32_t *words,
+                                                                     Py_ssize_t n, uint32_t k, uint32_t top,
+                                                                     uint32_t rejected, uint8_t *out,
+                                                                     int64_t *unsettled, Py_ssize_t *found) {
+    const __m256i K = _mm256_set1_epi64x(k), TOP = _mm256_set1_epi64x(top), REJECTED = _mm256_set1_epi64x(rejected);
+    const __m256i LOW = _mm256_set1_epi64x(0xffffffff), BYTE = _mm256_set1_epi64x(255);
+    const __m256i PAIRS = _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3,
+                                           11, 4, 12, 5, 13, 6, 14, 7, 15);
+    Py_ssize_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i reports = _mm256_setzero_si256(), kept_bytes = reports, open = reports;
+#pragma GCC unroll 8
+        for (int j = 0; j < 8; j++) {
+            __m256i word = _mm256_loadu_si256((const __m256i *)(words + 2 * (i + 4 * j)));
+            __m256i high = _mm256_srli_epi64(word, 32), product = _mm256_mul_epu32(word, K);
+            __m256i kept = _mm256_cmpgt_epi64(TOP, high);
+            __m256i low_half = _mm256_cmpgt_epi64(REJECTED, _mm256_and_si256(product, LOW));
+            open = _mm256_or_si256(open, _mm256_cmpeq_epi64(high, TOP));
+            open = _mm256_or_si256(open, _mm256_andnot_si256(kept, low_half));
+            reports = _mm256_or_si256(reports, _mm256_slli_epi64(_mm256_srli_epi64(product, 32), 8 * j));
+            kept_bytes = _mm256_or_si256(kept_bytes, _mm256_and_si256(kept, _mm256_slli_epi64(BYTE, 8 * j)));
+        }
+        reports = _mm256_shuffle_epi8(reports, PAIRS);
+        kept_bytes = _mm256_shuffle_epi8(kept_bytes, PAIRS);
+        __m128i r0 = _mm256_castsi256_si128(reports), r1 = _mm256_extracti128_si256(reports, 1);
+        __m128i m0 = _mm256_castsi256_si128(kept_bytes), m1 = _mm256_extracti128_si256(kept_bytes, 1);
+        reports = _mm256_set_m128i(_mm_unpackhi_epi16(r0, r1), _mm_unpacklo_epi16(r0, r1));
+        kept_bytes = _mm256_set_m128i(_mm_unpackhi_epi16(m0, m1), _mm_unpacklo_epi16(m0, m1));
+        __m256i truth = _mm256_loadu_si256((const __m256i *)(codes + i));
+        _mm256_storeu_si256((__m256i *)(out + i), _mm256_blendv_epi8(reports, truth, kept_bytes));
+        if (!_mm256_testz_si256(open, open))
+            for (Py_ssize_t r = i; r < i + 32; r++)
+                if (uniform_unsettled(words[2 * r], words[2 * r + 1], k, top, rejected)) unsettled[(*found)++] = r;
+    }
+    return i;
+}
+#endif
+
+static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+                          uint32_t k, uint64_t threshold, void *out, int64_t *unsettled) {
+    uint32_t top = (uint32_t)(threshold >> 32), rejected = rejected_below(k);
+    Py_ssize_t i = 0, found = 0;
+#ifdef HAVE_AVX2_PATH
+    if (size == 1 && stride == 2 && __builtin_cpu_supports("avx2"))
+        i = uniform_bytes_avx2(codes, words, n, k, top, rejected, out, unsettled, &found);
+#endif
+    if (size == 1) UNIFORM_ROWS(uint8_t)
+    else if (size == 2) UNIFORM_ROWS(uint16_t)
+    else UNIFORM_ROWS(uint32_t)
+    return found;
+}
+
+/* ---- categorical: the number of thresholds of the row's column that (w0, w1) has passed ------------------------ */
+
+static Py_ssize_t categorical(const uint32_t *columns, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+                              const uint64_t *thresholds, Py_ssize_t per_column, const uint32_t *guide, int guide_bits,
+                              uint32_t *out, int64_t *unsettled) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint64_t word = two_words(words + i * stride);
+        const uint64_t *t = thresholds + (Py_ssize_t)columns[i] * per_column;
+        uint32_t r = guide[((Py_ssize_t)columns[i] << guide_bits) + (Py_ssize_t)(word >> (64 - guide_bits))];
+        while (r < per_column && t[r] < word) r++;
+        out[i] = r;
+        if (r < per_column && t[r] == word) unsettled[found++] = i;
+    }
+    return found;
+}
+
+/* ---- subset: maybe the truth, and a uniformly drawn set of other categories, as bits --------------------------- */
+
+/* Floyd's method. Returns 0 when a word is rejected. The categories other than the truth are numbered without it. */
+static int add_others(const uint32_t *words, uint32_t others, uint32_t count, uint32_t truth, uint64_t *mask) {
+    for (uint32_t bound = others - count + 1; bound <= others; bound++) {
+        uint64_t product = (uint64_t)*words++ * bound;
+        if ((uint32_t)product < bound && (uint32_t)product < rejected_below(bound)) return 0;
+        uint32_t pick = (uint32_t)(product >> 32), last = bound - 1;
+        pick += pick >= truth;
+        last += last >= truth;
+        pick = mask[pick >> 6] >> (pick & 63) & 1 ? last : pick;
+        mask[pick >> 6] |= 1ull << (pick & 63);
+    }
+    return 1;
+}
+
+static Py_ssize_t subset(const uint32_t *codes, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
+                         uint32_t size, int coin, uint64_t threshold, uint8_t *out, uint64_t *mask,
+                         int64_t *unsettled) {
+    Py_ssize_t found = 0, bytes = (k + 7) / 8;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint32_t *w = words + i * stride;
+        uint32_t truth = codes[i], includes = 1;
+        int settled = 1;
+        if (coin) {
+            uint64_t word = two_words(w);
+            includes = word < threshold;
+            settled = word != threshold;
+            w += 2;
+        }
+        memset(mask, 0, (size_t)(bytes + 7) / 8 * 8);
+        settled = settled && add_others(w, k - 1, size - includes, truth, mask);
+        mask[truth >> 6] |= (uint64_t)includes << (truth & 63);
+        memcpy(out + i * bytes, mask, (size_t)bytes);
+        if (!settled) unsettled[found++] = i;
+    }
+    return found;
+}
+
+/* ---- unary: bit j is one when the j-th 16-bit half is below its threshold -------------------------------------- */
+
+/* Bit j of `bits` = (half j < flip), for j from `first` to k; returns whether some half equals flip. */
+static int compare_halves(const uint16_t *half, uint32_t first, uint32_t k, uint16_t flip, uint8_t *bits) {
+    int tie = 0;
+    for (uint32_t j = first; j < k; j += 8) {
+        uint32_t byte = 0, width = k - j < 8 ? k - j : 8;
+        for (uint32_t b = 0; b < width; b++) {
+            byte |= (uint32_t)(half[j + b] < flip) << b;
+            tie |= half[j + b] == flip;
+        }
+        bits[j >> 3] = (uint8_t)byte;
+    }
+    return tie;
+}
+
+#ifdef HAVE_AVX2_PATH
+/* The same, 32 halves a turn. AVX2 compares signed numbers only, so the top bit is flipped on both sides. */
+__attribute__((target("avx2"))) static int compare_halves_avx2(const uint16_t *half, uint32_t k, uint16_t flip,
+                                                               uint8_t *bits) {
+    const __m256i TOP = _mm256_set1_epi16((short)0x8000), FLIP = _mm256_xor_si256(_mm256_set1_epi16((short)flip), TOP);
+    __m256i equal = _mm256_setzero_si256();
+    uint32_t j = 0;
+    for (; j + 32 <= k; j += 32) {
+        __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(half + j)), TOP);
+        __m256i y = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(half + j + 16)), TOP);
+        equal = _mm256_or_si256(equal, _mm256_or_si256(_mm256_cmpeq_epi16(x, FLIP), _mm256_cmpeq_epi16(y, FLIP)));
+        __m256i below = _mm256_packs_epi16(_mm256_cmpgt_epi16(FLIP, x), _mm256_cmpgt_epi16(FLIP, y));
+        uint32_t packed = (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(below, 0xD8));
+        memcpy(bits + (j >> 3), &packed, 4);
+    }
+    return compare_halves(half, j, k, flip, bits) | !_mm256_testz_si256(equal, equal);
+}
+#endif
+
+static void set_bit(uint8_t *bits, uint32_t j, int one) {
+    bits[j >> 3] = (uint8_t)((bits[j >> 3] & ~(1u << (j & 7))) | (unsigned)one << (j & 7));
+}
+
+/* A row in which a half ties with the leading 16 bits of its threshold. A single tie is settled by the row's last word
+ * against the threshold's next 32 bits; returns 0 when that word ties too, or more than one half does. */
+static int settle_tie(const uint16_t *half, uint32_t k, uint32_t truth, uint64_t keep, uint64_t flip, uint32_t extra,
+                      uint8_t *bits) {
+    uint32_t at = k;
+    for (uint32_t j = 0; j < k; j++) {
+        if (half[j] != (uint16_t)((j == truth ? keep : flip) >> 32)) continue;
+        if (at < k) return 0;
+        at = j;
+    }
+    uint32_t next = (uint32_t)(at == truth ? keep : flip);
+    if (at < k && extra == next) return 0;
+    if (at < k) set_bit(bits, at, extra < next);
+    return 1;
+}
+
+/* `keep` and `flip` are the first 48 bits of the two probabilities. */
+static Py_ssize_t unary(const uint32_t *codes, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
+                        uint64_t keep, uint64_t flip, uint8_t *out, int64_t *unsettled) {
+    Py_ssize_t found = 0, bytes = (k + 7) / 8;
+    const uint16_t keep16 = (uint16_t)(keep >> 32), flip16 = (uint16_t)(flip >> 32);
+#ifdef HAVE_AVX2_PATH
+    const int wide = __builtin_cpu_supports("avx2");
+#endif
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint16_t *half = (const uint16_t *)(const void *)(words + i * stride);
+        uint8_t *bits = out + i * bytes;
+        uint32_t truth = codes[i];
+#ifdef HAVE_AVX2_PATH
+        int tie = wide ? compare_halves_avx2(half, k, flip16, bits) : compare_halves(half, 0, k, flip16, bits);
+#else
+        int tie = compare_halves(half, 0, k, flip16, bits);
+#endif
+        set_bit(bits, truth, half[truth] < keep16);
+        if (tie || half[truth] == keep16)
+            if (!settle_tie(half, k, truth, keep, flip, words[i * stride + (k + 1) / 2], bits)) unsettled[found++] = i;
+    }
+    return found;
+}
+
+/* ---- tallies ---------------------------------------------------------------------------------------------------- */
+
+static void tally_bytes(const uint8_t *codes, Py_ssize_t n, int64_t *counts, Py_ssize_t m) {
+    static const Py_ssize_t LANES = 4; /* neighbours often share a code; separate counters keep them from waiting */
+    int64_t lanes[4][256];
+    memset(lanes, 0, sizeof lanes);
+    Py_ssize_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (Py_ssize_t l = 0; l < LANES; l++) lanes[l][codes[i + l]]++;
+    for (; i < n; i++) lanes[0][codes[i]]++;
+    for (Py_ssize_t c = 0; c < m; c++)
+        for (Py_ssize_t l = 0; l < LANES; l++) counts[c] += lanes[l][c];
+}
+
+static void tally_wide(const uint32_t *codes, Py_ssize_t n, int64_t *counts) {
+    for (Py_ssize_t i = 0; i < n; i++) counts[codes[i]]++;
+}
+
+/* Each byte of a report is spread to eight byte-wide counters at once; they are emptied before they can overflow.
+ * Returns the first row that does not hold `size` ones (any number when size is negative), -1 when there is none,
+ * -2 when memory ran out. */
+static Py_ssize_t tally_bits(const uint8_t *bits, Py_ssize_t n, Py_ssize_t bytes, Py_ssize_t k, int64_t size,
+                             int64_t *counts) {
+    uint64_t spread[256];
+    for (unsigned v = 0; v < 256; v++) {
+        spread[v] = 0;
+        for (unsigned b = 0; b < 8; b++) spread[v] |= (uint64_t)(v >> b & 1) << (8 * b);
+    }
+    uint64_t *small = calloc((size_t)bytes, sizeof *small);
+    Py_ssize_t wrong = small ? -1 : -2;
+    for (Py_ssize_t first = 0; first < n && wrong == -1; first += 255) {
+        Py_ssize_t last = first + 255 < n ? first + 255 : n;
+        for (Py_ssize_t i = first; i < last; i++) {
+            const uint8_t *row = bits + i * bytes;
+            uint64_t held = 0; /* eight partial sums of ones, one in each byte; exact up to 255 bytes a turn */
+            int64_t ones = 0;
+            for (Py_ssize_t b = 0; b < bytes; b++) {
+                small[b] += spread[row[b]];
+                held += spread[row[b]];
+                if (b % 255 == 254 || b == bytes - 1) {
+                    for (int l = 0; l < 8; l++) ones += (int64_t)(held >> (8 * l) & 255);
+                    held = 0;
+                }
+            }
+            if (size >= 0 && ones != size && wrong == -1) wrong = i;
+        }
+        for (Py_ssize_t c = 0; c < k; c++) counts[c] += (int64_t)(small[c >> 3] >> (8 * (c & 7)) & 255);
+        memset(small, 0, (size_t)bytes * sizeof *small);
+    }
+    free(small);
+    return wrong;
+}
+
+/* ---- doorway from Python: buffers in, counts of unsettled rows out ---------------------------------------------- */
+
+enum { MAX_BUFFERS = 5 };
+
+typedef struct {
+    Py_buffer view[MAX_BUFFERS];
+    int held;
+} Buffers;
+
+static int take(Buffers *b, PyObject *object, int flags) {
+    if (PyObject_GetBuffer(object, &b->view[b->held], flags) < 0) return 0;
+    b->held++;
+    return 1;
+}
+
+static void give_back(Buffers *b) {
+    while (b->held) PyBuffer_Release(&b->view[--b->held]);
+}
+
+/* Takes codes, words, out, unsettled and an optional table; releases what it took when one cannot be had. */
+static int take_all(Buffers *b, PyObject *codes, PyObject *words, PyObject *out, PyObject *unsettled) {
+    b->held = 0;
+    if (take(b, codes, PyBUF_CONTIG_RO) && take(b, words, PyBUF_STRIDED_RO) && take(b, out, PyBUF_CONTIG) &&
+        take(b, unsettled, PyBUF_CONTIG))
+        return 1;
+    give_back(b);
+    return 0;
+}
+
+#define WORDS(b) ((const uint32_t *)(b).view[1].buf)
+#define STRIDE(b) ((b).view[1].strides[0] / 4)
+#define ROWS(b) ((b).view[0].shape[0])
+
+static PyObject *py_uniform(PyObject *self, PyObject *args) {
+    PyObject *codes, *words, *out, *unsettled;
+    unsigned int k;
+    unsigned long long threshold;
+    Buffers b;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOIKOO", &codes, &words, &k, &threshold, &out, &unsettled)) return NULL;
+    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    found = uniform(b.view[0].buf, (int)b.view[0].itemsize, WORDS(b), STRIDE(b), ROWS(b), k, threshold,
+                    b.view[2].buf, b.view[3].buf);
+    Py_END_ALLOW_THREADS
+    give_back(&b);
+    return PyLong_FromSsize_t(found);
+}
+
+static PyObject *py_categorical(PyObject *self, PyObject *args) {
+    PyObject *columns, *words, *thresholds, *guide, *out, *unsettled;
+    int guide_bits;
+    Buffers b;
+    Py_buffer guide_view;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOiOO", &columns, &words, &thresholds, &guide, &guide_bits, &out, &unsettled))
+        return NULL;
+    if (!take_all(&b, columns, words, out, unsettled)) return NULL;
+    if (!take(&b, thresholds, PyBUF_CONTIG_RO)) { give_back(&b); return NULL; }
+    if (PyObject_GetBuffer(guide, &guide_view, PyBUF_CONTIG_RO) < 0) { give_back(&b); return NULL; }
+    Py_BEGIN_ALLOW_THREADS
+    found = categorical(b.view[0].buf, WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[4].shape[1],
+                        guide_view.buf, guide_bits, b.view[2].buf, b.view[3].buf);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&guide_view);
+    give_back(&b);
+    return PyLong_FromSsize_t(found);
+}
+
+static PyObject *py_subset(PyObject *self, PyObject *args) {
+    PyObject *codes, *words, *out, *unsettled;
+    unsigned int k, size;
+    int coin;
+    unsigned long long threshold;
+    Buffers b;
+    Py_ssize_t found = -1;
+    if (!PyArg_ParseTuple(args, "OOIIpKOO", &codes, &words, &k, &size, &coin, &threshold, &out, &unsettled))
+        return NULL;
+    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    uint64_t *mask = malloc(((size_t)k + 63) / 64 * sizeof *mask);
+    if (mask)
+        found = subset(b.view[0].buf, WORDS(b), STRIDE(b), ROWS(b), k, size, coin, threshold, b.view[2].buf, mask,
+                       b.view[3].buf);
+    free(mask);
+    Py_END_ALLOW_THREADS
+    give_back(&b);
+    return found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
+}
+
+static PyObject *py_unary(PyObject *self, PyObject *args) {
+    PyObject *codes, *words, *out, *unsettled;
+    unsigned int k;
+    unsigned long long keep, flip;
+    Buffers b;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOIKKOO", &codes, &words, &k, &keep, &flip, &out, &unsettled)) return NULL;
+    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    found = unary(b.view[0].buf, WORDS(b), STRIDE(b), ROWS(b), k, keep, flip, b.view[2].buf, b.view[3].buf);
+    Py_END_ALLOW_THREADS
+    give_back(&b);
+    return PyLong_FromSsize_t(found);
+}
+
+static PyObject *py_tally_codes(PyObject *self, PyObject *args) {
+    PyObject *codes, *counts;
+    Buffers b = {.held = 0};
+    if (!PyArg_ParseTuple(args, "OO", &codes, &counts)) return NULL;
+    if (!take(&b, codes, PyBUF_CONTIG_RO)) return NULL;
+    if (!take(&b, counts, PyBUF_CONTIG)) { give_back(&b); return NULL; }
+    Py_BEGIN_ALLOW_THREADS
+    if (b.view[0].itemsize == 1) tally_bytes(b.view[0].buf, ROWS(b), b.view[1].buf, b.view[1].shape[0]);
+    else tally_wide(b.view[0].buf, ROWS(b), b.view[1].buf);
+    Py_END_ALLOW_THREADS
+    give_back(&b);
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_tally_bits(PyObject *self, PyObject *args) {
+    PyObject *bits, *counts;
+    long long size;
+    Buffers b = {.held = 0};
+    Py_ssize_t wrong;
+    if (!PyArg_ParseTuple(args, "OLO", &bits, &size, &counts)) return NULL;
+    if (!take(&b, bits, PyBUF_CONTIG_RO)) return NULL;
+    if (!take(&b, counts, PyBUF_CONTIG)) { give_back(&b); return NULL; }
+    Py_BEGIN_ALLOW_THREADS
+    wrong = tally_bits(b.view[0].buf, ROWS(b), b.view[0].shape[1], b.view[1].shape[0], size, b.view[1].buf);
+    Py_END_ALLOW_THREADS
+    give_back(&b);
+    return wrong == -2 ? PyErr_NoMemory() : PyLong_FromSsize_t(wrong);
+}
+
+static PyMethodDef methods[] = {
+    {"uniform", py_uniform, METH_VARARGS, "uniform(codes, words, k, threshold, out, unsettled) -> rows unsettled"},
+    {"categorical", py_categorical, METH_VARARGS,
+     "categorical(columns, words, thresholds, guide, guide_bits, out, unsettled) -> rows unsettled"},
+    {"subset", py_subset, METH_VARARGS,
+     "subset(codes, words, k, size, coin, threshold, out, unsettled) -> rows unsettled"},
+    {"unary", py_unary, METH_VARARGS, "unary(codes, words, k, keep, flip, out, unsettled) -> rows unsettled"},
+    {"tally_codes", py_tally_codes, METH_VARARGS, "tally_codes(codes, counts)"},
+    {"tally_bits", py_tally_bits, METH_VARARGS, "tally_bits(bits, size, counts) -> first row of another size, or -1"},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_compiled", "Compiled sampling and tally kernels.", -1,
+                                    methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__compiled(void) { return PyModule_Create(&module); }

@@ -1,0 +1,187 @@
+"""Kronecker product: several variables, each randomized by a design of its own, independently.
+
+The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out; everything acts on
+one axis of a table at a time. Parity is the product of the parities.
+
+Source: [Adeshiyan2011, Example 3.2]; parity derived in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader
+from maskwell.core.exact import Parity
+from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
+from maskwell.errors import ParameterError, TooLargeError
+
+LABEL_LIMIT = 10**5
+"""Products with more cells than this are labelled by number instead of by tuples."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Kronecker(CodedDesign):
+    """Independent designs for several variables.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+    >>> both = Kronecker.of([coin, coin])
+    >>> both.k, both.parity_exact(), both.inputs.labels[1]
+    (4, Fraction(9, 1), ('yes', 'no'))
+    """
+
+    factors: tuple[CodedDesign, ...]
+    kind: ClassVar[str] = "kronecker"
+
+    @classmethod
+    def of(cls, factors: Iterable[Design]) -> Self:
+        """From one design for each variable."""
+        parts = check_coded(factors, "a product of designs")
+        for count in (math.prod(f.k for f in parts), math.prod(f.m for f in parts)):
+            if count >= 2**63:
+                raise TooLargeError(
+                    f"a product of {len(parts)} designs has {count:.3g} cells, more than one code can number",
+                    hint="randomize the columns one by one; each keeps its own design",
+                )
+        return cls(factors=parts)
+
+    @cached_property
+    def inputs(self) -> Categories:
+        """Tuples of the factors' categories, or numbers when there are very many."""
+        return _product_labels([f.inputs for f in self.factors])
+
+    @cached_property
+    def outputs(self) -> Categories:
+        """Tuples of the factors' reports, or numbers when there are very many."""
+        return _product_labels([f.outputs for f in self.factors])
+
+    def parity_exact(self) -> Parity:
+        """The product of the parities."""
+        return math.prod((f.parity_exact() for f in self.factors), start=Fraction(1))
+
+    def is_admissible(self) -> bool:
+        """Only when a single factor says anything: a product of two informative rows takes more than two values."""
+        informative = [f for f in self.factors if f.parity_exact() > 1]
+        return len(informative) == 1 and informative[0].is_admissible()
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """The product over the factors for the uniform prior; another prior needs the matrix."""
+        if prior is None:
+            return math.prod(f.guess_probability() for f in self.factors)
+        return float((self.matrix() * self.check_distribution(prior, "prior")).max(axis=1).sum())
+
+    def total_variation(self) -> float:
+        """From the matrix, which must be small."""
+        P = self.matrix()
+        return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
+
+    def rank(self) -> int:
+        """The product of the ranks."""
+        return math.prod(f.rank() for f in self.factors)
+
+    def condition(self) -> float:
+        """The product of the condition numbers."""
+        return math.prod(f.condition() for f in self.factors)
+
+    def _matrix(self) -> Real:
+        return reduce(np.kron, (f.matrix() for f in self.factors))
+
+    def _exact_matrix(self) -> list[list[Fraction]]:
+        parts = [f.exact_matrix() for f in self.factors]
+        return [[math.prod(cells) for cells in product(*rows)] for rows in product(*parts)]
+
+    def forward(self, x: Real) -> Real:
+        """Each factor's P along its own axis."""
+        return self._along_axes(x, [f.k for f in self.factors], [f.forward for f in self.factors])
+
+    def backward(self, x: Real) -> Real:
+        """Each factor's L along its own axis. Source: [Adeshiyan2011, section 3.3]."""
+        return self._along_axes(x, [f.m for f in self.factors], [f.backward for f in self.factors])
+
+    def backward_squared(self, x: Real) -> Real:
+        """Each factor's squared L along its own axis."""
+        return self._along_axes(x, [f.m for f in self.factors], [f.backward_squared for f in self.factors])
+
+    def _along_axes(self, x: Real, shape: list[int], operators: Sequence[Callable[[Real], Real]]) -> Real:
+        table = x.reshape(*x.shape[:-1], *shape)
+        first = table.ndim - len(shape)
+        for axis, operate in enumerate(operators, start=first):
+            table = np.moveaxis(operate(np.moveaxis(table, axis, -1)), -1, axis)
+        return table.reshape(*x.shape[:-1], -1)
+
+    def check_identifiable(self) -> None:
+        """Each factor must be."""
+        for factor in self.factors:
+            factor.check_identifiable()
+
+    @property
+    def words_per_row(self) -> int:
+        """The words of all factors, one after the other."""
+        return sum(f.words_per_row for f in self.factors)
+
+    def draw(self, truth: int, words: WordReader) -> int:
+        """One report by the definition: factor after factor."""
+        truths = np.unravel_index(truth, [f.k for f in self.factors])
+        drawn = [f.draw(int(t), words.part(f.words_per_row)) for f, t in zip(self.factors, truths, strict=True)]
+        return int(np.ravel_multi_index(drawn, [f.m for f in self.factors]))
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows, factor after factor."""
+        truths = np.unravel_index(codes.astype(np.int64), [f.k for f in self.factors])
+        joint, unsettled, used = np.zeros(len(codes), dtype=np.int64), [], 0
+        for factor, truth in zip(self.factors, truths, strict=True):
+            report = factor.empty_reports(len(codes))
+            part = words[:, used : used + factor.words_per_row]
+            unsettled.append(factor.draw_rows(truth.astype(np.uint64), part, report))
+            joint = joint * factor.m + report
+            used += factor.words_per_row
+        out[:] = joint
+        return np.unique(np.concatenate(unsettled))
+
+    def labels_json(self) -> Mapping[str, Any]:
+        """The factors carry the labels."""
+        return {"inputs": {"product": len(self.factors)}, "outputs": {"product": len(self.factors)}}
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """The factors."""
+        return {"factors": [f.identity() for f in self.factors]}
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """Not for products: relabel the factors."""
+        raise ParameterError("the labels of a product are those of its factors", hint="relabel the factors with with_labels")
+
+    def with_factors(self, factors: Iterable[Design]) -> Self:
+        """A product of other factors with the same provenance."""
+        return replace(self, factors=check_coded(factors, "a product of designs"))
+
+
+def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]:
+    """At least one design, all with coded reports."""
+    parts = tuple(designs)
+    if not parts:
+        raise ParameterError(f"{what} needs at least one design", hint="give one design or more")
+    for part in parts:
+        if not isinstance(part, CodedDesign):
+            raise ParameterError(
+                f"{what} cannot hold a {part.kind} design, whose report is a set",
+                hint="use designs that report one category, such as k-ary or a matrix",
+            )
+    return tuple(part for part in parts if isinstance(part, CodedDesign))
+
+
+def _product_labels(parts: Sequence[Categories]) -> Categories:
+    size = math.prod(len(part) for part in parts)
+    if size > LABEL_LIMIT:
+        return Categories(range(size))
+    return Categories.of(product(*(part.labels for part in parts)))

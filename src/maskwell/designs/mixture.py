@@ -1,0 +1,194 @@
+"""Truth-or-fixed mixture: with probability p report the truth, otherwise report i with probability q_i.
+
+    P = p I + q 1',      L = P^-1 = (I - q 1') / p
+
+Source: [Adeshiyan2011, Example 3.1] (jar of red and labelled white balls). All of it costs O(k).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader, interval
+from maskwell.core.exact import Number, Parity, check_probability, common_denominator
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.tables import ThresholdTable
+from maskwell.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TruthOrFixed(CodedDesign):
+    """P = p I + q 1'. Subclasses say what q is; a single number stands for k equal ones."""
+
+    categories: Categories
+    truth: Fraction
+
+    @property
+    def inputs(self) -> Categories:
+        """The categories of the true value."""
+        return self.categories
+
+    @property
+    def outputs(self) -> Categories:
+        """The same categories."""
+        return self.categories
+
+    @property
+    @abstractmethod
+    def _q(self) -> Any:
+        """q as a float (all equal) or an array of shape (k,)."""
+
+    def forward(self, x: Real) -> Real:
+        """``p x + q sum(x)`` along the last axis."""
+        return np.asarray(float(self.truth) * x + self._q * x.sum(axis=-1, keepdims=True))
+
+    def backward(self, x: Real) -> Real:
+        """``(x - q sum(x)) / p`` along the last axis."""
+        return np.asarray((x - self._q * x.sum(axis=-1, keepdims=True)) / float(self.truth))
+
+    def backward_squared(self, x: Real) -> Real:
+        """``((1 - 2 q) x + q^2 sum(x)) / p^2`` along the last axis."""
+        total = x.sum(axis=-1, keepdims=True)
+        return np.asarray(((1 - 2 * self._q) * x + self._q**2 * total) / float(self.truth) ** 2)
+
+    def second_moment(self, share: Real) -> Real:
+        """``(diag(s) - s q' - q s' + q q') / p^2`` for shares s that sum to one."""
+        self.check_identifiable()
+        s = self._check_share(share)
+        q = np.broadcast_to(self._q, s.shape)
+        crossed = np.outer(s, q)
+        return np.asarray((np.diag(s) - crossed - crossed.T + s.sum() * np.outer(q, q)) / float(self.truth) ** 2)
+
+    def rank(self) -> int:
+        """k, unless the truth is never reported."""
+        return self.k if self.truth > 0 else 1
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """``sum_i max(a_i (p + q_i), q_i max(a))`` for a prior a; ``p + (1 - p) / k`` for the uniform one."""
+        p = float(self.truth)
+        if prior is None:
+            return p + (1 - p) / self.k
+        a = self.check_distribution(prior, "prior")
+        return float(np.maximum(a * (p + self._q), self._q * a.max()).sum())
+
+    def total_variation(self) -> float:
+        """Twice the chance of reporting the truth because it is the truth."""
+        return 2 * float(self.truth) if self.k > 1 else 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Mixture(TruthOrFixed):
+    """P = p I + q 1' with any q.
+
+    >>> design = Mixture.of("3/5", ["1/5", "1/10", "1/10"], Categories.of(["a", "b", "c"]))
+    >>> design.parity_exact()
+    Fraction(7, 1)
+    """
+
+    fixed: tuple[Fraction, ...]
+    kind: ClassVar[str] = "mixture"
+
+    @classmethod
+    def of(cls, truth: Number, fixed: Sequence[Number], categories: Categories) -> Self:
+        """Checked: k probabilities q_i that sum, with p, to one."""
+        p = check_probability(truth, "truth")
+        q = tuple(check_probability(value, f"fixed[{i}]") for i, value in enumerate(fixed))
+        if len(q) != len(categories):
+            raise ParameterError(
+                f"{len(q)} fixed-report probabilities for {len(categories)} categories", hint="give one for each category"
+            )
+        if p + sum(q) != 1:
+            raise ParameterError(
+                f"truth + fixed = {float(p + sum(q)):.12g}, not 1", hint="the probabilities of all reports must sum to 1 exactly"
+            )
+        return cls(categories=categories, truth=p, fixed=q)
+
+    @cached_property
+    def _q(self) -> Array:
+        return np.array([float(q) for q in self.fixed])
+
+    def parity_exact(self) -> Parity:
+        """``1 + p / min(q)``, infinite when some report can only be the truth."""
+        smallest = min(self.fixed)
+        if self.truth == 0 or self.k == 1:
+            return Fraction(1)
+        return 1 + self.truth / smallest if smallest else math.inf
+
+    def is_admissible(self) -> bool:
+        """Only when all q are equal: then every row has the same parity."""
+        return self.truth > 0 and len(set(self.fixed)) == 1 and (self.fixed[0] > 0 or self.truth == 1) and self.k > 1
+
+    def condition(self) -> float:
+        """From a 2 x 2 matrix: P acts as p times the identity outside the span of 1 and q."""
+        if not self.identifiable:
+            return math.inf
+        basis, _ = np.linalg.qr(np.column_stack([np.ones(self.k), self._q]))
+        inner = np.linalg.svd(basis.T @ self.forward(basis.T).T, compute_uv=False)
+        values = [*inner.tolist(), float(self.truth)] if self.k > 2 else inner.tolist()
+        return max(values) / min(values)
+
+    def _exact_matrix(self) -> list[list[Fraction]]:
+        return [[q + self.truth * (i == j) for j in range(self.k)] for i, q in enumerate(self.fixed)]
+
+    def _matrix(self) -> Real:
+        return self.forward(np.eye(self.k)).T
+
+    # One number U decides: below p the truth, above it the report whose share of (p, 1) holds U.
+
+    @property
+    def words_per_row(self) -> int:
+        """Two words: one number of 64 bits."""
+        return 2
+
+    @cached_property
+    def _denominator(self) -> int:
+        return common_denominator([self.truth, *self.fixed])
+
+    @cached_property
+    def _thresholds(self) -> list[int]:
+        steps = [int(p * self._denominator) for p in (self.truth, *self.fixed)]
+        return list(accumulate(steps))[:-1]
+
+    @cached_property
+    def _table(self) -> ThresholdTable:
+        return ThresholdTable.of([self._thresholds], self._denominator)
+
+    def draw(self, truth: int, words: WordReader) -> int:
+        """One report by the definition."""
+        outcome = interval(self._thresholds, self._denominator, words.part(self.words_per_row))
+        return truth if outcome == 0 else outcome - 1
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows."""
+        outcome = np.empty(len(codes), dtype=np.uint32)
+        unsettled = self._table.draw_rows(np.zeros(len(codes), dtype=np.uint32), words, outcome)
+        np.copyto(out, np.where(outcome == 0, codes, outcome - 1), casting="unsafe")
+        return unsettled
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """Integers over one denominator."""
+        d = self._denominator
+        return {"denominator": str(d), "truth": str(int(self.truth * d)), "fixed": [str(int(q * d)) for q in self.fixed]}
+
+    @classmethod
+    def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
+        """Read back what :meth:`exact_form` wrote."""
+        d = int(exact["denominator"])
+        return cls.of(Fraction(int(exact["truth"]), d), [Fraction(int(q), d) for q in exact["fixed"]], inputs)
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """The same probabilities under other labels."""
+        return replace(self, categories=inputs)
+
+

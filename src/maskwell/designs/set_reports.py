@@ -1,0 +1,179 @@
+"""What all designs share whose report is a set of categories, symmetric in the categories.
+
+Four probabilities describe the counts V_i of reports that hold category i::
+
+    p = Pr(truth is in the set)              a = Pr(truth and a given other are both in the set)
+    r = Pr(a given other is in the set)      b = Pr(two given others are both in the set)
+
+    E V_i / n = r + (p - r) pi_i,            pi_hat_i = (V_i / n - r) / (p - r)
+
+Source: derived from [NayakZhai2019, sections 3.2 and 4.2]; checked against the full matrix in the contract tests.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Bits, Real
+from maskwell.core.categories import Categories
+from maskwell.core.containers import join
+from maskwell.core.counts import Counts
+from maskwell.core.reported import Encoding, Reports, SetReports, bits_from_texts
+from maskwell.designs import kernels
+from maskwell.designs.base import Design
+from maskwell.designs.coded import reports_of
+from maskwell.errors import ReportError
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SetDesign(Design):
+    """A design that reports a set of categories as a bit mask."""
+
+    categories: Categories
+    encoding: ClassVar[Encoding] = "bits"
+
+    @property
+    def inputs(self) -> Categories:
+        """The categories of the true value."""
+        return self.categories
+
+    # ---- to be said by each structure
+
+    @property
+    @abstractmethod
+    def outputs(self) -> SetReports:
+        """The possible reports."""
+
+    @property
+    @abstractmethod
+    def include(self) -> Fraction:
+        """p: chance that the truth is in the set."""
+
+    @property
+    @abstractmethod
+    def other(self) -> Fraction:
+        """r: chance that a given other category is in the set."""
+
+    @abstractmethod
+    def pair_probabilities(self) -> tuple[Fraction, Fraction]:
+        """a and b: chance that two given categories are both in the set, one of them true, and none of them true."""
+
+    @abstractmethod
+    def separation(self) -> float:
+        """``1 - <P_i, P_j> / <P_i, P_i>`` for two columns of P."""
+
+    @abstractmethod
+    def set_probability(self, chosen: frozenset[int], truth: int) -> Fraction:
+        """Chance of reporting exactly this set."""
+
+    @abstractmethod
+    def sets(self) -> Iterable[tuple[int, ...]]:
+        """All sets that can be reported, in the row order of the matrix."""
+
+    # ---- what follows
+
+    def apply(self, pi: Real) -> Real:
+        """Inclusion probabilities ``r + (p - r) pi``, shape (k,)."""
+        return float(self.other) + float(self.include - self.other) * self.check_distribution(pi)
+
+    def solve(self, share: Real) -> Real:
+        """``(share - r) / (p - r)``, shape (k,)."""
+        return np.asarray((self._check_share(share) - float(self.other)) / float(self.include - self.other))
+
+    def second_moment(self, share: Real) -> Real:
+        """``(zeta_ij - r zeta_i - r zeta_j + r^2) / (p - r)^2``, with ``zeta_ij = a (pi_i + pi_j) + b (1 - pi_i - pi_j)``."""
+        zeta, pi, r = self._check_share(share), self.solve(share), float(self.other)
+        a, b = map(float, self.pair_probabilities())
+        both = b + (a - b) * np.add.outer(pi, pi)
+        moment = (both - r * np.add.outer(zeta, zeta) + r * r) / float(self.include - self.other) ** 2
+        np.fill_diagonal(moment, self.second_moment_diagonal(share))
+        return np.asarray(moment)
+
+    def second_moment_diagonal(self, share: Real) -> Real:
+        """``((1 - 2 r) zeta_i + r^2) / (p - r)^2``, shape (k,)."""
+        zeta, r = self._check_share(share), float(self.other)
+        return np.asarray(((1 - 2 * r) * zeta + r * r) / float(self.include - self.other) ** 2)
+
+    def rank(self) -> int:
+        """Always k: the truth is more likely to be named than another category."""
+        return self.k
+
+    def condition(self) -> float:
+        """The Gram matrix of the columns has equal diagonal and equal other entries."""
+        apart = self.separation()
+        return math.sqrt((1 + (self.k - 1) * (1 - apart)) / apart)
+
+    def total_variation(self) -> float:
+        """``2 (p - r)``: two columns differ on the sets that hold exactly one of the two categories."""
+        return 2 * float(self.include - self.other)
+
+    def _check_share(self, share: Real) -> Real:
+        values = np.asarray(share, dtype=np.float64)
+        if values.shape != (self.k,) or not np.isfinite(values).all():
+            raise ReportError(
+                f"inclusion shares have shape {values.shape}; this design has {self.k} categories",
+                hint="tally the reports with the same design",
+            )
+        return values
+
+    def _exact_matrix(self) -> list[list[Fraction]]:
+        return [[self.set_probability(frozenset(s), j) for j in range(self.k)] for s in self.sets()]
+
+    # ---- reports as bit masks
+
+    def empty_reports(self, n: int) -> Bits:
+        """Room for n masks."""
+        return np.zeros((n, (self.k + 7) // 8), dtype=np.uint8)
+
+    def encode_report(self, report: Iterable[int]) -> Bits:
+        """A set of category codes as a mask."""
+        chosen = np.zeros(self.k, dtype=bool)
+        chosen[list(report)] = True
+        return np.packbits(chosen, bitorder="little")
+
+    def report_space(self) -> Bits:
+        """All masks in the row order of the matrix."""
+        self._check_size(10**7)
+        return np.stack([self.encode_report(s) for s in self.sets()])
+
+    def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
+        """Reports as 0/1 texts, in the kind of container of ``like``."""
+        distinct, codes = np.unique(reports.texts(), return_inverse=True)
+        return join(codes, [distinct.tolist()], like, kept)
+
+    def tally(self, reports: Any) -> Counts:
+        """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""
+        bits = reports_of(self, reports) if isinstance(reports, Reports) else bits_from_texts(np.asarray(reports, dtype=np.str_), self.k)
+        counts = np.zeros(self.k, dtype=np.int64)
+        size = -1 if self.outputs.size is None else self.outputs.size
+        wrong = kernels.active.tally_bits(np.ascontiguousarray(bits), size, counts)
+        if wrong >= 0:
+            raise ReportError(
+                f"the report in row {wrong} does not name exactly {size} categories",
+                hint="use the design that made the reports",
+                row=wrong,
+            )
+        return Counts(counts, len(bits), self.fingerprint)
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """The same probabilities under other labels."""
+        return replace(self, categories=inputs)
+
+
+def sets_of_size(k: int, size: int) -> Iterable[tuple[int, ...]]:
+    """All sets of ``size`` of 0..k-1, in lexicographic order."""
+    return combinations(range(k), size)
+
+
+def leading_weights(k: int, size: int) -> Real:
+    """``C(k-j, size-1) / C(k-1, size-1)`` for j = 1..k-size+1: the share of sets whose first member is j."""
+    j = np.arange(1, k - size + 1)
+    return np.concatenate([[1.0], np.cumprod((k - j - size + 1) / (k - j))])

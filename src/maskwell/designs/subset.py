@@ -1,0 +1,174 @@
+"""Subset selection: name q categories, the true one among them with probability p.
+
+With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth and q - 1 random others, else q random others.
+Every set is gamma times more likely when it holds the truth.
+
+Source: [NayakZhai2019, section 3.2], after Chai and Nayak 2019; formulas in closed form, never binomials of large k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader, coin, others
+from maskwell.core.exact import Number, Parity, check_probability
+from maskwell.core.reported import SetReports
+from maskwell.designs import kernels
+from maskwell.designs.demand import Asked, as_count, asked_epsilon, asked_gamma
+from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
+from maskwell.designs.tables import threshold64
+from maskwell.designs.uniform import check_two
+from maskwell.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FixedSizeSets(SetDesign):
+    """Sets of one size: subset selection, and local l-diversity as the case where the truth is always named."""
+
+    size: int
+
+    @property
+    def outputs(self) -> SetReports:
+        """Sets of ``size`` categories."""
+        return SetReports(self.k, self.size)
+
+    @property
+    def m(self) -> int:
+        """The number of such sets."""
+        return math.comb(self.k, self.size)
+
+    @property
+    def other(self) -> Fraction:
+        """``r = (q - p) / (k - 1)``."""
+        return (self.size - self.include) / (self.k - 1)
+
+    def pair_probabilities(self) -> tuple[Fraction, Fraction]:
+        """a and b of the module :mod:`maskwell.designs.set_reports`."""
+        k, q, p = self.k, self.size, self.include
+        a = p * Fraction(q - 1, k - 1)
+        b = (p * (q - 1) * (q - 2) + (1 - p) * q * (q - 1)) / ((k - 1) * (k - 2)) if k > 2 else Fraction(0)
+        return a, b
+
+    def set_probability(self, chosen: frozenset[int], truth: int) -> Fraction:
+        """Chance of reporting exactly this set."""
+        if truth in chosen:
+            return self.include / math.comb(self.k - 1, self.size - 1)
+        return (1 - self.include) / math.comb(self.k - 1, self.size)
+
+    def sets(self) -> Iterable[tuple[int, ...]]:
+        """All sets of the size, in lexicographic order."""
+        return sets_of_size(self.k, self.size)
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """``p / q`` for the uniform prior; otherwise a sum over which category of the set the prior likes best."""
+        p = float(self.include)
+        if prior is None:
+            return p / self.size
+        a = np.sort(self.check_distribution(prior, "prior"))[::-1]
+        miss = float((1 - self.include) * self.size / (self.k - self.size))
+        best = np.maximum(p * a, miss * a[0])[: self.k - self.size + 1]
+        return float((leading_weights(self.k, self.size) * best).sum())
+
+    def _draw_set(self, truth: int, includes: bool, words: WordReader) -> frozenset[int]:
+        drawn = others(self.size - includes, self.k - 1, words)
+        return frozenset({c + (c >= truth) for c in drawn} | ({truth} if includes else set()))
+
+    def _draw_rows(self, codes: Array, words: Words, threshold: int | None, out: Array) -> Array:
+        unsettled = np.empty(len(codes), dtype=np.int64)
+        coin_needed, at = threshold is not None, threshold or 0
+        wide = codes.astype(np.uint32)
+        found = kernels.active.subset(wide, words, self.k, self.size, coin_needed, at, out, unsettled)
+        return unsettled[:found]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Subset(FixedSizeSets):
+    """Subset selection with parity gamma.
+
+    >>> design = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    >>> design.include, design.parity_exact(), design.m
+    (Fraction(3, 4), Fraction(3, 1), 6)
+    """
+
+    chance: Fraction
+    kind: ClassVar[str] = "subset"
+
+    @classmethod
+    def of(cls, include: Number, size: int, categories: Categories) -> Self:
+        """From the chance that the truth is in the set; it must make naming the truth an advantage."""
+        check_two(categories)
+        k, q = len(categories), as_count(size, "size")
+        if not 1 <= q <= k - 1:
+            raise ParameterError(f"size = {size} of {k} categories", hint=f"give a size from 1 to {k - 1}", size=size, k=k)
+        p = check_probability(include, "include", open_=True)
+        if p * (k - q) <= (1 - p) * q:
+            raise ParameterError(
+                f"include = {include}: the truth would be no more likely to be named than chance ({Fraction(q, k)})",
+                hint=f"give more than {Fraction(q, k)}",
+            )
+        return cls(categories=categories, size=q, chance=p)
+
+    @classmethod
+    def from_gamma(cls, gamma: Number, categories: Categories, *, size: int) -> Self:
+        """The design whose parity is gamma: exactly for integers and fractions, never more for floats."""
+        return cls._asked(asked_gamma(gamma), categories, size)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: Number, categories: Categories, *, size: int) -> Self:
+        """The closest exact design whose parity does not exceed e**epsilon."""
+        return cls._asked(asked_epsilon(epsilon), categories, size)
+
+    @classmethod
+    def _asked(cls, asked: Asked, categories: Categories, size: int) -> Self:
+        q, k = as_count(size, "size"), len(categories)
+        design = cls.of(asked.down(q * asked.exact / (q * asked.exact + max(k - q, 1))), q, categories)
+        return design.with_provenance(**asked.note(design.parity_exact()))
+
+    @property
+    def include(self) -> Fraction:
+        """p: chance that the truth is in the set."""
+        return self.chance
+
+    def parity_exact(self) -> Parity:
+        """``p (k - q) / ((1 - p) q)``."""
+        return self.chance * (self.k - self.size) / ((1 - self.chance) * self.size)
+
+    def is_admissible(self) -> bool:
+        """Always: every row takes two values in the ratio of the parity."""
+        return True
+
+    def separation(self) -> float:
+        """``(gamma - 1)^2 / ((k - 1) (gamma^2 / (k - q) + 1 / q))``."""
+        gamma, k, q = self.parity_exact(), self.k, self.size
+        return float((gamma - 1) ** 2 / ((k - 1) * (gamma * gamma / (k - q) + Fraction(1, q))))
+
+    @property
+    def words_per_row(self) -> int:
+        """Two words for the coin, one for each category drawn."""
+        return 2 + self.size
+
+    def draw(self, truth: int, words: WordReader) -> frozenset[int]:
+        """One report by the definition."""
+        words = words.part(self.words_per_row)
+        return self._draw_set(truth, coin(self.chance, words), words)
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows."""
+        return self._draw_rows(codes, words, threshold64(self.chance.numerator, self.chance.denominator), out)
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """The chance to name the truth as an integer over a denominator; sets are chosen uniformly."""
+        return {"denominator": str(self.chance.denominator), "include": str(self.chance.numerator), "size": self.size}
+
+    @classmethod
+    def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
+        """Read back what :meth:`exact_form` wrote."""
+        return cls.of(Fraction(int(exact["include"]), int(exact["denominator"])), exact["size"], inputs)

@@ -1,0 +1,211 @@
+"""Unary encodings: one bit for each category, each bit randomized on its own.
+
+The bit of the true category is 1 with probability p, every other bit with r < p. Reports with no bit or all bits set tell
+nothing, so these designs are never admissible; they are here for comparison and for data collected with them.
+
+    parity = p (1 - r) / (r (1 - p))
+
+Source: basic RAPPOR after [Erlingsson2014], optimised unary after [Wang2017], both as given in [NayakZhai2019, section 3.2].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader, settle
+from maskwell.core.exact import Number, Parity, check_probability, common_denominator, resolution, sqrt_below
+from maskwell.core.reported import SetReports
+from maskwell.designs import kernels
+from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.set_reports import SetDesign
+from maskwell.designs.uniform import check_two
+from maskwell.errors import ParameterError
+
+Estimator = Literal["per-bit", "centred", "best-linear"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Unary(SetDesign):
+    """Independent bits; ``keep`` = p, ``flip`` = r.
+
+    >>> Unary.rappor_from_gamma(4, Categories.numbered(3)).keep
+    Fraction(2, 3)
+    >>> Unary.oue_from_gamma(4, Categories.numbered(3)).flip
+    Fraction(1, 5)
+    """
+
+    keep: Fraction
+    flip: Fraction
+    kind: ClassVar[str] = "unary"
+
+    @classmethod
+    def of(cls, keep: Number, flip: Number, categories: Categories) -> Self:
+        """From the two bit probabilities."""
+        check_two(categories)
+        p, r = check_probability(keep, "keep", open_=True), check_probability(flip, "flip", open_=True)
+        if r >= p:
+            raise ParameterError(f"flip = {flip} is not below keep = {keep}", hint="a true bit must be the likelier one")
+        return cls(categories=categories, keep=p, flip=r)
+
+    @classmethod
+    def rappor_from_gamma(cls, gamma: Number, categories: Categories) -> Self:
+        """Basic RAPPOR: ``p = sqrt(gamma) / (1 + sqrt(gamma))`` and ``r = 1 - p``."""
+        return cls._rappor(asked_gamma(gamma), categories)
+
+    @classmethod
+    def rappor_from_epsilon(cls, epsilon: Number, categories: Categories) -> Self:
+        """Basic RAPPOR with parity just below e**epsilon."""
+        return cls._rappor(asked_epsilon(epsilon), categories)
+
+    @classmethod
+    def oue_from_gamma(cls, gamma: Number, categories: Categories) -> Self:
+        """Optimised unary: ``p = 1/2`` and ``r = 1 / (gamma + 1)``."""
+        return cls._oue(asked_gamma(gamma), categories)
+
+    @classmethod
+    def oue_from_epsilon(cls, epsilon: Number, categories: Categories) -> Self:
+        """Optimised unary with parity just below e**epsilon."""
+        return cls._oue(asked_epsilon(epsilon), categories)
+
+    @classmethod
+    def _rappor(cls, asked: Asked, categories: Categories) -> Self:
+        root = sqrt_below(asked.exact, resolution(asked.exact))
+        if root <= 1:
+            raise ParameterError(f"{asked.name} = {asked.text} is too tight", hint="ask for a little less privacy")
+        return cls._noted(root / (1 + root), 1 / (1 + root), asked, categories)
+
+    @classmethod
+    def _oue(cls, asked: Asked, categories: Categories) -> Self:
+        flip = 1 - asked.down(asked.exact / (asked.exact + 1))
+        return cls._noted(Fraction(1, 2), flip, asked, categories)
+
+    @classmethod
+    def _noted(cls, keep: Fraction, flip: Fraction, asked: Asked, categories: Categories) -> Self:
+        design = cls.of(keep, flip, categories)
+        return design.with_provenance(**asked.note(design.parity_exact()))
+
+    @property
+    def outputs(self) -> SetReports:
+        """Sets of any size."""
+        return SetReports(self.k, None)
+
+    @property
+    def m(self) -> int:
+        """All subsets: ``2**k``."""
+        return 1 << self.k
+
+    @property
+    def include(self) -> Fraction:
+        """p."""
+        return self.keep
+
+    @property
+    def other(self) -> Fraction:
+        """r."""
+        return self.flip
+
+    def pair_probabilities(self) -> tuple[Fraction, Fraction]:
+        """``p r`` and ``r^2``: bits are independent."""
+        return self.keep * self.flip, self.flip * self.flip
+
+    def separation(self) -> float:
+        """``(p - r)^2 / ((p^2 + (1 - p)^2) (r^2 + (1 - r)^2))``."""
+        p, r = self.keep, self.flip
+        return float((p - r) ** 2 / ((p * p + (1 - p) ** 2) * (r * r + (1 - r) ** 2)))
+
+    def set_probability(self, chosen: frozenset[int], truth: int) -> Fraction:
+        """Chance of reporting exactly this set."""
+        ones = len(chosen - {truth})
+        own = self.keep if truth in chosen else 1 - self.keep
+        return own * self.flip**ones * (1 - self.flip) ** (self.k - 1 - ones)
+
+    def sets(self) -> Iterable[tuple[int, ...]]:
+        """All subsets, as the binary numbers whose first digit is the first category."""
+        return (tuple(j for j, bit in enumerate(bits) if bit) for bits in product((0, 1), repeat=self.k))
+
+    def parity_exact(self) -> Parity:
+        """``p (1 - r) / (r (1 - p))``."""
+        return self.keep * (1 - self.flip) / (self.flip * (1 - self.keep))
+
+    def is_admissible(self) -> bool:
+        """Never: the empty and the full report are wasted."""
+        return False
+
+    def guess_probability(self, prior: Real | None = None) -> float:
+        """``(1 - p) [sum_i r (1 - r)^(i-2) max(gamma a_i, a_1) + (1 - r)^(k-1) a_1]`` for a decreasing prior a."""
+        a = np.sort(self.uniform_prior() if prior is None else self.check_distribution(prior, "prior"))[::-1]
+        p, r, gamma = float(self.keep), float(self.flip), self.parity()
+        best = np.maximum(gamma * a, a[0])
+        nothing = (1 - r) ** (self.k - 1) * a[0]
+        return float((1 - p) * ((r * (1 - r) ** np.arange(-1, self.k - 1) * best).sum() + nothing))
+
+    def added_variance_of(self, estimator: Estimator) -> float:
+        """Added variance of one of three unbiased estimators, at uniform proportions.
+
+        ``per-bit`` is ``(V_i / n - r) / (p - r)``, what :meth:`solve` gives. ``centred`` shifts it to sum to one.
+        ``best-linear`` weighs each report by its size. Source: derived; [NayakZhai2019, eq. (3.3)] for the form of the last.
+        """
+        if estimator == "per-bit":
+            return self.added_variance()
+        if estimator == "centred":
+            return self.added_variance() * (self.k - 1) / self.k
+        return self._best_linear_variance()
+
+    def _best_linear_variance(self) -> float:
+        k, p, r, gamma = self.k, float(self.keep), float(self.flip), self.parity()
+        s = np.arange(k + 1)
+        log_r, log_not_r = math.log(r), math.log1p(-r)
+        log_choose = np.concatenate([[0.0], np.cumsum(np.log((k - np.arange(k - 1) - 1) / np.arange(1, k)))])
+        with_truth = np.concatenate([[0.0], p * np.exp(log_choose + s[:-1] * log_r + (k - 1 - s[:-1]) * log_not_r)])
+        without = np.concatenate([(1 - p) * np.exp(log_choose + s[:-1] * log_r + (k - 1 - s[:-1]) * log_not_r), [0.0]])
+        f = k * k * (s * gamma**2 + k - s) / (s * gamma + k - s) ** 2
+        trace = ((with_truth + without) * f).sum()
+        return float((k - 1) ** 2 / (trace - k) + 1 / k - 1)
+
+    # Each bit has one 16-bit half of a word, low half first; a tie with a threshold reads further words, bit by bit.
+
+    @property
+    def words_per_row(self) -> int:
+        """Half a word for each category, and one word for a tie."""
+        return (self.k + 1) // 2 + 1
+
+    def draw(self, truth: int, words: WordReader) -> frozenset[int]:
+        """One report by the definition."""
+        words = words.part(self.words_per_row)
+        half = words.bits // 2
+        read = words.take((self.k + 1) // 2)
+        leading = [part for word in read for part in (word & ((1 << half) - 1), word >> half)][: self.k]
+        likely, unlikely = ((q.numerator << half) // q.denominator for q in (self.keep, self.flip))
+
+        def is_one(j: int, digit: int, chance: Fraction) -> bool:
+            return leading[j] < digit or (leading[j] == digit and settle(digit, half, chance, words))
+
+        ones = [is_one(j, unlikely, self.flip) if j != truth else is_one(j, likely, self.keep) for j in range(self.k)]
+        return frozenset(j for j, one in enumerate(ones) if one)
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows."""
+        unsettled = np.empty(len(codes), dtype=np.int64)
+        keep, flip = ((q.numerator << 48) // q.denominator for q in (self.keep, self.flip))
+        found = kernels.active.unary(codes.astype(np.uint32), words, self.k, keep, flip, out, unsettled)
+        return unsettled[:found]
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """The two bit probabilities as integers over one denominator."""
+        d = common_denominator([self.keep, self.flip])
+        return {"denominator": str(d), "keep": str(int(self.keep * d)), "flip": str(int(self.flip * d))}
+
+    @classmethod
+    def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
+        """Read back what :meth:`exact_form` wrote."""
+        d = int(exact["denominator"])
+        return cls.of(Fraction(int(exact["keep"]), d), Fraction(int(exact["flip"]), d), inputs)

@@ -1,0 +1,134 @@
+"""Every error maskwell raises on purpose, in one tree.
+
+::
+
+    MaskwellError
+    ├── InputError (also ValueError)          something given is not allowed
+    │   ├── MatrixError                       not a transition matrix
+    │   │   └── OrientationError              rows sum to one instead of columns
+    │   ├── ParameterError                    a number outside its range
+    │   ├── LabelError                        duplicated or unusable category labels
+    │   │   └── UnknownCategoryError          a value that the categories do not hold
+    │   ├── MissingValueError                 missing values without a policy for them
+    │   ├── ReportError                       reports that do not belong to the design
+    │   ├── DesignFileError                   a design file that cannot be read or was changed
+    │   ├── DataFileError                     a data file that cannot be read or written
+    │   ├── TooLargeError                     asked to write out something huge
+    │   └── NotIdentifiableError              the design cannot give back the proportions
+    ├── WrongTypeError (also TypeError)       a value of the wrong kind
+    └── MissingExtraError (also ImportError)  an optional part is not installed
+
+Each error says what was given and what is allowed (``message``) and what to do next (``hint``), names itself with a
+stable ``code`` for programs, and carries the offending objects in ``objects``.
+"""
+
+from __future__ import annotations
+
+
+class MaskwellError(Exception):
+    """Base of all errors raised on purpose.
+
+    Parameters
+    ----------
+    message
+        What was given and what is allowed, in one sentence.
+    hint
+        What to do next.
+    **objects
+        The offending objects, kept for programs.
+
+    >>> MaskwellError("k = 1 category", hint="give at least two", k=1).objects
+    {'k': 1}
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "", **objects: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.objects = objects
+
+
+class InputError(MaskwellError, ValueError):
+    """Something given is not allowed."""
+
+    code = "bad_input"
+
+
+class MatrixError(InputError):
+    """Not a transition matrix."""
+
+    code = "bad_matrix"
+
+
+class OrientationError(MatrixError):
+    """Rows sum to one where columns should."""
+
+    code = "orientation"
+
+
+class ParameterError(InputError):
+    """A number outside its allowed range."""
+
+    code = "bad_parameter"
+
+
+class LabelError(InputError):
+    """Duplicated, empty or unusable category labels."""
+
+    code = "bad_labels"
+
+
+class UnknownCategoryError(LabelError):
+    """A value that the categories do not hold."""
+
+    code = "unknown_category"
+
+
+class MissingValueError(InputError):
+    """Missing values where no policy for them was chosen."""
+
+    code = "missing_values"
+
+
+class ReportError(InputError):
+    """Reports that do not belong to the design."""
+
+    code = "bad_report"
+
+
+class DesignFileError(InputError):
+    """A design file that cannot be read, or was changed after it was made."""
+
+    code = "bad_design_file"
+
+
+class DataFileError(InputError):
+    """A data file that cannot be read or written."""
+
+    code = "bad_data_file"
+
+
+class TooLargeError(InputError):
+    """Asked to write out something too large to be useful."""
+
+    code = "too_large"
+
+
+class NotIdentifiableError(InputError):
+    """The design cannot give back the true proportions."""
+
+    code = "not_identifiable"
+
+
+class WrongTypeError(MaskwellError, TypeError):
+    """A value of the wrong kind."""
+
+    code = "wrong_type"
+
+
+class MissingExtraError(MaskwellError, ImportError):
+    """An optional part of maskwell is not installed."""
+
+    code = "missing_extra"
