@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from maskwell.core import containers
 from maskwell.core import labels as rules
-from maskwell.core.lookup import Codes, Finder, code_type, find_all, finder_for
+from maskwell.core.arrays import Codes, code_type
+from maskwell.core.lookup import Finder, find_all, finder_for
 from maskwell.errors import (
     DesignFileError,
     InputError,

@@ -36,7 +36,9 @@ class Counts:
         values = np.asarray(self.values)
         if values.dtype.kind not in "iu":
             if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
-                raise ReportError(f"counts must be whole numbers, got {values!r}", hint="count the reports; do not weight them")
+                raise ReportError(
+                    f"counts must be whole numbers, got {values!r}", hint="count the reports; do not weight them"
+                )
             values = values.astype(np.int64)
         if (values < 0).any():
             raise ReportError(f"negative counts: {values[values < 0][:5].tolist()}", hint="counts are 0 or more")

@@ -66,8 +66,8 @@ def _further(more: Callable[[int], Sequence[int]] | None) -> Iterator[int]:
 def settle(leading: int, bits: int, probability: Fraction, words: WordReader) -> bool:
     """Whether U < probability, where the first ``bits`` bits of U are ``leading`` and further words follow.
 
-    >>> settle(0b10, 2, Fraction(5, 8), WordReader([0b01], bits=2)), settle(0b10, 2, Fraction(5, 8), WordReader([0b10], bits=2))
-    (True, False)
+    >>> [settle(0b10, 2, Fraction(5, 8), WordReader([following], bits=2)) for following in (0b01, 0b10)]
+    [True, False]
     """
     digit, rest = divmod(probability.numerator << bits, probability.denominator)
     while leading == digit and rest:
@@ -125,8 +125,8 @@ def others(count: int, total: int, words: WordReader) -> set[int]:
 
     Source: Floyd's method, after [Bentley1987].
 
-    >>> sorted(others(2, 3, WordReader([0, 0])))
-    [0, 2]
+    >>> sorted(others(2, 3, WordReader([1 << 31, 1 << 31])))
+    [1, 2]
     """
     chosen: set[int] = set()
     for last in range(total - count, total):

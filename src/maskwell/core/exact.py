@@ -1,7 +1,7 @@
 """Numbers without rounding: reading what a user typed, and bounds that err towards privacy.
 
-A probability that is sampled is always a :class:`~fractions.Fraction`. A demand may be irrational (``gamma = e**epsilon``);
-then the functions ending in ``_below`` return a fraction that never exceeds it.
+A probability that is sampled is always a :class:`~fractions.Fraction`. A demand may be irrational
+(``gamma = e**epsilon``); then the functions ending in ``_below`` return a fraction that never exceeds it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import isqrt
-from numbers import Integral, Rational, Real
-from typing import TypeAlias
+from numbers import Rational, Real
+from typing import Any, TypeAlias
 
 from maskwell.errors import ParameterError, WrongTypeError
 
@@ -33,19 +33,22 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     >>> as_fraction("1/6"), as_fraction(0.7), as_fraction("2.5")
     (Fraction(1, 6), Fraction(7, 10), Fraction(5, 2))
     """
-    if isinstance(value, bool) or not isinstance(value, str | Decimal | Real):
+    given: Any = value
+    if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
         raise WrongTypeError(
-            f"{name} = {value!r} is a {type(value).__name__}, not a number",
+            f"{name} = {given!r} is a {type(given).__name__}, not a number",
             hint="give a number or a fraction such as 1/6",
-            value=value,
+            value=given,
         )
     try:
-        if isinstance(value, Rational):
-            return Fraction(int(value.numerator), int(value.denominator))
-        return Fraction(value.strip() if isinstance(value, str) else repr(float(value)) if isinstance(value, Real) else value)
+        if isinstance(given, Rational):
+            return Fraction(int(given.numerator), int(given.denominator))
+        return Fraction(given if isinstance(given, str | Decimal) else repr(float(given)))
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
-            f"{name} = {value!r} is not a finite number", hint="give a number such as 0.25 or a fraction such as 1/6", value=value
+            f"{name} = {given!r} is not a finite number",
+            hint="give a number such as 0.25 or a fraction such as 1/6",
+            value=given,
         ) from error
 
 
@@ -58,9 +61,12 @@ def safe_below(value: Number, name: str = "number") -> Fraction:
     (True, True)
     """
     exact = as_fraction(value, name)
-    if isinstance(value, Real) and not isinstance(value, Integral | Rational):
-        return min(exact, Fraction(float(value)))
-    return exact
+    return min(exact, Fraction(float(value))) if is_float(value) else exact
+
+
+def is_float(value: object) -> bool:
+    """Whether a number is a binary float, of Python or NumPy, and so may stand for another one than its text."""
+    return isinstance(value, Real) and not isinstance(value, Rational)
 
 
 def exp_below(epsilon: Fraction) -> Fraction:
@@ -118,7 +124,9 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
     if not inside:
         percent = " (70 for 70 %? write 0.7)" if 1 < probability <= 100 else ""
         allowed = "strictly between 0 and 1" if open_ else "between 0 and 1"
-        raise ParameterError(f"{name} = {value} is not a probability", hint=f"give a number {allowed}{percent}", value=value)
+        raise ParameterError(
+            f"{name} = {value} is not a probability", hint=f"give a number {allowed}{percent}", value=value
+        )
     return probability
 
 
@@ -131,19 +139,16 @@ def common_denominator(values: Iterable[Fraction]) -> int:
     return math.lcm(*(value.denominator for value in values))
 
 
-def float_above(value: Parity) -> float:
-    """The float nearest to ``value`` that is not below it: a parity is never shown smaller than it is.
+def to_float(value: Parity) -> float:
+    """The nearest float, for people and plots; decisions are taken on the fraction.
 
-    >>> float_above(Fraction(1, 3)) >= Fraction(1, 3), float_above(Fraction(3))
-    (True, 3.0)
+    >>> to_float(Fraction(1, 3)), to_float(Fraction(10**400))
+    (0.3333333333333333, inf)
     """
-    if isinstance(value, float):
-        return value
     try:
-        nearest = float(value)
+        return float(value)
     except OverflowError:
         return math.inf
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def to_text(value: Parity) -> str:
@@ -155,18 +160,15 @@ def to_text(value: Parity) -> str:
     return "inf" if value == math.inf else str(value)
 
 
-def log_above(value: Parity) -> float:
-    """The natural logarithm of a number of 1 or more, rounded up by a hair.
+def log_of(value: Parity) -> float:
+    """The natural logarithm of a number of 1 or more, without loss near 1 or for huge fractions.
 
-    >>> log_above(Fraction(1)), log_above(math.inf), abs(log_above(Fraction(3)) - math.log(3)) < 1e-15
-    (0.0, inf, True)
+    >>> log_of(Fraction(1)), log_of(math.inf), log_of(1 + Fraction(1, 10**20))
+    (0.0, inf, 1e-20)
     """
     if isinstance(value, float):
         return math.inf
     if value < 2:
-        logarithm = math.log1p(float(value - 1))
-    else:
-        logarithm = math.log(value.numerator) - math.log(value.denominator)
-        if value.numerator < 2**1000:
-            logarithm = math.log(value.numerator / value.denominator)
-    return logarithm * (1 + 2**-51)
+        return math.log1p(float(value - 1))
+    nearest = to_float(value)
+    return math.log(nearest) if nearest < math.inf else math.log(value.numerator) - math.log(value.denominator)

@@ -13,26 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskwell.core.arrays import Codes, code_type
 from maskwell.core.labels import READERS, is_missing, read_text, texts
 from maskwell.errors import LabelError, WrongTypeError
 
-Codes = NDArray[np.unsignedinteger[Any]]
 Finder = Callable[[Any], Codes]
 
 BLOCK = 1 << 16  # rows at a time: temporary arrays stay in the processor's cache
 TABLE_SLOTS = 1 << 16  # integer labels spread wider than this (and than 4k) are searched, not looked up
 SORTED_TEXTS = 64  # up to this many fixed-width texts a binary search beats a dictionary
-
-
-def code_type(count: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """Smallest of uint8, uint16, uint32 that holds ``count`` codes.
-
-    >>> code_type(256), code_type(257)
-    (dtype('uint8'), dtype('uint16'))
-    """
-    if count <= 1 << 8:
-        return np.dtype(np.uint8)
-    return np.dtype(np.uint16) if count <= 1 << 16 else np.dtype(np.uint32)
 
 
 def find_all(data: Any, finder: Finder, k: int) -> Codes:

@@ -30,22 +30,15 @@ _BLOCK = 16
 _SPILL = 1 << 63
 _SPILL_BLOCKS = 1 << 16
 
-_forks = itertools.count()
-_generation = next(_forks)
-
-
-def _count_fork() -> None:
-    global _generation
-    _generation = next(_forks) + os.getpid()
-
+_lineage = [os.getpid()]  # this process and those it was forked from
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
+    os.register_at_fork(after_in_child=lambda: _lineage.append(os.getpid()))
 
 
 def _process() -> tuple[int, int]:
     """Tells a forked child from its parent, even where process numbers repeat."""
-    return os.getpid(), _generation
+    return os.getpid(), len(_lineage)
 
 
 class RandomSource(Protocol):
@@ -87,7 +80,7 @@ class Stream:
             self._seek(start)
         if len(self._buffer) < size:
             self._buffer, self._zeros = np.empty(size, dtype=np.uint8), np.zeros(size, dtype=np.uint8)
-        self._cipher.update_into(self._zeros[:size], self._buffer[:size])  # type: ignore[arg-type]
+        self._cipher.update_into(self._zeros[:size], self._buffer[:size])
         self._position = start + size
         return self._buffer[:size].view("<u4").reshape(rows, words_per_row)
 
@@ -97,7 +90,8 @@ class Stream:
         if refill >= _SPILL_BLOCKS:
             raise OverflowError("a draw used up its random words; this cannot happen with a working generator")
         block = self._encryptor(_SPILL + row * _SPILL_BLOCKS + refill).update(bytes(_BLOCK))
-        return np.frombuffer(block, dtype="<u4").tolist()
+        words: list[int] = np.frombuffer(block, dtype="<u4").tolist()
+        return words
 
     def _seek(self, byte: int) -> None:
         block, skip = divmod(byte, _BLOCK)

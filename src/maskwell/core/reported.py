@@ -1,6 +1,6 @@
 """Reports as they leave a design: canonical data that say what they are.
 
-Nothing in the form of a report depends on the truth beyond what the design allows: a report is one code, or one bit mask.
+Nothing in the form of a report depends on the truth beyond what the design allows: a report is one code or one mask.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class Reports:
 
     def __repr__(self) -> str:
         mark = "" if self.private else ", not private"
-        return f"Reports(n={len(self)}, k={self.k}, encoding={self.encoding!r}{mark}, design={self.fingerprint[:19]}...)"
+        return (
+            f"Reports(n={len(self)}, k={self.k}, encoding={self.encoding!r}{mark}, design={self.fingerprint[:19]}...)"
+        )
 
 
 def bits_from_texts(texts: Array, k: int) -> Array:
@@ -96,7 +98,7 @@ def bits_from_texts(texts: Array, k: int) -> Array:
         wrong = np.flatnonzero((digits > 1).any(axis=1))
     if len(wrong):
         raise ReportError(
-            f"{len(wrong)} reports are not texts of {k} characters 0 or 1, first in row {wrong[0]}: {column[wrong[0]]!r}",
+            f"{len(wrong)} reports are not texts of {k} characters 0 or 1, first {column[wrong[0]]!r} in row {wrong[0]}",
             hint="a set report is written as one character for each category, 1 where the category was named",
             rows=wrong[:10].tolist(),
         )

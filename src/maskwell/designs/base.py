@@ -22,7 +22,7 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.core.draws import WordReader
-from maskwell.core.exact import Parity, float_above, log_above
+from maskwell.core.exact import Parity, log_of, to_float
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
@@ -79,15 +79,18 @@ class Design(ABC):
 
     @abstractmethod
     def parity_exact(self) -> Parity:
-        """The largest ratio of two entries in a row of P, as a fraction or ``math.inf``. Source: [ChaiNayak2018, Def. 1.3]."""
+        """The largest ratio of two entries in a row of P, as a fraction or ``math.inf``.
+
+        Source: [ChaiNayak2018, Def. 1.3].
+        """
 
     def parity(self) -> float:
-        """Parity as a float, never below the exact value."""
-        return float_above(self.parity_exact())
+        """Parity as the nearest float."""
+        return to_float(self.parity_exact())
 
     def epsilon(self) -> float:
         """The natural logarithm of parity: the level of local differential privacy."""
-        return log_above(self.parity_exact())
+        return log_of(self.parity_exact())
 
     @abstractmethod
     def guess_probability(self, prior: Real | None = None) -> float:
@@ -103,6 +106,19 @@ class Design(ABC):
 
         Source: [ChaiNayak2018, Theorems 4.2 and 4.3].
         """
+
+    def details(self) -> dict[str, Any]:
+        """Facts that only this structure has, for an audit."""
+        return {}
+
+    def warnings(self) -> list[str]:
+        """What a reader of an audit must not overlook."""
+        found = []
+        if self.parity_exact() == math.inf:
+            found.append("no bound on parity: some report rules out some truth, so a report can reveal the answer")
+        if not self.identifiable:
+            found.append("not identifiable: the true proportions cannot be estimated from the reports")
+        return found
 
     # ---- the matrix
 
@@ -191,7 +207,8 @@ class Design(ABC):
     def check_distribution(self, pi: Real, name: str = "pi") -> Real:
         """``pi`` as an array of k probabilities that sum to one, or an error."""
         values = np.asarray(pi, dtype=np.float64)
-        if values.shape != (self.k,) or not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
+        fits = values.shape == (self.k,) and np.isfinite(values).all()
+        if not fits or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
             raise MatrixError(
                 f"{name} = {np.array2string(values, threshold=8)} is not a distribution over {self.k} categories",
                 hint=f"give {self.k} numbers of 0 or more that sum to 1",
@@ -301,7 +318,7 @@ def _big(number: int) -> str:
     """A count for people: digits when short, a power otherwise.
 
     >>> _big(12345), _big(2**200)
-    ('12,345', '1.61e+60')
+    ('12,345', '1.60e+60')
     """
     if number < 10**12:
         return f"{number:,}"

@@ -20,7 +20,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
-from maskwell.core.exact import Parity
+from maskwell.core.exact import Parity, to_text
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.kronecker import check_coded
@@ -72,6 +72,17 @@ class Blocks(CodedDesign):
     def parity_within(self) -> Parity:
         """The largest parity of the parts: the protection of the category, the cell being known."""
         return max(part.parity_exact() for part in self.parts)
+
+    def details(self) -> dict[str, Any]:
+        """The protection within a cell."""
+        return {"parity_within": to_text(self.parity_within())}
+
+    def warnings(self) -> list[str]:
+        """That the cell is open."""
+        if len(self.parts) == 1:
+            return super().warnings()
+        within = to_text(self.parity_within())
+        return [f"the cell is reported as it is, so the parity of the pair is infinite; within a cell it is {within}"]
 
     def parity_exact(self) -> Parity:
         """Infinite with two cells or more: the report discloses the cell."""
@@ -181,7 +192,9 @@ class Blocks(CodedDesign):
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for blocks: relabel the parts."""
-        raise ParameterError("the labels of a block design are those of its parts", hint="relabel the parts with with_labels")
+        raise ParameterError(
+            "the labels of a block design are those of its parts", hint="relabel the parts with with_labels"
+        )
 
 
 def _singular_ends(part: CodedDesign) -> tuple[float, float]:

@@ -53,7 +53,10 @@ class CodedDesign(Design):
         return self.forward(self.check_distribution(pi))
 
     def solve(self, share: Real) -> Real:
-        """True proportions ``L share`` from shares of reports, shape (k,). Source: [NayakZhangAdeshiyan2016, eq. (1.2)]."""
+        """True proportions ``L share`` from shares of reports, shape (k,).
+
+        Source: [NayakZhangAdeshiyan2016, eq. (1.2)].
+        """
         self.check_identifiable()
         return self.backward(self._check_share(share))
 
@@ -97,7 +100,9 @@ class CodedDesign(Design):
         """How often each report occurs. Takes :class:`Reports`, or a column of report labels."""
         codes = self.outputs.encode(reports).codes if not isinstance(reports, Reports) else reports_of(self, reports)
         if self.m > TALLY_LIMIT:
-            raise TooLargeError(f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together")
+            raise TooLargeError(
+                f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together"
+            )
         counts = np.zeros(self.m, dtype=np.int64)
         tally_codes(codes, counts)
         return Counts(counts, len(codes), self.fingerprint)
@@ -106,7 +111,9 @@ class CodedDesign(Design):
 def tally_codes(codes: Array, counts: Array) -> None:
     """Add to ``counts`` how often each code occurs, refusing codes beyond its end."""
     if len(codes) and int(codes.max()) >= len(counts):
-        raise ReportError(f"report code {int(codes.max())} is outside 0..{len(counts) - 1}", hint="use the design that made them")
+        raise ReportError(
+            f"report code {int(codes.max())} is outside 0..{len(counts) - 1}", hint="use the design that made them"
+        )
     if codes.dtype.itemsize == 1 and len(counts) <= 256:
         kernels.active.tally_codes(np.ascontiguousarray(codes), counts)
         return
@@ -118,7 +125,7 @@ def reports_of(design: Design, reports: Reports) -> Array:
     """The data of reports, after checking that this design made them."""
     if reports.fingerprint != design.fingerprint:
         raise ReportError(
-            f"these reports come from another design ({reports.fingerprint[:19]}...) than this one ({design.fingerprint[:19]}...)",
+            f"these reports come from the design {reports.fingerprint[:19]}..., not from {design.fingerprint[:19]}...",
             hint="count them with the design that made them",
             given=reports.fingerprint,
             expected=design.fingerprint,

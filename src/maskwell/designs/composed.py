@@ -53,7 +53,7 @@ class Composed(CodedDesign):
         one, two = check_coded([first, then], "a composition")
         if one.outputs.labels != two.inputs.labels:
             raise ParameterError(
-                f"the first design has {one.m} reports, the second {two.k} categories, and they are not the same labels",
+                f"the {one.m} reports of the first design are not the {two.k} categories of the second",
                 hint="the second design randomizes the reports of the first: give it their labels",
             )
         return cls(first=one, then=two)
@@ -75,8 +75,8 @@ class Composed(CodedDesign):
             return Uniform.of(self.first.truth * self.then.truth, self.first.inputs)
         if self.m * self.then.k * self.k > WORK_LIMIT:
             raise TooLargeError(
-                f"the product of a {self.m} x {self.then.k} and a {self.then.k} x {self.k} matrix is too large to work out "
-                f"exactly; its parity is at most {min(self.first.parity(), self.then.parity()):.6g}",
+                f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly; "
+                f"the parity of the product is at most {min(self.first.parity(), self.then.parity()):.6g}",
                 hint="compose smaller designs, or use the bound",
             )
         C, P = (np.array(d.exact_matrix(), dtype=object) for d in (self.then, self.first))
@@ -151,6 +151,6 @@ class Composed(CodedDesign):
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for compositions: relabel the steps."""
-        raise ParameterError("the labels of a composition are those of its steps", hint="relabel the steps with with_labels")
-
-
+        raise ParameterError(
+            "the labels of a composition are those of its steps", hint="relabel the steps with with_labels"
+        )

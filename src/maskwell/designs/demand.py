@@ -62,10 +62,14 @@ def asked_epsilon(epsilon: Number) -> Asked:
     exact = safe_below(epsilon, "epsilon")
     if exact <= 0:
         raise ParameterError(
-            f"epsilon = {epsilon} leaves no information in a report", hint="give epsilon greater than 0", epsilon=epsilon
+            f"epsilon = {epsilon} leaves no information in a report",
+            hint="give epsilon greater than 0",
+            epsilon=epsilon,
         )
     if exact > 700:
-        raise ParameterError(f"epsilon = {epsilon} is no protection at all", hint="give epsilon of at most 700", epsilon=epsilon)
+        raise ParameterError(
+            f"epsilon = {epsilon} is no protection at all", hint="give epsilon of at most 700", epsilon=epsilon
+        )
     return Asked("epsilon", str(epsilon), exp_below(exact), True)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
-from maskwell.core.exact import Parity
+from maskwell.core.exact import Parity, to_float
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.matrices import check_rows_shape, exact_columns
 from maskwell.designs.rows import reduced_rows
@@ -34,7 +34,7 @@ class Dense(CodedDesign):
 
     >>> design = Dense.of([["7/10", "2/10"], ["3/10", "8/10"]])
     >>> design.parity_exact()
-    Fraction(4, 1)
+    Fraction(7, 2)
     """
 
     numerators: tuple[tuple[int, ...], ...]
@@ -75,7 +75,7 @@ class Dense(CodedDesign):
             outputs = inputs if m == k else Categories.numbered(m)
         if (len(inputs), len(outputs)) != (k, m):
             raise LabelError(
-                f"{len(inputs)} truth labels and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
+                f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
                 hint=f"give {k} categories and {m} reports",
             )
         common = math.gcd(denominator, *(n for column in numerators for n in column))
@@ -93,7 +93,7 @@ class Dense(CodedDesign):
         return self.reports
 
     @cached_property
-    def _P(self) -> Real:
+    def _P(self) -> Real:  # noqa: N802
         return np.array([[n / self.denominator for n in column] for column in self.numerators]).T
 
     def _matrix(self) -> Real:
@@ -101,6 +101,10 @@ class Dense(CodedDesign):
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         return [[Fraction(n, self.denominator) for n in row] for row in zip(*self.numerators, strict=True)]
+
+    def details(self) -> dict[str, Any]:
+        """The parity of every row."""
+        return {"row_parities": [to_float(parity) for parity in self.row_parities()]}
 
     def row_parities(self) -> list[Parity]:
         """Largest over smallest entry of each row; 1 for a row of zeros."""
@@ -132,7 +136,7 @@ class Dense(CodedDesign):
 
     @cached_property
     def _singular_values(self) -> Real:
-        return np.linalg.svd(self._P, compute_uv=False)
+        return np.asarray(np.linalg.svd(self._P, compute_uv=False), dtype=np.float64)
 
     def rank(self) -> int:
         """Singular values above ``k m eps`` times the largest."""
@@ -157,10 +161,10 @@ class Dense(CodedDesign):
         )
 
     @cached_property
-    def _L(self) -> Real:
+    def _L(self) -> Real:  # noqa: N802
         """Left inverse, shape (k, m): the inverse, or for m > k the best linear one at uniform proportions."""
         if self.m == self.k:
-            return np.linalg.inv(self._P)
+            return np.asarray(np.linalg.inv(self._P), dtype=np.float64)
         lam = self._P.mean(axis=1)
         scale = np.zeros(self.m)
         np.divide(1, np.sqrt(lam), out=scale, where=lam > 0)

@@ -1,7 +1,7 @@
 """Kronecker product: several variables, each randomized by a design of its own, independently.
 
-The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out; everything acts on
-one axis of a table at a time. Parity is the product of the parities.
+The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out; everything acts
+on one axis of a table at a time. Parity is the product of the parities.
 
 Source: [Adeshiyan2011, Example 3.2]; parity derived in closed form.
 """
@@ -95,11 +95,11 @@ class Kronecker(CodedDesign):
         return math.prod(f.condition() for f in self.factors)
 
     def _matrix(self) -> Real:
-        return reduce(np.kron, (f.matrix() for f in self.factors))
+        return reduce(lambda left, right: np.asarray(np.kron(left, right)), [f.matrix() for f in self.factors])
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         parts = [f.exact_matrix() for f in self.factors]
-        return [[math.prod(cells) for cells in product(*rows)] for rows in product(*parts)]
+        return [[math.prod(cells, start=Fraction(1)) for cells in product(*rows)] for rows in product(*parts)]
 
     def forward(self, x: Real) -> Real:
         """Each factor's P along its own axis."""
@@ -159,7 +159,9 @@ class Kronecker(CodedDesign):
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for products: relabel the factors."""
-        raise ParameterError("the labels of a product are those of its factors", hint="relabel the factors with with_labels")
+        raise ParameterError(
+            "the labels of a product are those of its factors", hint="relabel the factors with with_labels"
+        )
 
     def with_factors(self, factors: Iterable[Design]) -> Self:
         """A product of other factors with the same provenance."""

@@ -41,7 +41,10 @@ class LocalDiversity(FixedSizeSets):
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
             raise ParameterError(
-                f"l = {l} of {k} categories", hint=f"give l from 2 to {k - 1}" if k > 2 else "use at least 3 categories", l=l, k=k
+                f"l = {l} of {k} categories",
+                hint=f"give l from 2 to {k - 1}" if k > 2 else "use at least 3 categories",
+                l=l,
+                k=k,
             )
         return cls(categories=categories, size=size)
 
@@ -69,7 +72,7 @@ class LocalDiversity(FixedSizeSets):
 
     def draw(self, truth: int, words: WordReader) -> frozenset[int]:
         """One report by the definition."""
-        return self._draw_set(truth, True, words.part(self.words_per_row))
+        return self._draw_set(truth, words.part(self.words_per_row), includes=True)
 
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
         """Reports of many rows."""

@@ -29,7 +29,9 @@ def exact_columns(P: Any) -> tuple[list[list[int]], int, float]:
     columns = given
     if any(sum(column) != 1 for column in given):
         columns = _simplest(given) or _settled(P, given)
-    settled = max(float(abs(a - b)) for old, new in zip(given, columns, strict=True) for a, b in zip(old, new, strict=True))
+    settled = max(
+        float(abs(a - b)) for old, new in zip(given, columns, strict=True) for a, b in zip(old, new, strict=True)
+    )
     denominator = common_denominator(p for column in columns for p in column)
     return [[int(p * denominator) for p in column] for column in columns], denominator, settled
 
@@ -63,7 +65,9 @@ def _entry(value: Any, i: int, j: int) -> Fraction:
     try:
         return as_fraction(value, f"entry [{i}, {j}]")
     except ValueError as error:
-        raise MatrixError(f"entry [{i}, {j}] = {value!r} is not a finite number", hint="give numbers or fractions") from error
+        raise MatrixError(
+            f"entry [{i}, {j}] = {value!r} is not a finite number", hint="give numbers or fractions"
+        ) from error
 
 
 def check_columns(columns: Columns) -> None:
@@ -72,9 +76,10 @@ def check_columns(columns: Columns) -> None:
         for i, p in enumerate(column):
             if p < 0:
                 raise MatrixError(
-                    f"entry [{i}, {j}] = {float(p):g} is negative", hint="probabilities are 0 or more; nothing is clipped for you"
+                    f"entry [{i}, {j}] = {float(p):g} is negative",
+                    hint="probabilities are 0 or more; nothing is clipped for you",
                 )
-    sums = [sum(column) for column in columns]
+    sums = [sum(column, Fraction(0)) for column in columns]
     wrong = [j for j, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if not wrong:
         return
@@ -85,13 +90,15 @@ def check_columns(columns: Columns) -> None:
             hint="columns are truths here: transpose the matrix, or use from_rows (--rows on the command line)",
         )
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    raise MatrixError(f"{shown}{more}, not 1", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
+    raise MatrixError(
+        f"{shown}{more}, not 1", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you"
+    )
 
 
 def check_rows_shape(R: Any) -> None:
     """Raise unless the rows of R sum to one, pointing at the transposed reading."""
     rows = _read(R)
-    sums = [sum(row) for row in rows]
+    sums = [sum(row, Fraction(0)) for row in rows]
     wrong = [i for i, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if wrong:
         raise OrientationError(
@@ -101,7 +108,7 @@ def check_rows_shape(R: Any) -> None:
 
 
 def _simplest(given: Columns) -> Columns | None:
-    """The fractions with small denominators that floats such as 0.16666666666666666 stand for, if all columns then sum to one."""
+    """The small fractions that floats such as 0.16666666666666666 stand for, if all columns then sum to one."""
     columns = [[p.limit_denominator(_SIMPLE) for p in column] for column in given]
     pairs = [(p, s) for old, new in zip(given, columns, strict=True) for p, s in zip(old, new, strict=True)]
     stands_for = all(abs(p - s) <= _ROUNDING and (s > 0) == (p > 0) for p, s in pairs)
@@ -121,6 +128,9 @@ def _binary_values(P: Any, given: Columns) -> Columns:
     rows: Array | Sequence[Any] = P if isinstance(P, np.ndarray) else [list(row) for row in P]
     values = [list(column) for column in zip(*rows, strict=True)]
     return [
-        [Fraction(float(v)) if isinstance(v, RealNumber) and not isinstance(v, int | Fraction) else p for v, p in zip(col, ps, strict=True)]
+        [
+            Fraction(float(v)) if isinstance(v, RealNumber) and not isinstance(v, int | Fraction) else p
+            for v, p in zip(col, ps, strict=True)
+        ]
         for col, ps in zip(values, given, strict=True)
     ]

@@ -47,7 +47,7 @@ class TruthOrFixed(CodedDesign):
     @property
     @abstractmethod
     def _q(self) -> Any:
-        """q as a float (all equal) or an array of shape (k,)."""
+        """Q as a float (all equal) or an array of shape (k,)."""
 
     def forward(self, x: Real) -> Real:
         """``p x + q sum(x)`` along the last axis."""
@@ -106,11 +106,13 @@ class Mixture(TruthOrFixed):
         q = tuple(check_probability(value, f"fixed[{i}]") for i, value in enumerate(fixed))
         if len(q) != len(categories):
             raise ParameterError(
-                f"{len(q)} fixed-report probabilities for {len(categories)} categories", hint="give one for each category"
+                f"{len(q)} fixed-report probabilities for {len(categories)} categories",
+                hint="give one for each category",
             )
         if p + sum(q) != 1:
             raise ParameterError(
-                f"truth + fixed = {float(p + sum(q)):.12g}, not 1", hint="the probabilities of all reports must sum to 1 exactly"
+                f"truth + fixed = {float(p + sum(q)):.12g}, not 1",
+                hint="the probabilities of all reports must sum to 1 exactly",
             )
         return cls(categories=categories, truth=p, fixed=q)
 
@@ -136,7 +138,7 @@ class Mixture(TruthOrFixed):
         basis, _ = np.linalg.qr(np.column_stack([np.ones(self.k), self._q]))
         inner = np.linalg.svd(basis.T @ self.forward(basis.T).T, compute_uv=False)
         values = [*inner.tolist(), float(self.truth)] if self.k > 2 else inner.tolist()
-        return max(values) / min(values)
+        return float(max(values) / min(values))
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         return [[q + self.truth * (i == j) for j in range(self.k)] for i, q in enumerate(self.fixed)]
@@ -179,7 +181,11 @@ class Mixture(TruthOrFixed):
     def exact_form(self) -> Mapping[str, Any]:
         """Integers over one denominator."""
         d = self._denominator
-        return {"denominator": str(d), "truth": str(int(self.truth * d)), "fixed": [str(int(q * d)) for q in self.fixed]}
+        return {
+            "denominator": str(d),
+            "truth": str(int(self.truth * d)),
+            "fixed": [str(int(q * d)) for q in self.fixed],
+        }
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
@@ -190,5 +196,3 @@ class Mixture(TruthOrFixed):
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels."""
         return replace(self, categories=inputs)
-
-

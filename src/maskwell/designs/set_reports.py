@@ -64,7 +64,7 @@ class SetDesign(Design):
 
     @abstractmethod
     def pair_probabilities(self) -> tuple[Fraction, Fraction]:
-        """a and b: chance that two given categories are both in the set, one of them true, and none of them true."""
+        """A and b: chance that two given categories are both in the set, one of them true, and none of them true."""
 
     @abstractmethod
     def separation(self) -> float:
@@ -89,7 +89,10 @@ class SetDesign(Design):
         return np.asarray((self._check_share(share) - float(self.other)) / float(self.include - self.other))
 
     def second_moment(self, share: Real) -> Real:
-        """``(zeta_ij - r zeta_i - r zeta_j + r^2) / (p - r)^2``, with ``zeta_ij = a (pi_i + pi_j) + b (1 - pi_i - pi_j)``."""
+        """``(zeta_ij - r zeta_i - r zeta_j + r^2) / (p - r)^2``, shape (k, k).
+
+        Here ``zeta_ij = a (pi_i + pi_j) + b (1 - pi_i - pi_j)`` is the chance that both are in the set.
+        """
         zeta, pi, r = self._check_share(share), self.solve(share), float(self.other)
         a, b = map(float, self.pair_probabilities())
         both = b + (a - b) * np.add.outer(pi, pi)
@@ -151,7 +154,11 @@ class SetDesign(Design):
 
     def tally(self, reports: Any) -> Counts:
         """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""
-        bits = reports_of(self, reports) if isinstance(reports, Reports) else bits_from_texts(np.asarray(reports, dtype=np.str_), self.k)
+        bits = (
+            reports_of(self, reports)
+            if isinstance(reports, Reports)
+            else bits_from_texts(np.asarray(reports, dtype=np.str_), self.k)
+        )
         counts = np.zeros(self.k, dtype=np.int64)
         size = -1 if self.outputs.size is None else self.outputs.size
         wrong = kernels.active.tally_bits(np.ascontiguousarray(bits), size, counts)

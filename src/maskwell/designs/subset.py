@@ -1,7 +1,7 @@
 """Subset selection: name q categories, the true one among them with probability p.
 
-With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth and q - 1 random others, else q random others.
-Every set is gamma times more likely when it holds the truth.
+With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth and q - 1 random others, else q random
+others. Every set is gamma times more likely when it holds the truth.
 
 Source: [NayakZhai2019, section 3.2], after Chai and Nayak 2019; formulas in closed form, never binomials of large k.
 """
@@ -51,7 +51,7 @@ class FixedSizeSets(SetDesign):
         return (self.size - self.include) / (self.k - 1)
 
     def pair_probabilities(self) -> tuple[Fraction, Fraction]:
-        """a and b of the module :mod:`maskwell.designs.set_reports`."""
+        """A and b of the module :mod:`maskwell.designs.set_reports`."""
         k, q, p = self.k, self.size, self.include
         a = p * Fraction(q - 1, k - 1)
         b = (p * (q - 1) * (q - 2) + (1 - p) * q * (q - 1)) / ((k - 1) * (k - 2)) if k > 2 else Fraction(0)
@@ -77,7 +77,7 @@ class FixedSizeSets(SetDesign):
         best = np.maximum(p * a, miss * a[0])[: self.k - self.size + 1]
         return float((leading_weights(self.k, self.size) * best).sum())
 
-    def _draw_set(self, truth: int, includes: bool, words: WordReader) -> frozenset[int]:
+    def _draw_set(self, truth: int, words: WordReader, *, includes: bool) -> frozenset[int]:
         drawn = others(self.size - includes, self.k - 1, words)
         return frozenset({c + (c >= truth) for c in drawn} | ({truth} if includes else set()))
 
@@ -107,7 +107,9 @@ class Subset(FixedSizeSets):
         check_two(categories)
         k, q = len(categories), as_count(size, "size")
         if not 1 <= q <= k - 1:
-            raise ParameterError(f"size = {size} of {k} categories", hint=f"give a size from 1 to {k - 1}", size=size, k=k)
+            raise ParameterError(
+                f"size = {size} of {k} categories", hint=f"give a size from 1 to {k - 1}", size=size, k=k
+            )
         p = check_probability(include, "include", open_=True)
         if p * (k - q) <= (1 - p) * q:
             raise ParameterError(
@@ -158,7 +160,7 @@ class Subset(FixedSizeSets):
     def draw(self, truth: int, words: WordReader) -> frozenset[int]:
         """One report by the definition."""
         words = words.part(self.words_per_row)
-        return self._draw_set(truth, coin(self.chance, words), words)
+        return self._draw_set(truth, words, includes=coin(self.chance, words))
 
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
         """Reports of many rows."""

@@ -1,11 +1,11 @@
 """Unary encodings: one bit for each category, each bit randomized on its own.
 
-The bit of the true category is 1 with probability p, every other bit with r < p. Reports with no bit or all bits set tell
-nothing, so these designs are never admissible; they are here for comparison and for data collected with them.
+The bit of the true category is 1 with probability p, every other bit with r < p. Reports with no bit or all bits set
+tell nothing, so these designs are never admissible; they are here for comparison and for data collected with them.
 
     parity = p (1 - r) / (r (1 - p))
 
-Source: basic RAPPOR after [Erlingsson2014], optimised unary after [Wang2017], both as given in [NayakZhai2019, section 3.2].
+Source: basic RAPPOR after [Erlingsson2014], as given in [NayakZhai2019, section 3.2]; optimised unary after [Wang2017].
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Unary(SetDesign):
         check_two(categories)
         p, r = check_probability(keep, "keep", open_=True), check_probability(flip, "flip", open_=True)
         if r >= p:
-            raise ParameterError(f"flip = {flip} is not below keep = {keep}", hint="a true bit must be the likelier one")
+            raise ParameterError(
+                f"flip = {flip} is not below keep = {keep}", hint="a true bit must be the likelier one"
+            )
         return cls(categories=categories, keep=p, flip=r)
 
     @classmethod
@@ -105,12 +107,12 @@ class Unary(SetDesign):
 
     @property
     def include(self) -> Fraction:
-        """p."""
+        """P."""
         return self.keep
 
     @property
     def other(self) -> Fraction:
-        """r."""
+        """R."""
         return self.flip
 
     def pair_probabilities(self) -> tuple[Fraction, Fraction]:
@@ -148,11 +150,16 @@ class Unary(SetDesign):
         nothing = (1 - r) ** (self.k - 1) * a[0]
         return float((1 - p) * ((r * (1 - r) ** np.arange(-1, self.k - 1) * best).sum() + nothing))
 
+    def details(self) -> dict[str, Any]:
+        """The added variance of three estimators."""
+        estimators: tuple[Estimator, ...] = ("per-bit", "centred", "best-linear")
+        return {"added_variance_by_estimator": {e: self.added_variance_of(e) for e in estimators}}
+
     def added_variance_of(self, estimator: Estimator) -> float:
         """Added variance of one of three unbiased estimators, at uniform proportions.
 
         ``per-bit`` is ``(V_i / n - r) / (p - r)``, what :meth:`solve` gives. ``centred`` shifts it to sum to one.
-        ``best-linear`` weighs each report by its size. Source: derived; [NayakZhai2019, eq. (3.3)] for the form of the last.
+        ``best-linear`` weighs each report by its size. Source: derived, the last from [NayakZhai2019, eq. (3.3)].
         """
         if estimator == "per-bit":
             return self.added_variance()

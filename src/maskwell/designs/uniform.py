@@ -48,7 +48,9 @@ class Uniform(TruthOrFixed):
         check_two(categories)
         p = check_probability(truth, "truth")
         if p == 0:
-            raise ParameterError("truth = 0: every report would be equally likely whatever the truth", hint="give more than 0")
+            raise ParameterError(
+                "truth = 0: every report would be equally likely whatever the truth", hint="give more than 0"
+            )
         return cls(categories=categories, truth=p)
 
     @classmethod

@@ -72,7 +72,9 @@ def design_from_dict(content: Any) -> Design:
             hint="make the file again with this version of maskwell",
         )
     if content.get("kind") not in KINDS:
-        raise DesignFileError(f"unknown kind of design {content.get('kind')!r}", hint=f"known kinds: {', '.join(KINDS)}")
+        raise DesignFileError(
+            f"unknown kind of design {content.get('kind')!r}", hint=f"known kinds: {', '.join(KINDS)}"
+        )
     try:
         design = _read(content).with_provenance(**content.get("provenance", {}))
     except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
@@ -99,7 +101,9 @@ def load(path: str | Path) -> Design:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise DesignFileError(f"cannot read {path}: {error.strerror}", hint="check the path of the design file") from error
+        raise DesignFileError(
+            f"cannot read {path}: {error.strerror}", hint="check the path of the design file"
+        ) from error
     except ValueError as error:
         raise DesignFileError(f"{path} is not JSON: {error}", hint="make one with: maskwell design --help") from error
     return design_from_dict(content)

@@ -6,17 +6,17 @@ Both give the same reports from the same random words; ``COMPILED`` tells which 
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
 from maskwell.designs.kernels import _plain
 
 plain: Any = _plain
-compiled: Any = None
 try:
-    from maskwell.designs.kernels import _compiled as compiled  # type: ignore[no-redef]
+    compiled: Any = importlib.import_module("maskwell.designs.kernels._compiled")
 except ImportError:  # no compiler was at hand when the package was installed
-    pass
+    compiled = None
 
 COMPILED = compiled is not None and os.environ.get("MASKWELL_PLAIN", "") in ("", "0")
 active: Any = compiled if COMPILED else plain

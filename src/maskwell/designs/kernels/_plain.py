@@ -22,7 +22,10 @@ def _list(flags: Array, unsettled: Array) -> int:
 
 
 def _rejected_below(bound: int) -> int:
-    """Low halves below this are rejected, so that the high half is exactly uniform. Source: [Lemire2019, Algorithm 5]."""
+    """Low halves below this are rejected, so that the high half is exactly uniform.
+
+    Source: [Lemire2019, Algorithm 5].
+    """
     return 2**32 % bound
 
 
@@ -63,7 +66,7 @@ def categorical(
 
 
 def subset(
-    codes: Array, words: Words, k: int, size: int, coin: bool, threshold: int, out: Bits, unsettled: Array
+    codes: Array, words: Words, k: int, size: int, coin: int, threshold: int, out: Bits, unsettled: Array
 ) -> int:
     """Include the truth by a coin (or always) and add uniformly drawn others by Floyd's method, as bits."""
     n = len(codes)

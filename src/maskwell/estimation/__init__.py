@@ -1,0 +1,1 @@
+"""Reported counts to statements about the population."""

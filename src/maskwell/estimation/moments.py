@@ -1,0 +1,91 @@
+"""Moment estimates: turn the expected statistic around.
+
+    pi_hat = L lam_hat,    Cov(pi_hat) = (D_pi - pi pi') / n  +  (L D_lam L' - D_pi) / n
+                                         sampling               randomization
+
+Unbiased estimates of the parts replace lam by the observed shares: total ``(M - pi_hat pi_hat') / (n - 1)`` with
+``M = L D_lam L'``, randomization ``(M - D_pi_hat) / n``, sampling their difference.
+
+Source: [Adeshiyan2011, section 3.3.2 and eq. (3.5)], [NayakZhangAdeshiyan2016, eqs. (1.2) and (1.3)].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maskwell.core.counts import Counts
+from maskwell.designs.base import Design
+from maskwell.errors import ReportError
+from maskwell.estimation.result import Estimate
+
+COVARIANCE_LIMIT = 2000
+"""With more categories than this only variances are kept."""
+
+
+def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
+    """Unbiased proportions from counted reports, with the two parts of their variance.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
+    >>> result = estimate_by_moments(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
+    >>> [round(float(x), 4) for x in (result.pi_hat[0], result.standard_error[0])]   # a quarter, give or take 7 points
+    [0.25, 0.0708]
+    """
+    n, share = counts.n, _checked_share(counts, design)
+    pi_hat = design.solve(share)
+    moment = design.second_moment_diagonal(share)
+    variance, randomization = (moment - pi_hat**2) / (n - 1), (moment - pi_hat) / n
+    covariance = None
+    if design.k <= COVARIANCE_LIMIT:
+        covariance = (design.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
+    return Estimate(
+        categories=design.inputs.labels,
+        pi_hat=pi_hat,
+        variance=variance,
+        sampling_variance=variance - randomization,
+        randomization_variance=randomization,
+        covariance=covariance,
+        n=n,
+        method="moments",
+        fingerprint=design.fingerprint,
+        flags=_flags(pi_hat, variance, variance - randomization, covariance),
+    )
+
+
+def _checked_share(counts: Counts, design: Design) -> np.ndarray:
+    if counts.fingerprint != design.fingerprint:
+        raise ReportError("these counts were made with another design", hint="count and estimate with the same design")
+    if counts.n < 2:
+        raise ReportError(
+            f"n = {counts.n}: a standard error needs at least two reports", hint="collect more reports", n=counts.n
+        )
+    share = counts.share()
+    if not design.reports_are_sets:
+        impossible = np.flatnonzero((share > 0) & (design.apply(design.uniform_prior()) == 0))
+        if len(impossible):
+            raise ReportError(
+                f"reports {impossible[:5].tolist()} were seen but are impossible under the stated design",
+                hint="check that this is the design that made the reports",
+            )
+    return share
+
+
+def _flags(
+    pi_hat: np.ndarray, variance: np.ndarray, sampling: np.ndarray, covariance: np.ndarray | None
+) -> tuple[str, ...]:
+    outside = int(((pi_hat < 0) | (pi_hat > 1)).sum())
+    flags = []
+    if outside:
+        flags.append(
+            f"{outside} estimates lie outside [0, 1], as unbiased estimates of small shares may; do not cut them"
+        )
+    if (variance < 0).any():
+        flags.append("a variance estimate is negative: too few reports for this design")
+    if (sampling < 0).any():
+        flags.append(
+            "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
+        )
+    if covariance is None:
+        flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
+    return tuple(flags)

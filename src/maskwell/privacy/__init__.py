@@ -1,0 +1,1 @@
+"""What a design promises: demands and audits."""
