@@ -98,7 +98,7 @@ def bits_from_texts(texts: Array, k: int) -> Array:
         wrong = np.flatnonzero((digits > 1).any(axis=1))
     if len(wrong):
         raise ReportError(
-            f"{len(wrong)} reports are not texts of {k} characters 0 or 1, first {column[wrong[0]]!r} in row {wrong[0]}",
+            f"{len(wrong)} reports are not texts of {k} characters 0 or 1: {column[wrong[0]]!r} in row {wrong[0]}",
             hint="a set report is written as one character for each category, 1 where the category was named",
             rows=wrong[:10].tolist(),
         )

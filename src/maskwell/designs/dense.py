@@ -204,10 +204,7 @@ class Dense(CodedDesign):
 
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
         """Reports of many rows."""
-        drawn = np.empty(len(codes), dtype=np.uint32)
-        unsettled = self._table.draw_rows(codes.astype(np.uint32), words, drawn)
-        out[:] = drawn
-        return unsettled
+        return self._table.draw_rows(codes, words, out)
 
     def exact_form(self) -> Mapping[str, Any]:
         """One list of integers for each truth, over one denominator."""

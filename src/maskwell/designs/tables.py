@@ -38,7 +38,7 @@ class ThresholdTable:
         """From cumulative numerators (without the last, which is the denominator), one list for each column."""
         rows = [[threshold64(numerator, denominator) for numerator in column] for column in columns]
         thresholds = np.array(rows, dtype=np.uint64).reshape(len(columns), len(columns[0]))
-        bits = max(1, (2 * thresholds.shape[1]).bit_length())
+        bits = max(1, (4 * thresholds.shape[1]).bit_length())
         starts = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
         guide = np.stack([np.searchsorted(column, starts, side="left") for column in thresholds])
         return cls(thresholds, guide.astype(np.uint32), bits)

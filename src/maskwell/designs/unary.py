@@ -203,7 +203,7 @@ class Unary(SetDesign):
         """Reports of many rows."""
         unsettled = np.empty(len(codes), dtype=np.int64)
         keep, flip = ((q.numerator << 48) // q.denominator for q in (self.keep, self.flip))
-        found = kernels.active.unary(codes.astype(np.uint32), words, self.k, keep, flip, out, unsettled)
+        found = kernels.active.unary(codes, words, self.k, keep, flip, out, unsettled)
         return unsettled[:found]
 
     def exact_form(self) -> Mapping[str, Any]:

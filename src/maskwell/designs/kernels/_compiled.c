@@ -29,18 +29,30 @@ static inline uint32_t rejected_below(uint32_t bound) { return (uint32_t)(0u - b
 
 static inline uint64_t two_words(const uint32_t *w) { return (uint64_t)w[0] | ((uint64_t)w[1] << 32); }
 
+/* Codes come and go in the smallest unsigned type that holds them. */
+static inline uint32_t code_at(const void *codes, int size, Py_ssize_t i) {
+    switch (size) {
+        case 1: return ((const uint8_t *)codes)[i];
+        case 2: return ((const uint16_t *)codes)[i];
+        case 4: return ((const uint32_t *)codes)[i];
+        default: return (uint32_t)((const uint64_t *)codes)[i];
+    }
+}
+
+static inline void put_code(void *codes, int size, Py_ssize_t i, uint32_t code) {
+    switch (size) {
+        case 1: ((uint8_t *)codes)[i] = (uint8_t)code; break;
+        case 2: ((uint16_t *)codes)[i] = (uint16_t)code; break;
+        case 4: ((uint32_t *)codes)[i] = code; break;
+        default: ((uint64_t *)codes)[i] = code;
+    }
+}
+
 /* ---- uniform: keep the truth when (w0, w1) < threshold, else the category w0 * k >> 32 ------------------------- */
 
 static inline int uniform_unsettled(uint32_t low, uint32_t high, uint32_t k, uint32_t top, uint32_t rejected) {
     return high == top || (high > top && (uint32_t)(low * k) < rejected);
 }
-
-#define UNIFORM_ROWS(TYPE)                                                                                            \
-    for (; i < n; i++) {                                                                                              \
-        uint32_t low = words[i * stride], high = words[i * stride + 1];                                               \
-        ((TYPE *)out)[i] = high < top ? ((const TYPE *)codes)[i] : (TYPE)(((uint64_t)low * k) >> 32);                 \
-        if (uniform_unsettled(low, high, k, top, rejected)) unsettled[found++] = i;                                   \
-    }
 
 #ifdef HAVE_AVX2_PATH
 /* 32 rows a turn. Lane l of vector j holds row 4j + l; its report goes to byte j of lane l of `reports`, and the
@@ -91,24 +103,27 @@ static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py
     if (size == 1 && stride == 2 && __builtin_cpu_supports("avx2"))
         i = uniform_bytes_avx2(codes, words, n, k, top, rejected, out, unsettled, &found);
 #endif
-    if (size == 1) UNIFORM_ROWS(uint8_t)
-    else if (size == 2) UNIFORM_ROWS(uint16_t)
-    else UNIFORM_ROWS(uint32_t)
+    for (; i < n; i++) {
+        uint32_t low = words[i * stride], high = words[i * stride + 1];
+        put_code(out, size, i, high < top ? code_at(codes, size, i) : (uint32_t)(((uint64_t)low * k) >> 32));
+        if (uniform_unsettled(low, high, k, top, rejected)) unsettled[found++] = i;
+    }
     return found;
 }
 
 /* ---- categorical: the number of thresholds of the row's column that (w0, w1) has passed ------------------------ */
 
-static Py_ssize_t categorical(const uint32_t *columns, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+static Py_ssize_t categorical(const void *columns, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
                               const uint64_t *thresholds, Py_ssize_t per_column, const uint32_t *guide, int guide_bits,
-                              uint32_t *out, int64_t *unsettled) {
+                              void *out, int out_size, int64_t *unsettled) {
     Py_ssize_t found = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t column = code_at(columns, size, i);
         uint64_t word = two_words(words + i * stride);
-        const uint64_t *t = thresholds + (Py_ssize_t)columns[i] * per_column;
-        uint32_t r = guide[((Py_ssize_t)columns[i] << guide_bits) + (Py_ssize_t)(word >> (64 - guide_bits))];
+        const uint64_t *t = thresholds + column * per_column;
+        uint32_t r = guide[(column << guide_bits) + (Py_ssize_t)(word >> (64 - guide_bits))];
         while (r < per_column && t[r] < word) r++;
-        out[i] = r;
+        put_code(out, out_size, i, r);
         if (r < per_column && t[r] == word) unsettled[found++] = i;
     }
     return found;
@@ -116,27 +131,38 @@ static Py_ssize_t categorical(const uint32_t *columns, const uint32_t *words, Py
 
 /* ---- subset: maybe the truth, and a uniformly drawn set of other categories, as bits --------------------------- */
 
-/* Floyd's method. Returns 0 when a word is rejected. The categories other than the truth are numbered without it. */
-static int add_others(const uint32_t *words, uint32_t others, uint32_t count, uint32_t truth, uint64_t *mask) {
+/* Floyd's method, on one byte for each category: bytes let the processor look ahead where bits would make it wait.
+ * Returns 0 when a word is rejected. The categories other than the truth are numbered without it. */
+static int add_others(const uint32_t *words, uint32_t others, uint32_t count, uint32_t truth, uint8_t *chosen) {
+    uint32_t open = 0;
     for (uint32_t bound = others - count + 1; bound <= others; bound++) {
         uint64_t product = (uint64_t)*words++ * bound;
-        if ((uint32_t)product < bound && (uint32_t)product < rejected_below(bound)) return 0;
+        if ((uint32_t)product < bound) open |= (uint32_t)product < rejected_below(bound);
         uint32_t pick = (uint32_t)(product >> 32), last = bound - 1;
         pick += pick >= truth;
         last += last >= truth;
-        pick = mask[pick >> 6] >> (pick & 63) & 1 ? last : pick;
-        mask[pick >> 6] |= 1ull << (pick & 63);
+        pick ^= (pick ^ last) & (0u - chosen[pick]); /* last, where pick is taken */
+        chosen[pick] = 1;
     }
-    return 1;
+    return !open;
 }
 
-static Py_ssize_t subset(const uint32_t *codes, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
-                         uint32_t size, int coin, uint64_t threshold, uint8_t *out, uint64_t *mask,
+/* Bytes of 0 or 1 to bits, the first byte to the lowest bit. */
+static void pack(const uint8_t *ones, Py_ssize_t bytes, uint8_t *bits) {
+    for (Py_ssize_t b = 0; b < bytes; b++) {
+        uint64_t eight;
+        memcpy(&eight, ones + 8 * b, 8);
+        bits[b] = (uint8_t)((eight * 0x0102040810204080ull) >> 56);
+    }
+}
+
+static Py_ssize_t subset(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
+                         uint32_t size, int coin, uint64_t threshold, uint8_t *out, uint8_t *chosen,
                          int64_t *unsettled) {
     Py_ssize_t found = 0, bytes = (k + 7) / 8;
     for (Py_ssize_t i = 0; i < n; i++) {
         const uint32_t *w = words + i * stride;
-        uint32_t truth = codes[i], includes = 1;
+        uint32_t truth = code_at(codes, code_size, i), includes = 1;
         int settled = 1;
         if (coin) {
             uint64_t word = two_words(w);
@@ -144,10 +170,10 @@ static Py_ssize_t subset(const uint32_t *codes, const uint32_t *words, Py_ssize_
             settled = word != threshold;
             w += 2;
         }
-        memset(mask, 0, (size_t)(bytes + 7) / 8 * 8);
-        settled = settled && add_others(w, k - 1, size - includes, truth, mask);
-        mask[truth >> 6] |= (uint64_t)includes << (truth & 63);
-        memcpy(out + i * bytes, mask, (size_t)bytes);
+        memset(chosen, 0, (size_t)bytes * 8);
+        settled &= add_others(w, k - 1, size - includes, truth, chosen);
+        chosen[truth] = (uint8_t)includes;
+        pack(chosen, bytes, out + i * bytes);
         if (!settled) unsettled[found++] = i;
     }
     return found;
@@ -209,7 +235,7 @@ static int settle_tie(const uint16_t *half, uint32_t k, uint32_t truth, uint64_t
 }
 
 /* `keep` and `flip` are the first 48 bits of the two probabilities. */
-static Py_ssize_t unary(const uint32_t *codes, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
+static Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
                         uint64_t keep, uint64_t flip, uint8_t *out, int64_t *unsettled) {
     Py_ssize_t found = 0, bytes = (k + 7) / 8;
     const uint16_t keep16 = (uint16_t)(keep >> 32), flip16 = (uint16_t)(flip >> 32);
@@ -219,7 +245,7 @@ static Py_ssize_t unary(const uint32_t *codes, const uint32_t *words, Py_ssize_t
     for (Py_ssize_t i = 0; i < n; i++) {
         const uint16_t *half = (const uint16_t *)(const void *)(words + i * stride);
         uint8_t *bits = out + i * bytes;
-        uint32_t truth = codes[i];
+        uint32_t truth = code_at(codes, code_size, i);
 #ifdef HAVE_AVX2_PATH
         int tie = wide ? compare_halves_avx2(half, k, flip16, bits) : compare_halves(half, 0, k, flip16, bits);
 #else
@@ -316,6 +342,7 @@ static int take_all(Buffers *b, PyObject *codes, PyObject *words, PyObject *out,
 
 #define WORDS(b) ((const uint32_t *)(b).view[1].buf)
 #define STRIDE(b) ((b).view[1].strides[0] / 4)
+#define SIZE(b, v) ((int)(b).view[v].itemsize)
 #define ROWS(b) ((b).view[0].shape[0])
 
 static PyObject *py_uniform(PyObject *self, PyObject *args) {
@@ -327,7 +354,7 @@ static PyObject *py_uniform(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOIKOO", &codes, &words, &k, &threshold, &out, &unsettled)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    found = uniform(b.view[0].buf, (int)b.view[0].itemsize, WORDS(b), STRIDE(b), ROWS(b), k, threshold,
+    found = uniform(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), k, threshold,
                     b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
     give_back(&b);
@@ -346,8 +373,8 @@ static PyObject *py_categorical(PyObject *self, PyObject *args) {
     if (!take(&b, thresholds, PyBUF_CONTIG_RO)) { give_back(&b); return NULL; }
     if (PyObject_GetBuffer(guide, &guide_view, PyBUF_CONTIG_RO) < 0) { give_back(&b); return NULL; }
     Py_BEGIN_ALLOW_THREADS
-    found = categorical(b.view[0].buf, WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[4].shape[1],
-                        guide_view.buf, guide_bits, b.view[2].buf, b.view[3].buf);
+    found = categorical(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[4].shape[1],
+                        guide_view.buf, guide_bits, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&guide_view);
     give_back(&b);
@@ -365,11 +392,11 @@ static PyObject *py_subset(PyObject *self, PyObject *args) {
         return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    uint64_t *mask = malloc(((size_t)k + 63) / 64 * sizeof *mask);
-    if (mask)
-        found = subset(b.view[0].buf, WORDS(b), STRIDE(b), ROWS(b), k, size, coin, threshold, b.view[2].buf, mask,
+    uint8_t *chosen = malloc(((size_t)k + 7) / 8 * 8);
+    if (chosen)
+        found = subset(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), k, size, coin, threshold, b.view[2].buf, chosen,
                        b.view[3].buf);
-    free(mask);
+    free(chosen);
     Py_END_ALLOW_THREADS
     give_back(&b);
     return found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
@@ -384,7 +411,7 @@ static PyObject *py_unary(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOIKKOO", &codes, &words, &k, &keep, &flip, &out, &unsettled)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    found = unary(b.view[0].buf, WORDS(b), STRIDE(b), ROWS(b), k, keep, flip, b.view[2].buf, b.view[3].buf);
+    found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), k, keep, flip, b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
     give_back(&b);
     return PyLong_FromSsize_t(found);

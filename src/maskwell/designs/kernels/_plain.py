@@ -47,8 +47,8 @@ def categorical(
     columns: Array, words: Words, thresholds: Array, guide: Array, guide_bits: int, out: Array, unsettled: Array
 ) -> int:
     """Report the number of thresholds of the row's column that lie below the two words."""
-    word = _two_words(words)
-    index = (columns.astype(np.int64) << guide_bits) + (word >> np.uint64(64 - guide_bits)).astype(np.int64)
+    word, columns = _two_words(words), columns.astype(np.int64)
+    index = (columns << guide_bits) + (word >> np.uint64(64 - guide_bits)).astype(np.int64)
     report = guide[index].astype(np.int64)
     if thresholds.shape[1] == 0:
         out[:] = report
@@ -69,7 +69,7 @@ def subset(
     codes: Array, words: Words, k: int, size: int, coin: int, threshold: int, out: Bits, unsettled: Array
 ) -> int:
     """Include the truth by a coin (or always) and add uniformly drawn others by Floyd's method, as bits."""
-    n = len(codes)
+    n, codes = len(codes), codes.astype(np.int64)
     rows = np.arange(n)
     includes, open_ = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
     if coin:
@@ -98,7 +98,7 @@ def unary(codes: Array, words: Words, k: int, keep: int, flip: int, out: Bits, u
     The thresholds are given to 48 bits. A single tie of a half is settled by the row's last word.
     """
     halves = np.ascontiguousarray(words).view("<u2")[:, :k]
-    rows = np.arange(len(codes))
+    rows, codes = np.arange(len(codes)), codes.astype(np.int64)
     ones, ties = halves < (flip >> 32), halves == (flip >> 32)
     ones[rows, codes] = halves[rows, codes] < (keep >> 32)
     ties[rows, codes] = halves[rows, codes] == (keep >> 32)
