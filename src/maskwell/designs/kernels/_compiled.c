@@ -29,8 +29,15 @@ static inline uint32_t rejected_below(uint32_t bound) { return (uint32_t)(0u - b
 
 static inline uint64_t two_words(const uint32_t *w) { return (uint64_t)w[0] | ((uint64_t)w[1] << 32); }
 
+/* Written out anew for each width of codes that a caller names, so that the loop does not ask for it row by row. */
+#if defined(__GNUC__)
+#define FOR_EACH_WIDTH static inline __attribute__((always_inline))
+#else
+#define FOR_EACH_WIDTH static inline
+#endif
+
 /* Codes come and go in the smallest unsigned type that holds them. */
-static inline uint32_t code_at(const void *codes, int size, Py_ssize_t i) {
+FOR_EACH_WIDTH uint32_t code_at(const void *codes, int size, Py_ssize_t i) {
     switch (size) {
         case 1: return ((const uint8_t *)codes)[i];
         case 2: return ((const uint16_t *)codes)[i];
@@ -39,7 +46,7 @@ static inline uint32_t code_at(const void *codes, int size, Py_ssize_t i) {
     }
 }
 
-static inline void put_code(void *codes, int size, Py_ssize_t i, uint32_t code) {
+FOR_EACH_WIDTH void put_code(void *codes, int size, Py_ssize_t i, uint32_t code) {
     switch (size) {
         case 1: ((uint8_t *)codes)[i] = (uint8_t)code; break;
         case 2: ((uint16_t *)codes)[i] = (uint16_t)code; break;
@@ -95,15 +102,10 @@ __attribute__((target("avx2"))) static Py_ssize_t uniform_bytes_avx2(const uint8
 }
 #endif
 
-static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
-                          uint32_t k, uint64_t threshold, void *out, int64_t *unsettled) {
-    uint32_t top = (uint32_t)(threshold >> 32), rejected = rejected_below(k);
-    Py_ssize_t i = 0, found = 0;
-#ifdef HAVE_AVX2_PATH
-    if (size == 1 && stride == 2 && __builtin_cpu_supports("avx2"))
-        i = uniform_bytes_avx2(codes, words, n, k, top, rejected, out, unsettled, &found);
-#endif
-    for (; i < n; i++) {
+FOR_EACH_WIDTH Py_ssize_t uniform_rows(const void *codes, int size, const uint32_t *words, Py_ssize_t stride,
+                                       Py_ssize_t first, Py_ssize_t n, uint32_t k, uint32_t top, uint32_t rejected,
+                                       void *out, int64_t *unsettled, Py_ssize_t found) {
+    for (Py_ssize_t i = first; i < n; i++) {
         uint32_t low = words[i * stride], high = words[i * stride + 1];
         put_code(out, size, i, high < top ? code_at(codes, size, i) : (uint32_t)(((uint64_t)low * k) >> 32));
         if (uniform_unsettled(low, high, k, top, rejected)) unsettled[found++] = i;
@@ -111,22 +113,46 @@ static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py
     return found;
 }
 
+static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+                          uint32_t k, uint64_t threshold, void *out, int64_t *unsettled) {
+    uint32_t top = (uint32_t)(threshold >> 32), rejected = rejected_below(k);
+    Py_ssize_t first = 0, found = 0;
+#ifdef HAVE_AVX2_PATH
+    if (size == 1 && stride == 2 && __builtin_cpu_supports("avx2"))
+        first = uniform_bytes_avx2(codes, words, n, k, top, rejected, out, unsettled, &found);
+#endif
+    if (size == 1) return uniform_rows(codes, 1, words, stride, first, n, k, top, rejected, out, unsettled, found);
+    if (size == 2) return uniform_rows(codes, 2, words, stride, first, n, k, top, rejected, out, unsettled, found);
+    return uniform_rows(codes, size, words, stride, first, n, k, top, rejected, out, unsettled, found);
+}
+
 /* ---- categorical: the number of thresholds of the row's column that (w0, w1) has passed ------------------------ */
 
-static Py_ssize_t categorical(const void *columns, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
-                              const uint64_t *thresholds, Py_ssize_t per_column, const uint32_t *guide, int guide_bits,
-                              void *out, int out_size, int64_t *unsettled) {
+FOR_EACH_WIDTH Py_ssize_t categorical_rows(const void *columns, int size, const uint32_t *words, Py_ssize_t stride,
+                                           Py_ssize_t n, const uint64_t *thresholds, uint32_t per_column,
+                                           const uint32_t *guide, int guide_bits, void *out, int out_size,
+                                           int64_t *unsettled) {
     Py_ssize_t found = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t column = code_at(columns, size, i);
+        size_t column = code_at(columns, size, i);
         uint64_t word = two_words(words + i * stride);
         const uint64_t *t = thresholds + column * per_column;
-        uint32_t r = guide[(column << guide_bits) + (Py_ssize_t)(word >> (64 - guide_bits))];
+        uint32_t r = guide[(column << guide_bits) + (word >> (64 - guide_bits))];
         while (r < per_column && t[r] < word) r++;
         put_code(out, out_size, i, r);
         if (r < per_column && t[r] == word) unsettled[found++] = i;
     }
     return found;
+}
+
+static Py_ssize_t categorical(const void *columns, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+                              const uint64_t *thresholds, uint32_t per_column, const uint32_t *guide, int guide_bits,
+                              void *out, int out_size, int64_t *unsettled) {
+    if (size == 1 && out_size == 1)
+        return categorical_rows(columns, 1, words, stride, n, thresholds, per_column, guide, guide_bits, out, 1,
+                                unsettled);
+    return categorical_rows(columns, size, words, stride, n, thresholds, per_column, guide, guide_bits, out, out_size,
+                            unsettled);
 }
 
 /* ---- subset: maybe the truth, and a uniformly drawn set of other categories, as bits --------------------------- */
@@ -373,7 +399,8 @@ static PyObject *py_categorical(PyObject *self, PyObject *args) {
     if (!take(&b, thresholds, PyBUF_CONTIG_RO)) { give_back(&b); return NULL; }
     if (PyObject_GetBuffer(guide, &guide_view, PyBUF_CONTIG_RO) < 0) { give_back(&b); return NULL; }
     Py_BEGIN_ALLOW_THREADS
-    found = categorical(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[4].shape[1],
+    found = categorical(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf,
+                        (uint32_t)b.view[4].shape[1],
                         guide_view.buf, guide_bits, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&guide_view);
