@@ -160,16 +160,24 @@ class Dense(CodedDesign):
             null_direction=direction,
         )
 
-    @cached_property
-    def _L(self) -> Real:  # noqa: N802
-        """Left inverse, shape (k, m): the inverse, or for m > k the best linear one at uniform proportions."""
+    def left_inverse(self, pi_0: Real | None = None) -> Real:
+        """L with L P = I, shape (k, m): the inverse, or for m > k the linear estimator that is best at ``pi_0``.
+
+            L = (P' D^-1 P)^-1 P' D^-1,   D = diag(P pi_0)
+
+        ``pi_0`` is uniform by default; any guess gives an unbiased estimate. Source: [NayakZhai2019, eq. (6.3)].
+        """
         if self.m == self.k:
             return np.asarray(np.linalg.inv(self._P), dtype=np.float64)
-        lam = self._P.mean(axis=1)
+        lam = self._P @ (self.uniform_prior() if pi_0 is None else self.check_distribution(pi_0, "pi_0"))
         scale = np.zeros(self.m)
         np.divide(1, np.sqrt(lam), out=scale, where=lam > 0)
         q, r = np.linalg.qr(self._P * scale[:, None])
         return np.asarray(np.linalg.solve(r, q.T) * scale)
+
+    @cached_property
+    def _L(self) -> Real:  # noqa: N802
+        return self.left_inverse()
 
     def forward(self, x: Real) -> Real:
         """``P x`` along the last axis."""

@@ -1,0 +1,103 @@
+"""Moment estimates: unbiasedness by enumeration, honest flags, and errors."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from maskwell import Categories, Counts, Dense, LocalDiversity, Subset, Unary, Uniform, estimate_by_moments
+from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+
+P3 = [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]]
+
+
+def _statistic(design, report):
+    if design.reports_are_sets:
+        return np.unpackbits(report, count=design.k, bitorder="little").astype(int)
+    return np.eye(design.m, dtype=int)[report]
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Dense.of(P3),
+        Dense.of([["0.5", "0.25"], ["0.25", "0.25"], ["0.25", "0.5"]]),
+        Uniform.from_gamma(3, Categories.numbered(3)),
+        Subset.from_gamma(2, Categories.numbered(4), size=2),
+        LocalDiversity.of(2, Categories.numbered(3)),
+        Unary.oue_from_gamma(3, Categories.numbered(2)),
+    ],
+    ids=lambda d: f"{d.kind}-{d.m}x{d.k}",
+)
+def test_estimates_and_variances_are_unbiased_over_all_samples_of_three(design):
+    pi = np.arange(1, design.k + 1) / np.arange(1, design.k + 1).sum()
+    lam, space, n = design.matrix() @ pi, design.report_space(), 3
+    mean, total, randomization = np.zeros(design.k), np.zeros((design.k, design.k)), np.zeros(design.k)
+    for sample in product(range(design.m), repeat=n):
+        chance = lam[list(sample)].prod()
+        counts = sum(_statistic(design, space[i]) for i in sample)
+        result = estimate_by_moments(Counts(counts, n, design.fingerprint), design)
+        mean += chance * result.pi_hat
+        total += chance * result.covariance
+        randomization += chance * result.randomization_variance
+    whole = design.covariance(pi) / n
+    assert np.allclose(mean, pi, atol=1e-12)
+    assert np.allclose(total, whole, atol=1e-12)
+    assert np.allclose(randomization, np.diag(whole) - pi * (1 - pi) / n, atol=1e-12)
+
+
+def test_variance_is_the_diagonal_of_the_covariance():
+    design = Subset.from_epsilon(1, Categories.numbered(6), size=2)
+    reports = design.sample(np.arange(600) % 6)
+    result = estimate_by_moments(design.tally(reports), design)
+    assert np.allclose(result.variance, np.diag(result.covariance))
+    assert np.allclose(result.sampling_variance + result.randomization_variance, result.variance)
+
+
+def test_outside_estimates_are_kept_and_flagged():
+    design = Dense.of(P3)
+    result = estimate_by_moments(Counts(np.array([5, 60, 35]), 100, design.fingerprint), design)
+    assert result.pi_hat[0] == pytest.approx(-0.1180555555555)
+    assert any("outside" in flag for flag in result.flags)
+    assert any("below zero" in flag for flag in result.flags)
+    json.dumps(result.to_dict(), allow_nan=False)
+    assert "note:" in repr(result)
+
+
+def test_many_categories_have_variances_but_no_covariance():
+    design = Uniform.from_epsilon(2, Categories.numbered(5000))
+    result = estimate_by_moments(design.tally(design.sample(np.zeros(100, dtype=int))), design)
+    assert result.covariance is None and result.variance.shape == (5000,)
+    assert "... and 4,980 more" in repr(result)
+
+
+def test_intervals_widen_with_the_level_and_stay_uncut():
+    design = Dense.of(P3)
+    result = estimate_by_moments(Counts(np.array([5, 60, 35]), 100, design.fingerprint), design)
+    narrow, wide = result.confidence_interval(0.5), result.confidence_interval(0.99)
+    assert (wide[:, 0] < narrow[:, 0]).all() and (wide[:, 1] > narrow[:, 1]).all() and wide[0, 0] < 0
+    half = result.confidence_interval(0.95)[:, 1] - result.pi_hat
+    assert np.allclose(half, 1.959963984540054 * result.standard_error)
+    for level in (0, 1, 95):
+        with pytest.raises(ParameterError, match=f"level = {level}"):
+            result.confidence_interval(level)
+
+
+def test_frame():
+    frame = estimate_by_moments(Counts(np.array([30, 50, 20]), 100, Dense.of(P3).fingerprint), Dense.of(P3)).to_frame()
+    assert list(frame.columns) == ["category", "estimate", "standard_error", "low", "high"] and len(frame) == 3
+
+
+def test_refusals():
+    design = Dense.of(P3)
+    with pytest.raises(ReportError, match="at least two reports"):
+        estimate_by_moments(Counts(np.array([1, 0, 0]), 1, design.fingerprint), design)
+    with pytest.raises(ReportError, match="another design"):
+        estimate_by_moments(Counts(np.array([1, 1, 1]), 3, "sha256:other"), design)
+    never = Dense.of([[0.5, 0.25], [0, 0], [0.5, 0.75]])
+    with pytest.raises(ReportError, match="impossible"):
+        estimate_by_moments(Counts(np.array([1, 1, 1]), 3, never.fingerprint), never)
+    flat = Dense.of([[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(NotIdentifiableError, match="cannot be estimated"):
+        estimate_by_moments(Counts(np.array([1, 1]), 2, flat.fingerprint), flat)

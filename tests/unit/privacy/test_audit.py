@@ -1,0 +1,62 @@
+"""Audits: the keys that scripts rely on, for every kind of design."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from maskwell import Blocks, Categories, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, audit
+from maskwell.errors import MatrixError
+
+KEYS = {
+    "parity", "parity_exact", "epsilon", "identifiable", "rank", "condition", "admissible", "guess_probability",
+    "average_security", "added_variance",
+}  # fmt: skip
+YES_NO = Categories.of(["yes", "no"])
+DESIGNS = [
+    Dense.of([["0.7", "0.2"], ["0.3", "0.8"]]),
+    Dense.of([["0.5", "0.5"], ["0.5", "0.5"]]),
+    Uniform.from_epsilon(1, Categories.numbered(10**6)),
+    Mixture.of("3/5", ["2/5", 0], YES_NO),
+    Subset.from_epsilon(1, Categories.numbered(1000), size=269),
+    LocalDiversity.of(5, Categories.numbered(20)),
+    Unary.rappor_from_epsilon(1, Categories.numbered(64)),
+    Kronecker.of([Uniform.from_gamma(3, YES_NO)] * 20),
+    Blocks.of({"a": Uniform.from_gamma(3, YES_NO), "b": Uniform.from_gamma(5, YES_NO)}),
+]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.kind)
+def test_every_design_can_be_audited_without_its_matrix(design):
+    shown = audit(design).to_dict()
+    assert shown.keys() >= KEYS
+    assert ("matrix" in shown) == (design.m * design.k <= 10_000)
+    json.dumps(shown)
+
+
+def test_small_dense_audit_numbers():
+    shown = audit(Dense.of([["0.7", "0.2"], ["0.3", "0.8"]])).to_dict()
+    assert shown["parity_exact"] == "7/2" and shown["row_parities"] == [3.5, pytest.approx(8 / 3)]
+    assert shown["average_security"] == pytest.approx(1.5) and shown["guess_probability"] == pytest.approx(0.75)
+    assert shown["matrix"] == [[0.7, 0.2], [0.3, 0.8]] and shown["rank"] == 2
+
+
+def test_prior_changes_the_guess():
+    design = Uniform.from_gamma(3, YES_NO)
+    sure = audit(design, prior=np.array([0.99, 0.01])).to_dict()
+    assert sure["guess_probability"] == pytest.approx(0.99) and sure["guess_without_report"] == 0.99
+    with pytest.raises(MatrixError, match="not a distribution over 2"):
+        audit(design, prior=np.array([0.5, 0.6]))
+
+
+def test_flat_design_is_reported_as_not_identifiable():
+    shown = audit(Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])).to_dict()
+    assert not shown["identifiable"] and shown["added_variance"] is None and shown["condition"] == math.inf
+    assert any("not identifiable" in warning for warning in shown["warnings"])
+
+
+def test_blocks_tell_the_parity_within():
+    shown = audit(DESIGNS[-1]).to_dict()
+    assert shown["parity"] == math.inf and shown["parity_within"] == "5"
+    assert any("within a cell it is 5" in warning for warning in shown["warnings"])

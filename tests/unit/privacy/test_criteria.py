@@ -1,0 +1,82 @@
+"""Demands: one number in many languages, never above what was asked."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from maskwell import Categories, Demand, LocalDiversity, Uniform, audit
+from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.privacy.criteria import DEMANDS, in_every_language, posterior_range
+
+
+def test_each_language_gives_its_bound():
+    assert Demand.from_gamma("5/2").gamma_exact == Fraction(5, 2)
+    assert Demand.from_beta(4).gamma_exact == Demand.from_bayes_factor(4).gamma_exact == 4
+    assert Demand.from_rho("0.1", "0.5").gamma_exact == 9
+    assert float(Demand.from_epsilon(1).gamma_exact) == pytest.approx(math.e, rel=1e-15)
+    assert set(DEMANDS) == {"gamma", "epsilon", "beta", "bayes_factor", "rho"}
+
+
+def test_the_bound_never_exceeds_the_float_or_its_text():
+    for value in (1.1, 2.3, 2.7, 3.3000000000000003):
+        bound = Demand.from_gamma(value).gamma_exact
+        assert bound <= Fraction(value) and bound <= Fraction(repr(value))
+
+
+@pytest.mark.parametrize("gamma, prior, low, high", [(5, "1/10", 0.0217391, 0.357143), (2, "1/2", 1 / 3, 2 / 3)])
+def test_posterior_range(gamma, prior, low, high):
+    below, above = posterior_range(Fraction(gamma), Fraction(prior))
+    assert float(below) == pytest.approx(low, abs=1e-6) and float(above) == pytest.approx(high, abs=1e-6)
+    assert posterior_range(math.inf, Fraction(prior)) == (0, 1)
+
+
+def test_rho_pairs_undo_themselves():
+    for pair in in_every_language(Fraction(9))["rho"]:
+        back = Demand.from_rho(Fraction(pair["rho1"]).limit_denominator(1000), pair["rho2"]).gamma_exact
+        assert float(back) == pytest.approx(9, rel=1e-9)
+
+
+def test_closed_form_wants_strictly_less():
+    open_, closed = Demand.from_rho("0.1", "0.5"), Demand.from_rho("0.1", "0.5", closed=True)
+    nine = Uniform.from_gamma(9, Categories.numbered(3))
+    assert audit(nine, open_).meets and not audit(nine, closed).meets
+
+
+def test_infinite_parity_meets_nothing():
+    design = LocalDiversity.of(2, Categories.numbered(4))
+    result = audit(design, Demand.from_gamma(10**9))
+    assert not result.meets and any("no bound" in warning for warning in result.to_dict()["warnings"])
+
+
+def test_a_design_made_for_a_demand_meets_it_and_a_tighter_one_not():
+    for epsilon in ("0.01", "1", 2.3, 10):
+        design = Uniform.from_epsilon(epsilon, Categories.numbered(7))
+        assert audit(design, Demand.from_epsilon(epsilon)).meets
+        assert not audit(design, Demand.from_epsilon(float(epsilon) * (1 - 1e-9))).meets
+
+
+@pytest.mark.parametrize("make", [Demand.from_gamma, Demand.from_beta, Demand.from_bayes_factor])
+@pytest.mark.parametrize("value", [0.5, "nan", float("nan"), float("inf"), -3, "much"])
+def test_bad_ratios(make, value):
+    with pytest.raises(ParameterError) as caught:
+        make(value)
+    assert str(value) in caught.value.message and caught.value.hint
+
+
+@pytest.mark.parametrize("low, high", [(0.5, 0.5), (0.5, 0.1), (0, 0.5), (0.1, 1), (10, 50)])
+def test_bad_rho(low, high):
+    with pytest.raises(ParameterError, match="rho1"):
+        Demand.from_rho(low, high)
+
+
+def test_bad_epsilon():
+    for value in (-1, 701):
+        with pytest.raises(ParameterError, match=str(value)):
+            Demand.from_epsilon(value)
+    with pytest.raises(WrongTypeError):
+        Demand.from_epsilon(None)
+
+
+def test_one_is_a_legal_demand():
+    assert Demand.from_gamma(1).gamma_exact == 1 and Demand.from_epsilon(0).gamma_exact == 1
