@@ -7,56 +7,78 @@
 >>> counts = design.tally(reports)
 >>> counts.n
 4
+
+Names are loaded from their rooms on first use, so that ``import maskwell`` costs next to nothing.
 """
 
-from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
-from maskwell.core.randomness import SecureRandom, SeededRandom
-from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
-from maskwell.designs.blocks import Blocks
-from maskwell.designs.composed import Composed
-from maskwell.designs.dense import Dense
-from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
-from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
-from maskwell.designs.uniform import Uniform
-from maskwell.designs.wire import design_from_dict
-from maskwell.designs.wire import load as load_design
-from maskwell.errors import MaskwellError
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.result import Estimate
-from maskwell.planning.optimal import minimax_size
-from maskwell.privacy.audit import Audit, audit
-from maskwell.privacy.criteria import Demand
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maskwell.core.categories import Categories as Categories
+    from maskwell.core.counts import Counts as Counts
+    from maskwell.core.randomness import SecureRandom as SecureRandom
+    from maskwell.core.randomness import SeededRandom as SeededRandom
+    from maskwell.core.reported import Reports as Reports
+    from maskwell.designs.base import Design as Design
+    from maskwell.designs.blocks import Blocks as Blocks
+    from maskwell.designs.composed import Composed as Composed
+    from maskwell.designs.dense import Dense as Dense
+    from maskwell.designs.kronecker import Kronecker as Kronecker
+    from maskwell.designs.ldiverse import LocalDiversity as LocalDiversity
+    from maskwell.designs.mixture import Mixture as Mixture
+    from maskwell.designs.subset import Subset as Subset
+    from maskwell.designs.unary import Unary as Unary
+    from maskwell.designs.uniform import Uniform as Uniform
+    from maskwell.designs.wire import design_from_dict as design_from_dict
+    from maskwell.designs.wire import load_design as load_design
+    from maskwell.errors import MaskwellError as MaskwellError
+    from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
+    from maskwell.estimation.result import Estimate as Estimate
+    from maskwell.planning.optimal import minimax_size as minimax_size
+    from maskwell.privacy.audit import Audit as Audit
+    from maskwell.privacy.audit import audit as audit
+    from maskwell.privacy.criteria import Demand as Demand
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Audit",
-    "Blocks",
-    "Categories",
-    "Composed",
-    "Counts",
-    "Demand",
-    "Dense",
-    "Design",
-    "Estimate",
-    "Kronecker",
-    "LocalDiversity",
-    "MaskwellError",
-    "Mixture",
-    "Reports",
-    "SecureRandom",
-    "SeededRandom",
-    "Subset",
-    "Unary",
-    "Uniform",
-    "audit",
-    "design_from_dict",
-    "estimate_by_moments",
-    "load_design",
-    "minimax_size",
-]
+_HOMES = {
+    "maskwell.core.categories": ["Categories"],
+    "maskwell.core.counts": ["Counts"],
+    "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
+    "maskwell.core.reported": ["Reports"],
+    "maskwell.designs.base": ["Design"],
+    "maskwell.designs.blocks": ["Blocks"],
+    "maskwell.designs.composed": ["Composed"],
+    "maskwell.designs.dense": ["Dense"],
+    "maskwell.designs.kronecker": ["Kronecker"],
+    "maskwell.designs.ldiverse": ["LocalDiversity"],
+    "maskwell.designs.mixture": ["Mixture"],
+    "maskwell.designs.subset": ["Subset"],
+    "maskwell.designs.unary": ["Unary"],
+    "maskwell.designs.uniform": ["Uniform"],
+    "maskwell.designs.wire": ["design_from_dict", "load_design"],
+    "maskwell.errors": ["MaskwellError"],
+    "maskwell.estimation.moments": ["estimate_by_moments"],
+    "maskwell.estimation.result": ["Estimate"],
+    "maskwell.planning.optimal": ["minimax_size"],
+    "maskwell.privacy.audit": ["Audit", "audit"],
+    "maskwell.privacy.criteria": ["Demand"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'maskwell' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

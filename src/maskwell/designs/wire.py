@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def dumps(design: Design) -> str:
     return json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
 
 
-def load(path: str | Path) -> Design:
+def load_design(path: str | Path) -> Design:
     """Read a design file."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -111,6 +110,8 @@ def load(path: str | Path) -> Design:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of design files."""
+    from importlib.resources import files
+
     text = files("maskwell.designs").joinpath("design.schema.json").read_text(encoding="utf-8")
     content: dict[str, Any] = json.loads(text)
     return content

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -65,6 +64,8 @@ class Estimate:
             raise ParameterError(
                 f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level
             )
+        from statistics import NormalDist
+
         half = NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
         return np.column_stack([self.pi_hat - half, self.pi_hat + half])
 

@@ -157,51 +157,84 @@ static Py_ssize_t categorical(const void *columns, int size, const uint32_t *wor
 
 /* ---- subset: maybe the truth, and a uniformly drawn set of other categories, as bits --------------------------- */
 
-/* Floyd's method, on one byte for each category: bytes let the processor look ahead where bits would make it wait.
- * Returns 0 when a word is rejected. The categories other than the truth are numbered without it. */
-static int add_others(const uint32_t *words, uint32_t others, uint32_t count, uint32_t truth, uint8_t *chosen) {
-    uint32_t open = 0;
-    for (uint32_t bound = others - count + 1; bound <= others; bound++) {
-        uint64_t product = (uint64_t)*words++ * bound;
-        if ((uint32_t)product < bound) open |= (uint32_t)product < rejected_below(bound);
-        uint32_t pick = (uint32_t)(product >> 32), last = bound - 1;
-        pick += pick >= truth;
-        last += last >= truth;
-        pick ^= (pick ^ last) & (0u - chosen[pick]); /* last, where pick is taken */
-        chosen[pick] = 1;
-    }
-    return !open;
+enum { LANES = 4 };
+
+typedef struct {
+    uint32_t k, size;
+    int coin;            /* whether a coin decides if the truth is named; else it always is */
+    uint64_t threshold;  /* of the coin */
+    uint8_t *chosen[LANES]; /* scratch: one byte for each other category, padded to whole words of 8 bytes */
+    uint64_t *mask;      /* scratch: the report as bits */
+} Sets;
+
+/* One step of Floyd's method: choose a number of 0..last, or `last` itself if that one is taken. Returns 1 when the word
+ * is rejected. Bytes, unlike bits, let the processor look ahead. */
+static inline uint32_t choose_one(uint32_t word, uint32_t last, uint8_t *chosen) {
+    uint64_t product = (uint64_t)word * (last + 1);
+    uint32_t pick = (uint32_t)(product >> 32), open = 0;
+    if ((uint32_t)product <= last) open = (uint32_t)product < rejected_below(last + 1);
+    pick ^= (pick ^ last) & (0u - chosen[pick]);
+    chosen[pick] = 1;
+    return open;
 }
 
-/* Bytes of 0 or 1 to bits, the first byte to the lowest bit. */
-static void pack(const uint8_t *ones, Py_ssize_t bytes, uint8_t *bits) {
-    for (Py_ssize_t b = 0; b < bytes; b++) {
-        uint64_t eight;
-        memcpy(&eight, ones + 8 * b, 8);
-        bits[b] = (uint8_t)((eight * 0x0102040810204080ull) >> 56);
-    }
-}
-
-static Py_ssize_t subset(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
-                         uint32_t size, int coin, uint64_t threshold, uint8_t *out, uint8_t *chosen,
-                         int64_t *unsettled) {
-    Py_ssize_t found = 0, bytes = (k + 7) / 8;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        const uint32_t *w = words + i * stride;
-        uint32_t truth = code_at(codes, code_size, i), includes = 1;
-        int settled = 1;
-        if (coin) {
-            uint64_t word = two_words(w);
-            includes = word < threshold;
-            settled = word != threshold;
-            w += 2;
+/* Bytes of 0 or 1 to bits, the first byte to the lowest bit; then a bit is put in at `at`, moving up those above. */
+static void pack_and_insert(const uint8_t *ones, Py_ssize_t words, uint32_t at, uint64_t bit, uint64_t *mask) {
+    for (Py_ssize_t w = 0; w < words; w++) {
+        mask[w] = 0;
+        for (int b = 0; b < 8; b++) {
+            uint64_t eight;
+            memcpy(&eight, ones + 64 * w + 8 * b, 8);
+            mask[w] |= (eight * 0x0102040810204080ull >> 56) << (8 * b);
         }
-        memset(chosen, 0, (size_t)bytes * 8);
-        settled &= add_others(w, k - 1, size - includes, truth, chosen);
-        chosen[truth] = (uint8_t)includes;
-        pack(chosen, bytes, out + i * bytes);
-        if (!settled) unsettled[found++] = i;
     }
+    Py_ssize_t w = at >> 6;
+    uint64_t low = (1ull << (at & 63)) - 1, carry = mask[w] >> 63;
+    mask[w] = (mask[w] & low) | (mask[w] & ~low) << 1 | bit << (at & 63);
+    for (w++; w < words; w++) {
+        uint64_t next = mask[w] >> 63;
+        mask[w] = mask[w] << 1 | carry;
+        carry = next;
+    }
+}
+
+/* `lanes` rows side by side: each step waits for the one before, so several rows keep the processor busy. A row that
+ * names the truth draws size - 1 others, one that does not draws size: it makes one step before the common ones. */
+FOR_EACH_WIDTH Py_ssize_t subset_rows(const Sets *s, const void *codes, int code_size, const uint32_t *words,
+                                      Py_ssize_t stride, Py_ssize_t first, int lanes, uint8_t *out,
+                                      int64_t *unsettled) {
+    const Py_ssize_t bytes = (s->k + 7) / 8, whole = (s->k + 63) / 64;
+    const uint32_t *w[LANES];
+    uint32_t includes[LANES], open[LANES];
+    for (int l = 0; l < lanes; l++) {
+        w[l] = words + (first + l) * stride;
+        includes[l] = 1;
+        open[l] = 0;
+        memset(s->chosen[l], 0, (size_t)whole * 64);
+        if (!s->coin) continue;
+        uint64_t word = two_words(w[l]);
+        includes[l] = word < s->threshold;
+        open[l] = word == s->threshold;
+        w[l] += 2;
+        if (!includes[l]) open[l] |= choose_one(*w[l]++, s->k - 1 - s->size, s->chosen[l]);
+    }
+    for (uint32_t last = s->k - s->size, i = 0; last + 1 < s->k; last++, i++)
+        for (int l = 0; l < lanes; l++) open[l] |= choose_one(w[l][i], last, s->chosen[l]);
+    Py_ssize_t found = 0;
+    for (int l = 0; l < lanes; l++) {
+        pack_and_insert(s->chosen[l], whole, code_at(codes, code_size, first + l), includes[l], s->mask);
+        memcpy(out + (first + l) * bytes, s->mask, (size_t)bytes);
+        if (open[l]) unsettled[found++] = first + l;
+    }
+    return found;
+}
+
+static Py_ssize_t subset(const Sets *s, const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride,
+                         Py_ssize_t n, uint8_t *out, int64_t *unsettled) {
+    Py_ssize_t found = 0, i = 0;
+    for (; i + LANES <= n; i += LANES)
+        found += subset_rows(s, codes, code_size, words, stride, i, LANES, out, unsettled + found);
+    for (; i < n; i++) found += subset_rows(s, codes, code_size, words, stride, i, 1, out, unsettled + found);
     return found;
 }
 
@@ -419,11 +452,14 @@ static PyObject *py_subset(PyObject *self, PyObject *args) {
         return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    uint8_t *chosen = malloc(((size_t)k + 7) / 8 * 8);
-    if (chosen)
-        found = subset(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), k, size, coin, threshold, b.view[2].buf, chosen,
-                       b.view[3].buf);
-    free(chosen);
+    size_t whole = ((size_t)k + 63) / 64;
+    uint8_t *scratch = malloc(whole * (LANES * 64 + 8));
+    if (scratch) {
+        Sets s = {.k = k, .size = size, .coin = coin, .threshold = threshold, .mask = (uint64_t *)(void *)scratch};
+        for (int l = 0; l < LANES; l++) s.chosen[l] = scratch + whole * (8 + 64 * (size_t)l);
+        found = subset(&s, b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[2].buf, b.view[3].buf);
+    }
+    free(scratch);
     Py_END_ALLOW_THREADS
     give_back(&b);
     return found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);

@@ -83,7 +83,7 @@ def subset(
         product = words[:, step].astype(np.uint64) * bound
         open_ |= active & ((product & _LOW) < np.uint64(2**32) % bound)
         pick, last = (product >> _SHIFT).astype(np.int64), bound.astype(np.int64) - 1
-        pick += pick >= codes  # the other categories, numbered without the truth
+        pick += pick >= codes  # the others are numbered without the truth
         last += last >= codes
         pick = np.where(chosen[rows, pick], last, pick)
         chosen[rows[active], pick[active]] = True

@@ -1,0 +1,24 @@
+"""`make bench`: every bar of the core in one run, as a table for docs/reference/speed.md."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from datetime import UTC, datetime
+
+from bench import speed
+from bench.measure import on_one_core
+
+
+def main() -> None:
+    on_one_core()
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    print(f"{when}, {platform.machine()}, Python {platform.python_version()}, one core, {speed.kernel_name()} kernels\n")
+    print("| job | measured | compared | bar |\n|---|---|---|---|")
+    for line in speed.lines():
+        print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

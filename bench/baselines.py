@@ -1,0 +1,52 @@
+"""What a careful user would write without maskwell, in plain NumPy: not exact, not cryptographic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CHUNK = 1 << 16
+
+
+def uniform(codes: np.ndarray, k: int, gamma: float, rng: np.random.Generator) -> np.ndarray:
+    """Gamma-diagonal: keep with probability p, else one of all categories."""
+    out = np.empty_like(codes)
+    p = (gamma - 1) / (gamma - 1 + k)
+    for start in range(0, len(codes), CHUNK):
+        block = codes[start : start + CHUNK]
+        fresh = rng.integers(0, k, len(block), dtype=codes.dtype)
+        out[start : start + CHUNK] = np.where(rng.random(len(block)) < p, block, fresh)
+    return out
+
+
+def dense(codes: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Any matrix: inverse distribution function, column by column."""
+    out = np.empty(len(codes), dtype=np.uint8)
+    steps = P.cumsum(axis=0)
+    for truth in range(P.shape[1]):
+        rows = np.flatnonzero(codes == truth)
+        out[rows] = np.searchsorted(steps[:-1, truth], rng.random(len(rows)), side="right")
+    return out
+
+
+def subset_loop(codes: np.ndarray, k: int, size: int, include: float, rng: np.random.Generator) -> np.ndarray:
+    """Subset selection, one report at a time."""
+    out = np.empty((len(codes), (k + 7) // 8), dtype=np.uint8)
+    for row, truth in enumerate(codes.tolist()):
+        includes = rng.random() < include
+        others = rng.choice(k - 1, size - includes, replace=False)
+        chosen = np.zeros(k, dtype=bool)
+        chosen[others + (others >= truth)] = True
+        chosen[truth] = includes
+        out[row] = np.packbits(chosen, bitorder="little")
+    return out
+
+
+def unary(codes: np.ndarray, k: int, keep: float, flip: float, rng: np.random.Generator) -> np.ndarray:
+    """One bit for each category, packed."""
+    out = np.empty((len(codes), (k + 7) // 8), dtype=np.uint8)
+    for start in range(0, len(codes), 4096):
+        block = codes[start : start + 4096]
+        chance = np.full((len(block), k), flip)
+        chance[np.arange(len(block)), block] = keep
+        out[start : start + 4096] = np.packbits(rng.random(chance.shape) < chance, axis=1, bitorder="little")
+    return out

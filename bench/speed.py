@@ -1,0 +1,195 @@
+"""Randomizing and counting against the machine's random bytes and against plain NumPy."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench import baselines
+from bench.measure import best_seconds
+from maskwell import Categories, Dense, Design, SecureRandom, Subset, Unary, Uniform
+from maskwell.designs import kernels
+from maskwell.designs.sampler import CHUNK_BYTES
+from maskwell.planning.optimal import minimax_size
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table."""
+
+    job: str
+    result: str
+    compared: str
+    bar: str
+
+
+def _codes(n: int, k: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(0, k, n).astype(np.uint8 if k <= 256 else np.uint16)
+
+
+def _random_bytes(rows: int, words_per_row: int) -> Callable[[], object]:
+    def run() -> None:
+        stream, step = SecureRandom().stream(), max(1, CHUNK_BYTES // (4 * words_per_row))
+        for start in range(0, rows, step):
+            stream.words(start, min(step, rows - start), words_per_row)
+
+    return run
+
+
+def random_bytes() -> Line:
+    """The machine's supply of random bytes."""
+    n = 10**7
+    rng = np.random.default_rng(1)
+    seconds = best_seconds({"aes": _random_bytes(n, 2), "pcg": lambda: rng.bytes(8 * n)})
+    aes, pcg = 8 * n / seconds["aes"] / 1e9, 8 * n / seconds["pcg"] / 1e9
+    return Line("random bytes", f"AES-CTR {aes:.1f} GB/s", f"PCG64 {pcg:.2f} GB/s", "")
+
+
+def gamma_diagonal() -> Line:
+    """k = 16, epsilon = 1, from one-byte codes."""
+    n, k = 10**7, 16
+    design, codes, rng = Uniform.from_epsilon(1, Categories.numbered(k)), _codes(n, k), np.random.default_rng(1)
+    seconds = best_seconds(
+        {
+            "ours": lambda: design.sample(codes),
+            "bytes": _random_bytes(n, design.words_per_row),
+            "numpy": lambda: baselines.uniform(codes, k, float(design.parity()), rng),
+        }
+    )
+    share, ratio = seconds["bytes"] / seconds["ours"], seconds["numpy"] / seconds["ours"]
+    return Line(
+        "randomize, gamma-diagonal k = 16",
+        f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
+        f"{share:.0%} of the speed of its random bytes; {ratio:.1f} x NumPy/PCG64",
+        "40 %; 5 x",
+    )
+
+
+def dense() -> Line:
+    """k = m = 256, random columns."""
+    n, k = 5 * 10**6, 256
+    P = np.random.default_rng(2).dirichlet(np.ones(k), k).T
+    design, codes, rng = Dense.of(P), _codes(n, k), np.random.default_rng(1)
+    design.sample(codes[:1])
+    seconds = best_seconds({"ours": lambda: design.sample(codes), "numpy": lambda: baselines.dense(codes, P, rng)})
+    return Line(
+        "randomize, dense 256 x 256",
+        f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
+        f"{seconds['numpy'] / seconds['ours']:.1f} x NumPy/PCG64",
+        "80 M rows/s",
+    )
+
+
+def subset(k: int, n: int, loop_rows: int, bar: str) -> Line:
+    """Minimax size at epsilon = 1."""
+    size = minimax_size(k, np.e)
+    design, codes = Subset.from_epsilon(1, Categories.numbered(k), size=size), _codes(n, k)
+    rng, include = np.random.default_rng(1), float(design.include)
+    seconds = best_seconds(
+        {
+            "ours": lambda: design.sample(codes),
+            "loop": lambda: baselines.subset_loop(codes[:loop_rows], k, size, include, rng),
+        },
+        rounds=5,
+    )
+    ratio = (seconds["loop"] / loop_rows) / (seconds["ours"] / n)
+    rate = n / seconds["ours"] / 1e6
+    return Line(f"randomize, subset k = {k}, q = {size}", f"{rate:.1f} M reports/s", f"{ratio:.0f} x a NumPy loop", bar)
+
+
+def unary() -> Line:
+    """Optimised unary, k = 64, epsilon = 1."""
+    n, k = 10**6, 64
+    design, codes, rng = Unary.oue_from_epsilon(1, Categories.numbered(k)), _codes(n, k), np.random.default_rng(1)
+    keep, flip = float(design.keep), float(design.flip)
+    seconds = best_seconds(
+        {"ours": lambda: design.sample(codes), "numpy": lambda: baselines.unary(codes, k, keep, flip, rng)}, rounds=4
+    )
+    return Line(
+        "randomize, optimised unary k = 64",
+        f"{n / seconds['ours'] / 1e6:.1f} M reports/s",
+        f"{seconds['numpy'] / seconds['ours']:.0f} x NumPy/PCG64",
+        "10 M reports/s",
+    )
+
+
+def tally() -> Line:
+    """10**8 one-byte codes."""
+    n, k = 10**8, 16
+    design, codes = Uniform.from_epsilon(1, Categories.numbered(k)), _codes(10**7, k)
+    reports = design.sample(np.tile(codes, n // len(codes)))
+    seconds = best_seconds(
+        {"ours": lambda: design.tally(reports), "numpy": lambda: np.bincount(reports.data, minlength=k)}, rounds=3
+    )
+    return Line(
+        "tally of 10^8 codes",
+        f"{n / seconds['ours'] / 1e6:.0f} M codes/s",
+        f"{seconds['numpy'] / seconds['ours']:.1f} x np.bincount",
+        "500 M codes/s",
+    )
+
+
+def tally_sets(design: Design, n: int) -> Line:
+    """Bit masks into inclusion counts."""
+    reports = design.sample(_codes(n, design.k))
+    seconds = best_seconds({"ours": lambda: design.tally(reports)})
+    return Line(f"tally of {design.kind} reports, k = {design.k}", f"{n / seconds['ours'] / 1e6:.0f} M reports/s", "", "")
+
+
+def working_memory() -> Line:
+    """What randomizing 10**8 rows needs beside its input and output."""
+    design, codes = Uniform.from_epsilon(1, Categories.numbered(16)), _codes(10**8, 16)
+    design.sample(codes[:10])
+    tracemalloc.start()
+    reports = design.sample(codes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    beside = (peak - reports.data.nbytes) / 1e6
+    top = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return Line("memory beside input and output, 10^8 rows", f"{beside:.1f} MB", f"whole process at its peak {top:.0f} MB", "50 MB")
+
+
+def _seconds_in_fresh_process(code: str) -> float:
+    program = f"import time; start = time.perf_counter(); {code}; print(time.perf_counter() - start)"
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(9)]
+    return min(float(run.stdout) for run in runs)
+
+
+def import_time() -> Line:
+    """`import maskwell` against `import numpy`."""
+    numpy, ours = _seconds_in_fresh_process("import numpy"), _seconds_in_fresh_process("import maskwell")
+    return Line("import maskwell", f"{1000 * ours:.0f} ms", f"{ours / numpy:.2f} x import numpy", "2 x")
+
+
+def help_time() -> Line:
+    """`maskwell --help` from the shell."""
+    command = [sys.executable, "-m", "maskwell", "--help"]
+    seconds = best_seconds({"help": lambda: subprocess.run(command, capture_output=True, check=True)})["help"]
+    return Line("maskwell --help", f"{1000 * seconds:.0f} ms", "", "500 ms")
+
+
+def lines() -> Iterator[Line]:
+    """All lines, in order."""
+    yield random_bytes()
+    yield gamma_diagonal()
+    yield dense()
+    yield subset(64, 10**6, 3000, "5 M reports/s")
+    yield subset(1000, 10**5, 1000, "50 x")
+    yield unary()
+    yield tally()
+    yield tally_sets(Subset.from_epsilon(1, Categories.numbered(64), size=17), 10**6)
+    yield tally_sets(Unary.oue_from_epsilon(1, Categories.numbered(64)), 10**6)
+    yield working_memory()
+    yield import_time()
+    yield help_time()
+
+
+def kernel_name() -> str:
+    """Which kernels run."""
+    return "compiled" if kernels.COMPILED else "plain NumPy"
