@@ -23,7 +23,7 @@ test: setup  ## set up, then every check and test
 	@$(MAKE) --no-print-directory check
 
 check: setup  ## formatter, linter, types, import contracts, documentation, tests
-	@echo "check: format"; $(BIN)/ruff format --quiet --check . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+	@echo "check: format"; $(BIN)/ruff format --quiet --check --output-format concise . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@echo "check: lint"; $(BIN)/ruff check --quiet .
 	@echo "check: types"; $(BIN)/mypy --no-error-summary
 	@echo "check: import contracts"; out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
@@ -36,23 +36,25 @@ bench: setup  ## speed of this machine, against the bars in the documentation
 docs: setup  ## the documentation in docs/_build/html, warnings are errors
 	@echo "docs: docs/_build/html/index.html"; $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
-# Local wheel folders and extra indexes are left out, so that the hashes cover the wheels of every platform.
-lock: $(VENV)/locked.stamp  ## recompile requirements/dev.txt after a change of dependencies
-	@echo "lock: $(LOCK)"
+# Local wheel folders and extra indexes are left out, so that the hashes cover the wheels of every platform. To move to
+# newer versions: make lock LOCKFLAGS=--upgrade
+lock: python-is-new-enough  ## recompile requirements/dev.txt after a change of dependencies
+	@echo "lock: $(LOCK)"; $(PYTHON) -m venv --clear .venv-lock
+	@.venv-lock/bin/python -m pip -qq --disable-pip-version-check install pip-tools
 	@env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
-	  $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+	  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
 	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra arrow --extra pandas --extra polars \
-	  --extra report --output-file $(LOCK) pyproject.toml requirements/dev.in $(LOCKFLAGS)
+	  --extra report $(LOCKFLAGS) --output-file $(LOCK) pyproject.toml requirements/dev.in
+	@rm -rf .venv-lock
 
-test-oldest:  ## unit tests with the oldest allowed versions of the dependencies
-	@$(MAKE) --no-print-directory VENV=.venv-oldest python-is-new-enough
+test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions of the dependencies
 	@echo "set up: .venv-oldest"; $(PYTHON) -m venv --clear .venv-oldest
 	@$(PYTHON) requirements/oldest.py > .venv-oldest/oldest.txt
 	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -e .
 	@.venv-oldest/bin/python -m pytest -q tests -W default
 
 clean:  ## remove what the other commands made
-	@rm -rf $(VENV) .venv-oldest build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
+	@rm -rf $(VENV) .venv-lock .venv-oldest build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
 	  .hypothesis src/*.egg-info src/maskwell/designs/kernels/_compiled*.so
 	@find src tests docs bench requirements -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -66,7 +68,7 @@ $(VENV)/locked.stamp: $(LOCK)
 	@$(MAKE) --no-print-directory python-is-new-enough
 	@echo "set up: $(VENV) from $(LOCK)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --no-compile --require-hashes -r $(LOCK)
+	@$(PIP) install --require-hashes -r $(LOCK)
 	@touch $@
 
 $(VENV)/installed.stamp: $(VENV)/locked.stamp pyproject.toml setup.py $(KERNELS)

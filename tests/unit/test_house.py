@@ -14,7 +14,7 @@ import pytest
 import maskwell
 
 HEAVY = ["click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "scipy"]
-FEWEST_TESTS = 400
+FEWEST_TESTS = 2000
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 FORBIDDEN = {
     "a path of some machine": re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|home|Users)/"),
@@ -75,6 +75,11 @@ def test_the_public_names_are_those_of_all(root: Path) -> None:
     assert public <= listed, f"imported at the top but not in __all__: {sorted(public - listed)}"
     assert [name for name in maskwell.__all__ if not hasattr(maskwell, name)] == []
     assert len(set(maskwell.__all__)) == len(maskwell.__all__)
+
+
+def test_the_version_is_that_of_the_package(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert maskwell.__version__ == project["version"]
 
 
 def test_every_cited_source_is_in_the_bibliography(root: Path) -> None:
