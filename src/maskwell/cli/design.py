@@ -1,0 +1,285 @@
+"""``maskwell design``: one command for each named device, and for matrices and products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.lazy import CommandGroup
+from maskwell.cli.options import (
+    demand_parameters,
+    example,
+    given_demand,
+    json_option,
+    load_design,
+    read_categories,
+    split_list,
+)
+from maskwell.cli.output import print_json, print_lines
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.core.categories import Categories
+    from maskwell.designs.base import Design
+    from maskwell.privacy.criteria import Demand
+    from maskwell.procedures.procedure import Parameter, Procedure
+
+EXAMPLES = {
+    "warner": "--p 0.7",
+    "simmons": "--p 0.7 --beta 1/4",
+    "mangat-singh": "--t 0.4 --p 0.7",
+    "mangat": "--p 0.7",
+    "forced": "--truth 3/4 --yes 1/6 --no 1/12",
+    "crosswise": "--q 1/6",
+    "triangular": "--q 1/4",
+    "kuk": "--theta1 0.8 --theta2 0.2 --draws 3",
+    "chow": "--red 6 --blue 4 --draws 2",
+    "christofides": "--probabilities 1/2,1/3,1/6",
+    "liu-chow": "--categories never,once,often --p 1/2 --q 1/6,1/6,1/6",
+    "bourke-dalenius": "--categories never,once,often --weights 0.7,0.2,0.1",
+    "k-ary": "--categories never,once,often --epsilon 1",
+    "subset": "--k 10 --gamma 3",
+    "rappor": "--k 10 --epsilon 1",
+    "oue": "--k 10 --epsilon 1",
+    "l-diverse": "--k 10 --l 3",
+    "bits": "--items bread,milk --gamma 9",
+}
+"""What ``--help`` shows; a test runs them all."""
+
+
+class FamilyGroup(CommandGroup):
+    """One command for each procedure of the registry, and those in files of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All families, in the order of the registry."""
+        from maskwell.procedures.registry import PROCEDURES
+
+        return [*PROCEDURES, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a family."""
+        from maskwell.procedures.registry import PROCEDURES
+
+        if cmd_name in PROCEDURES:
+            return _family_command(PROCEDURES[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(
+    cls=FamilyGroup,
+    subcommand_metavar="FAMILY [OPTIONS]",
+    epilog=example("maskwell design k-ary --categories never,once,often --epsilon 1 -o design.json"),
+)
+def design() -> None:
+    """Make a design file."""
+
+
+output_options = [
+    click.Option(["-o", "--output"], metavar="D.json", help="Where the design file goes; - is standard output."),
+    click.Option(["--force"], is_flag=True, help="Replace the file if it exists."),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
+]
+
+
+def saved(made: Design, *, output: str | None, force: bool, as_json: bool, inputs: tuple[str, ...] = ()) -> None:
+    """Write the design file, if asked, and print what was made."""
+    from maskwell.core.exact import to_text
+    from maskwell.designs.wire import dumps
+    from maskwell.engines.atomic import atomic_file
+    from maskwell.reports.text import design_text
+
+    if as_json and output == "-":
+        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
+    content = {
+        "design": made.to_dict(),
+        "k": made.k,
+        "m": made.m,
+        "parity": made.parity(),
+        "parity_exact": to_text(made.parity_exact()),
+        "epsilon": made.epsilon(),
+    }
+    if output is not None:
+        with atomic_file(output, force=force, inputs=inputs) as file:
+            file.write(dumps(made).encode())
+    if as_json:
+        print_json(content if output is None else {**content, "output": output})
+    else:
+        print_lines(design_text(made, output if output != "-" else None), err=output == "-")
+
+
+# ---- families of the registry
+
+
+def _family_command(procedure: Procedure) -> click.Command:
+    from maskwell.procedures.procedure import Kind
+
+    params: list[click.Parameter] = []
+    for parameter in procedure.parameters:
+        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter)]
+    if procedure.truths_named:
+        params.append(click.Option(["--categories"], metavar="A,B,...", help=_categories_help(procedure)))
+    if procedure.needs_categories:
+        params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
+    if procedure.reports_named:
+        params.append(click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports."))
+    if procedure.may_fail:
+        allow = "Make it even if shares cannot be estimated from its reports."
+        params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
+    return click.Command(
+        procedure.name,
+        params=[*params, *output_options],
+        callback=_callback(procedure),
+        help=f"{procedure.summary[0].upper()}{procedure.summary[1:]}.\n\nSource: {procedure.source}.",
+        short_help=procedure.summary,
+        epilog=example(f"maskwell design {procedure.name} {EXAMPLES.get(procedure.name, '')} -o design.json"),
+    )
+
+
+def _option(parameter: Parameter) -> click.Option:
+    from maskwell.procedures.procedure import Kind
+
+    help_ = f"{parameter.help[0].upper()}{parameter.help[1:]}."
+    if parameter.kind is Kind.FLAG:
+        return click.Option([parameter.option], is_flag=True, help=help_)
+    many = parameter.kind in (Kind.PROBABILITIES, Kind.LABELS)
+    metavar = "A,B,..." if many else parameter.name[0].upper()
+    needed = parameter.required and not parameter.planned
+    return click.Option([parameter.option, parameter.name], required=needed, metavar=metavar, help=help_)
+
+
+def _categories_help(procedure: Procedure) -> str:
+    if procedure.truths is None:
+        return "Labels of the true categories."
+    return f"Labels of the true categories instead of {', '.join(map(str, procedure.truths))}."
+
+
+def _callback(procedure: Procedure) -> Callable[..., None]:
+    def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
+        from maskwell.core.categories import Categories
+
+        categories = read_categories(options.get("categories"), options.get("k"))
+        if procedure.needs_categories and categories is None:
+            raise ParameterError(
+                f"{procedure.name} needs the categories of the truth",
+                hint="name them with --categories a,b,c, or say how many with --k 3",
+            )
+        reports = options.get("reports")
+        made = procedure.design(
+            _parameters(procedure, options, categories),
+            categories=categories,
+            reports=None if reports is None else Categories.of(split_list(reports)),
+            allow_unidentifiable=options.get("allow_unidentifiable", False),
+        )
+        saved(made, output=output, force=force, as_json=as_json)
+
+    return make
+
+
+def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categories | None) -> dict[str, Any]:
+    """What the builder takes, from the texts of the command line."""
+    from maskwell.procedures.procedure import Kind
+
+    given: dict[str, Any] = {}
+    for parameter in procedure.parameters:
+        if parameter.kind is Kind.DEMAND:
+            demand = given_demand(options)
+            if demand is None and parameter.required:
+                raise ParameterError(
+                    f"{procedure.name} needs a privacy demand",
+                    hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho",
+                )
+            given |= {} if demand is None else _asked(demand, options)
+        elif (value := options.get(parameter.name)) is not None:
+            given[parameter.name] = _read(parameter.kind, value)
+    if any(p.planned and p.name not in given for p in procedure.parameters):
+        given["size"] = _best_size(given, categories)
+    return given
+
+
+def _asked(demand: Demand, options: dict[str, Any]) -> dict[str, Any]:
+    """A demand in the two words that builders know."""
+    if demand.name in ("gamma", "epsilon"):
+        return {demand.name: options[demand.name]}
+    return {"gamma": str(demand.gamma_exact)}
+
+
+def _read(kind: Any, value: Any) -> Any:
+    from maskwell.designs.demand import as_count
+    from maskwell.procedures.procedure import Kind
+
+    if kind in (Kind.PROBABILITIES, Kind.LABELS):
+        parts = split_list(value)
+        if kind is Kind.LABELS and len(parts) == 1 and parts[0].isdecimal():
+            return [str(i + 1) for i in range(int(parts[0]))]  # how many, instead of their names
+        return parts
+    return as_count(value, "count") if kind is Kind.COUNT else value
+
+
+def _best_size(given: dict[str, Any], categories: Categories | None) -> int:
+    """The minimax size of subset selection for the demand among the parameters."""
+    from maskwell.designs.demand import asked_epsilon, asked_gamma
+    from maskwell.planning.optimal import minimax_size
+
+    assert categories is not None
+    asked = asked_gamma(given["gamma"]) if "gamma" in given else asked_epsilon(given["epsilon"])
+    return minimax_size(len(categories), asked.exact)
+
+
+# ---- families from files
+
+
+@design.command(
+    epilog=example(
+        "printf '0.7,0.3\\n0.3,0.7\\n' > p.csv", "maskwell design matrix p.csv --categories yes,no -o design.json"
+    )
+)
+@click.argument("file")
+@click.option("--rows", is_flag=True, help="Lines of FILE are truths and sum to one, instead of columns.")
+@click.option("--categories", metavar="A,B,...", help="Labels of the true categories.")
+@click.option("--reports", metavar="X,Y,...", help="Labels of the reports.")
+@click.option("-o", "--output", metavar="D.json", help="Where the design file goes; - is standard output.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def matrix(
+    file: str,
+    *,
+    rows: bool,
+    categories: str | None,
+    reports: str | None,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Any matrix: lines are reports, columns are truths and sum to one.
+
+    FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
+    JSON, a list of lists; or NPY.
+    """
+    from maskwell.core.categories import Categories
+    from maskwell.designs.dense import Dense
+    from maskwell.engines.matrices import read_matrix
+
+    found = read_matrix(file)
+    truths, given = (found.row_labels, found.column_labels) if rows else (found.column_labels, found.row_labels)
+    truths = truths if categories is None else Categories.of(split_list(categories))
+    given = given if reports is None else Categories.of(split_list(reports))
+    make = Dense.from_rows if rows else Dense.of
+    made = make(found.entries, truths, given).with_provenance(family="matrix", parameters={"rows": rows})
+    saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
+
+
+@design.command(
+    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json")
+)
+@click.argument("designs", metavar="D...", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="D.json", help="Where the design file goes; - is standard output.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+    """Several variables, each randomized by its own design; the first is slowest."""
+    from maskwell.designs.kronecker import Kronecker
+
+    made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
+    saved(made, output=output, force=force, as_json=as_json, inputs=designs)

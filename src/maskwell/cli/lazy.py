@@ -1,0 +1,107 @@
+"""Commands that are imported when they are called, and errors that always look the same."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error
+from maskwell.errors import MaskwellError
+
+
+class CommandGroup(click.Group):
+    """A group that suggests the nearest command for one it does not know."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Find the command, or say which there are."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            known = self.list_commands(ctx)
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+            raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(CommandGroup):
+    """A group that knows names and summaries of its commands, and imports a command only when it is called.
+
+    ``lazy`` maps each name to ``"module:attribute"`` and the summary shown by ``--help``.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table."""
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command."""
+        if cmd_name not in self._lazy:
+            return None
+        module, _, attribute = self._lazy[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self._lazy.items()])
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, *rest: Any, **extra: Any
+    ) -> NoReturn:
+        """Run, print errors as every error is printed, and exit."""
+        given = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        sys.exit(self._run(given, prog_name or "maskwell", *rest, **extra))
+
+    def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
+        as_json = "--json" in args
+        try:
+            status = super().main(args, prog_name, *rest, **extra)
+        except MaskwellError as error:
+            code = "usage" if type(error) is MaskwellError else error.code
+            print_error(code, error.message, error.hint, as_json=as_json)
+        except click.ClickException as error:
+            print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json)
+        except (click.Abort, KeyboardInterrupt):
+            print_error("stopped", "stopped before the end", "nothing was written; run it again", as_json=as_json)
+            return STOPPED
+        except OSError as error:
+            message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            print_error("system", message, "check paths, permissions and free space", as_json=as_json)
+        except MemoryError:
+            print_error("memory", "not enough memory", "use fewer categories or columns at once", as_json=as_json)
+        else:
+            return status if isinstance(status, int) else OK
+        return BAD_INPUT
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """What click found wrong, in the form of our own messages: no capital, no full stop.
+
+    >>> _usage_message(click.UsageError("Missing option '--p'."))
+    "missing option '--p'"
+    """
+    if isinstance(error, click.NoSuchOption):
+        return f"no such option: {error.option_name}"
+    text = error.format_message().strip().removesuffix(".")
+    return text[:1].lower() + text[1:]
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        known = [name for parameter in context.command.get_params(context) for name in parameter.opts]
+        close = difflib.get_close_matches(error.option_name, known, n=1)
+        if close:
+            return f"did you mean {close[0]}?"
+    return f"see: {context.command_path if context else 'maskwell'} --help"

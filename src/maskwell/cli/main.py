@@ -1,0 +1,54 @@
+"""The command ``maskwell``: the names of all commands, and nothing heavy."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+import click
+
+from maskwell.cli.lazy import LazyGroup
+
+COMMANDS = {
+    "design": ("maskwell.cli.design:design", "Make a design file, from a device or from a privacy demand."),
+    "audit": ("maskwell.cli.audit:audit", "Say what a design promises, and whether it meets a demand."),
+    "convert": ("maskwell.cli.convert:convert", "Put one privacy demand in every language."),
+    "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
+    "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
+    "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),
+    "completion": ("maskwell.cli.completion:completion", "Print the script for completion in a shell."),
+}
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001
+    if value:
+        from maskwell import __version__
+
+        click.echo(f"maskwell {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="First steps: maskwell demo. Exit status: 0 done, 1 the answer is no, 2 bad input or usage.",
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+)
+def cli() -> None:
+    """Randomized response: design, audit, randomize, estimate.
+
+    Numbers may be fractions (1/6). Every command takes --json and --help.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    signal.signal(signal.SIGTERM, _stop)
+    cli()
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise KeyboardInterrupt

@@ -1,0 +1,134 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.core.categories import Categories
+    from maskwell.designs.base import Design
+    from maskwell.engines.columns import Assignment
+    from maskwell.privacy.criteria import Demand
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEMANDS = {
+    "gamma": "Odds may change by at most this factor.",
+    "epsilon": "Local differential privacy at this level; gamma = e^epsilon.",
+    "beta": "Probabilities may change by at most this factor.",
+    "bayes_factor": "Another word for gamma.",
+    "rho": "No suspicion below R1 may rise above R2.",
+}
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "category"]),
+    default="error",
+    show_default=True,
+    help="Rows without a value: refuse, leave them out, or use the category 'missing' of the design.",
+)
+designs_option = click.option(
+    "--design",
+    "designs",
+    metavar="COL=D",
+    multiple=True,
+    required=True,
+    help="Column and design file; A,B=D for a product of designs. Repeat for more columns.",
+)
+
+
+def example(*commands: str) -> str:
+    """Commands that work when they are copied, one to a line, for the end of ``--help``."""
+    return "\n".join(["\b", "Example:", *(f"  {command}" for command in commands)])
+
+
+def demand_parameters() -> list[click.Option]:
+    """One option for each way to state a demand."""
+    return [
+        click.Option([f"--{name.replace('_', '-')}"], **_shape(name), help=help_) for name, help_ in DEMANDS.items()
+    ]
+
+
+def _shape(name: str) -> dict[str, Any]:
+    return {"nargs": 2, "metavar": "R1 R2"} if name == "rho" else {"metavar": name[0].upper()}
+
+
+def demand_options(command: F) -> F:
+    """The same as a decorator."""
+    for name, help_ in reversed(DEMANDS.items()):
+        command = click.option(f"--{name.replace('_', '-')}", **_shape(name), help=help_)(command)
+    return command
+
+
+def given_demand(options: Mapping[str, Any]) -> Demand | None:
+    """The demand among the options, None without one; an error when there are two."""
+    from maskwell.privacy.criteria import DEMANDS as BY_NAME
+
+    given = {name: options[name] for name in DEMANDS if options.get(name) is not None}
+    if len(given) > 1:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ParameterError(f"{names} are two demands", hint="give one; maskwell convert turns one into another")
+    for name, value in given.items():
+        return BY_NAME[name](*value) if name == "rho" else BY_NAME[name](value)
+    return None
+
+
+def split_list(text: str) -> list[str]:
+    """The parts of a list typed with commas; quotes protect a comma.
+
+    >>> split_list('never, once,"often, very"')
+    ['never', 'once', 'often, very']
+    """
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def read_categories(labels: str | None, k: str | None) -> Categories | None:
+    """Categories from ``--categories`` or ``--k``, None without either."""
+    from maskwell.core.categories import Categories
+    from maskwell.designs.demand import as_count
+
+    if labels is None:
+        return None if k is None else Categories.numbered(as_count(k, "k"))
+    categories = Categories.of(split_list(labels))
+    if k is not None and as_count(k, "k") != len(categories):
+        raise ParameterError(
+            f"--k {k} and {len(categories)} categories", hint="leave out --k where categories are named"
+        )
+    return categories
+
+
+def load_design(path: str) -> Design:
+    """A design file, with its path in the error."""
+    from maskwell.designs import wire
+    from maskwell.errors import DesignFileError
+
+    try:
+        return wire.load_design(path)
+    except DesignFileError as error:
+        if path in error.message:
+            raise
+        raise DesignFileError(f"{path}: {error.message}", hint=error.hint, path=path) from error
+
+
+def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str, str]]:
+    """Columns with their designs, and the file of each design, from ``COL=D``."""
+    from maskwell.engines.columns import Assignment
+
+    pairs = [_split_assignment(text) for text in texts]
+    return [Assignment.of(columns, load_design(path)) for columns, path in pairs], dict(pairs)
+
+
+def _split_assignment(text: str) -> tuple[str, str]:
+    cuts = [i for i, character in enumerate(text) if character == "="]
+    if not cuts or not text[: cuts[0]] or not text[cuts[-1] + 1 :]:
+        raise ParameterError(f"--design {text}", hint="name a column and its design file: --design answer=design.json")
+    best = next((cut for cut in cuts if Path(text[cut + 1 :]).is_file()), cuts[0])
+    return text[:best], text[best + 1 :]

@@ -1,0 +1,83 @@
+"""What commands print: one JSON object, or lines for people; and errors in both."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import click
+
+OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: infinity as text, no NaN, fractions as text, library numbers as plain ones.
+
+    >>> plain({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
+    {'parity': 'inf', 'p': '1/6', 'se': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return number if math.isfinite(number) else None if math.isnan(number) else "inf" if number > 0 else "-inf"
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return [plain(item) for item in value] if isinstance(value, Iterable) else str(value)
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    sys.set_int_max_str_digits(0)  # the number of reports of a set design may have thousands of digits
+    click.echo(json.dumps(plain(content), ensure_ascii=False, allow_nan=False))
+
+
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines for people."""
+    click.echo("\n".join(lines), err=err)
+
+
+def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
+    """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout."""
+    message, hint = (" ".join(text.split()) for text in (message, hint or "see maskwell --help"))
+    click.echo(f"error: {message}", err=True)
+    click.echo(f"hint: {hint}", err=True)
+    if as_json:
+        print_json({"error": {"code": code, "message": message, "hint": hint}})
+
+
+class Progress:
+    """Rows so far, on stderr, only on a terminal and only when the work takes longer than a second."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+        self._start = self._last = time.monotonic()
+        self._printed = False
+
+    def __call__(self, rows: int, share: float | None) -> None:
+        """Say how far it is."""
+        now = time.monotonic()
+        if not self._shown or now - self._start < 1 or now - self._last < 0.2:
+            return
+        self._last, self._printed = now, True
+        percent = "" if share is None else f"  {share:4.0%}"
+        click.echo(f"\r  {rows:,} rows{percent}", err=True, nl=False)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._printed:
+            click.echo("\r" + " " * 40 + "\r", err=True, nl=False)

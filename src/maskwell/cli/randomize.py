@@ -1,0 +1,59 @@
+"""``maskwell randomize``."""
+
+from __future__ import annotations
+
+import click
+
+from maskwell.cli.options import designs_option, example, json_option, missing_option, read_assignments
+from maskwell.cli.output import Progress, print_json, print_lines
+from maskwell.errors import ParameterError
+
+
+@click.command(
+    epilog=example(
+        "printf 'id,drugs\\n1,never\\n2,often\\n3,once\\n' > answers.csv",
+        "maskwell design k-ary --categories never,once,often --epsilon 1 -o drugs.json",
+        "maskwell randomize answers.csv --design drugs=drugs.json -o reports.csv",
+    )
+)
+@click.argument("file")
+@designs_option
+@click.option(
+    "-o", "--output", required=True, metavar="OUT", help="Where the randomized file goes; - is standard output."
+)
+@missing_option
+@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@json_option
+def randomize(
+    file: str, designs: tuple[str, ...], output: str, missing: str, seed: int | None, *, force: bool, as_json: bool
+) -> None:
+    """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
+
+    Files by ending: .csv .csv.gz .tsv .parquet .arrow; - is CSV on standard input or output.
+    """
+    from maskwell.core.randomness import SeededRandom
+    from maskwell.engines.randomize import randomize_file
+    from maskwell.reports.text import randomized_text
+
+    if as_json and output == "-":
+        raise ParameterError("--json and -o - both need standard output", hint="write the rows to a file")
+    assignments, paths = read_assignments(designs)
+    random = None if seed is None else SeededRandom(seed)
+    with Progress() as progress:
+        done = randomize_file(
+            file,
+            output,
+            assignments,
+            random=random,
+            missing=missing,
+            force=force,
+            inputs=list(paths.values()),
+            progress=progress,
+        )
+    if not done.private:
+        click.echo("note: drawn from a seed: not private, whoever knows the seed can undo it", err=True)
+    if as_json:
+        print_json(done.to_dict())
+    else:
+        print_lines(randomized_text(done.to_dict(), paths), err=output == "-")

@@ -1,0 +1,147 @@
+"""Arrow arrays of reports, made from and turned into codes and bit masks without a Python step for each row."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Bits
+from maskwell.core.reported import bits_from_texts
+from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
+
+KEY = b"maskwell"
+"""Under this key the metadata of a column say which design made it."""
+
+
+def require(name: str = "pyarrow") -> Any:
+    """Import a part of Arrow, or say how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            "reading and writing files needs pyarrow, which is not installed", hint="pip install 'maskwell[arrow]'"
+        ) from error
+
+
+@contextmanager
+def file_errors(what: str, path: str) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read or written."""
+    arrow = require()
+    try:
+        yield
+    except MaskwellError:
+        raise
+    except (arrow.ArrowException, OSError, EOFError, UnicodeError, ValueError, ArithmeticError) as error:
+        raise DataFileError(f"cannot {what} {path}: {_reason(error)}", hint=_hint(error, what), path=path) from error
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def _hint(error: BaseException, what: str) -> str:
+    text = str(error)
+    if isinstance(error, FileNotFoundError):
+        return "check the path"
+    if "UTF" in text or isinstance(error, UnicodeError):
+        return "save the file as UTF-8"
+    if what == "write":
+        return "choose another place or kind of file for the output"
+    return "the file may be damaged or cut short, or of another kind than its ending says"
+
+
+def describe(field: Any) -> dict[str, Any] | None:
+    """What the metadata of a column say about the reports in it, None when they say nothing."""
+    found = (field.metadata or {}).get(KEY)
+    if found is None:
+        return None
+    try:
+        content = json.loads(found)
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def described(field: Any, about: dict[str, Any]) -> Any:
+    """The field with metadata about the reports in it, and no other."""
+    return field.with_metadata({KEY: json.dumps(about).encode()})
+
+
+def masks_from_bits(bits: Bits) -> Any:
+    """Bit masks as an array of fixed-size binary values.
+
+    >>> masks_from_bits(np.array([[65]], dtype=np.uint8)).to_pylist()
+    [b'A']
+    """
+    arrow, data = require(), np.ascontiguousarray(bits)
+    return arrow.Array.from_buffers(arrow.binary(data.shape[1]), len(data), [None, arrow.py_buffer(data)])
+
+
+def texts_from_bits(bits: Bits, k: int) -> Any:
+    """Bit masks as texts of k characters 0 and 1.
+
+    >>> texts_from_bits(np.array([[5]], dtype=np.uint8), 3).to_pylist()
+    ['101']
+    """
+    arrow = require()
+    characters = np.unpackbits(np.ascontiguousarray(bits), axis=1, count=k, bitorder="little") | np.uint8(ord("0"))
+    offsets = np.arange(len(bits) + 1, dtype=np.int32) * np.int32(k)
+    return arrow.Array.from_buffers(
+        arrow.string(), len(bits), [None, arrow.py_buffer(offsets), arrow.py_buffer(np.ascontiguousarray(characters))]
+    )
+
+
+def bits_from_array(values: Any, k: int) -> Bits:
+    """Bit masks from a column without missing values: fixed-size binary, or texts of k characters 0 and 1."""
+    arrow = require()
+    if arrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if arrow.types.is_fixed_size_binary(values.type):
+        return _bits_from_masks(values, k)
+    if arrow.types.is_string(values.type):
+        return _bits_from_texts(values, k)
+    if arrow.types.is_large_string(values.type):
+        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
+    raise ReportError(
+        f"the column holds {values.type}; set reports are texts of {k} characters 0 or 1, or {(k + 7) // 8} bytes",
+        hint="keep the column as text: as a number it loses its leading zeros",
+    )
+
+
+def _bits_from_masks(values: Any, k: int) -> Bits:
+    width = values.type.byte_width
+    if width != (k + 7) // 8:
+        raise ReportError(
+            f"set reports of {width} bytes; {k} categories need {(k + 7) // 8}",
+            hint="use the design that made the reports",
+        )
+    start = values.offset * width
+    data = np.frombuffer(values.buffers()[1], dtype=np.uint8)[start : start + len(values) * width].reshape(-1, width)
+    if k % 8 and len(data) and int(data[:, -1].max()) >> (k % 8):
+        raise ReportError(f"set reports name categories beyond the {k}th", hint="use the design that made the reports")
+    return data
+
+
+def _bits_from_texts(values: Any, k: int) -> Bits:
+    if len(values) == 0:
+        return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
+    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)[values.offset : values.offset + len(values) + 1]
+    if (np.diff(offsets) != k).any():
+        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)  # which says what is wrong
+    characters = np.frombuffer(values.buffers()[2], dtype=np.uint8)[offsets[0] : offsets[-1]].reshape(-1, k)
+    if ((characters & 0xFE) != ord("0")).any():
+        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
+    return np.packbits(characters & 1, axis=1, bitorder="little")
+
+
+def missing_rows(values: Any) -> Array:
+    """Which rows have no value."""
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))

@@ -1,0 +1,68 @@
+"""Where rows live: what a kind of file must offer so that columns can be randomized and reports counted.
+
+An engine is one module with two functions, ``open_source`` and ``open_sink`` (see :class:`Engine`), and one line in
+``ENGINES``. It is imported on first use, so that the libraries behind it are needed only by those who use it. Rows
+travel as Arrow record batches, never as a whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, Protocol
+
+BATCH_ROWS = 1 << 16
+"""Rows at a time: small enough for the processor's cache, large enough that Python does not count."""
+
+ENGINES = {
+    ".csv": "maskwell.engines.delimited",
+    ".csv.gz": "maskwell.engines.delimited",
+    ".tsv": "maskwell.engines.delimited",
+    ".tsv.gz": "maskwell.engines.delimited",
+    ".parquet": "maskwell.engines.parquet",
+    ".arrow": "maskwell.engines.ipc",
+}
+"""The engine of each ending of a file name."""
+
+
+class Source(Protocol):
+    """Rows that are read once, batch after batch."""
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns, as an Arrow schema."""
+
+    @property
+    def style(self) -> Any:
+        """What a file of the same kind should keep besides the rows (such as line ends); None when there is nothing."""
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches of any length; ``only`` these columns, in the order of the file."""
+
+    def done(self) -> float | None:
+        """Share of the file read so far, None where it cannot be known."""
+
+    def close(self) -> None:
+        """Give back the file."""
+
+
+class Sink(Protocol):
+    """Takes rows, batch after batch."""
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+
+    def close(self) -> None:
+        """Write what is left; the file itself stays open."""
+
+
+class Engine(Protocol):
+    """What the module of one kind of file offers."""
+
+    TEXTS_ONLY: bool
+    """Whether such a file holds nothing but text, so that set reports must be written as texts of 0 and 1."""
+
+    def open_source(self, path: str, ending: str, *, coded: Sequence[str]) -> Source:
+        """Open a file for reading; the columns ``coded`` may come as dictionaries, whatever their type."""
+
+    def open_sink(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> Sink:
+        """Start writing rows of this schema; ``style`` comes from a source."""

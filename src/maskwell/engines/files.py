@@ -1,0 +1,76 @@
+"""Files by their ending: which engine reads and writes them."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from maskwell.engines.base import ENGINES, Engine, Sink, Source
+from maskwell.errors import DataFileError
+
+
+def ending_of(path: str) -> str:
+    """The ending that tells what a file is; ``-`` stands for CSV on standard input or output.
+
+    >>> ending_of("answers.csv.gz"), ending_of("Answers.PARQUET"), ending_of("-")
+    ('.csv.gz', '.parquet', '.csv')
+    """
+    if path == "-":
+        return ".csv"
+    name = Path(path).name.lower()
+    for ending in sorted(ENGINES, key=len, reverse=True):
+        if name.endswith(ending):
+            return ending
+    raise DataFileError(
+        f"{path} has no ending that tells what it is", hint=f"known endings: {' '.join(ENGINES)}", path=path
+    )
+
+
+def engine_of(path: str) -> Engine:
+    """The engine for a file."""
+    return cast(Engine, importlib.import_module(ENGINES[ending_of(path)]))
+
+
+@contextmanager
+def open_source(path: str, *, coded: Sequence[str] = ()) -> Iterator[Source]:
+    """Open a file of any known kind for reading."""
+    engine = engine_of(path)
+    if path != "-" and not Path(path).is_file():
+        what = "is a folder" if Path(path).is_dir() else "does not exist"
+        raise DataFileError(f"{path} {what}", hint="give the path of a data file", path=path)
+    if path != "-" and Path(path).stat().st_size == 0:
+        raise DataFileError(f"{path} is empty", hint="give a file with at least one row", path=path)
+    source = engine.open_source(path, ending_of(path), coded=coded)
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Sink:
+    """Start writing rows into an open file, in the kind that ``path`` tells."""
+    return engine_of(path).open_sink(file, ending_of(path), schema, style=style)
+
+
+def find_column(schema: Any, name: str, path: str) -> int:
+    """The position of a column, or an error that names those there are."""
+    found = schema.get_all_field_indices(name)
+    if len(found) == 1:
+        return int(found[0])
+    if found:
+        raise DataFileError(
+            f"{path} has {len(found)} columns named {name!r}", hint="rename all but one of them", column=name
+        )
+    close = difflib.get_close_matches(name, schema.names, n=1)
+    if close:
+        hint = f"did you mean {close[0]!r}?"
+    else:
+        shown = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
+        hint = f"its columns: {shown}"
+    if len(schema.names) == 1 and ";" in schema.names[0]:
+        hint = "the columns seem to be separated by ';': save the file with commas"
+    raise DataFileError(f"{path} has no column {name!r}", hint=hint, column=name, columns=schema.names)

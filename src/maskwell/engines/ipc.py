@@ -1,0 +1,89 @@
+"""Arrow's own file format (also known as Feather 2), and its stream format for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.base import BATCH_ROWS
+from maskwell.errors import DataFileError
+
+TEXTS_ONLY = False
+
+
+class IpcSource:
+    """Rows of an Arrow file, mapped into memory instead of read."""
+
+    style = None
+
+    def __init__(self, path: str) -> None:
+        self._path, self._done = path, 0.0
+        arrow, ipc = require(), require("pyarrow.ipc")
+        if path == "-":
+            raise DataFileError("Arrow files cannot be read from standard input", hint="give the path of the file")
+        with file_errors("read", path):
+            self._map = arrow.memory_map(path)
+            try:
+                self._reader = ipc.open_file(self._map)
+            except arrow.ArrowInvalid:
+                self._map.seek(0)
+                self._reader = ipc.open_stream(self._map)
+            self.schema = self._reader.schema
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        found = self._stored_batches()
+        while True:
+            with file_errors("read", self._path):
+                batch = next(found, None)
+            if batch is None:
+                return
+            batch = batch if only is None else batch.select(sorted(only))
+            for start in range(0, len(batch), BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS)
+
+    def _stored_batches(self) -> Iterator[Any]:
+        if not hasattr(self._reader, "num_record_batches"):
+            yield from self._reader
+            return
+        count = self._reader.num_record_batches
+        for i in range(count):
+            yield self._reader.get_batch(i)
+            self._done = (i + 1) / count
+
+    def done(self) -> float | None:
+        """Share of the stored batches read so far."""
+        return self._done or None
+
+    def close(self) -> None:
+        """Give back the file."""
+        self._map.close()
+
+
+class IpcSink:
+    """Writes rows as an Arrow file."""
+
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        with file_errors("write", "the output"):
+            self._writer = require("pyarrow.ipc").new_file(file, schema)
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        with file_errors("write", "the output"):
+            self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Write what is left; the file itself stays open."""
+        with file_errors("write", "the output"):
+            self._writer.close()
+
+
+def open_source(path: str, ending: str, *, coded: Sequence[str]) -> IpcSource:  # noqa: ARG001
+    """Open an Arrow file for reading."""
+    return IpcSource(path)
+
+
+def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> IpcSink:  # noqa: ARG001
+    """Start an Arrow file."""
+    return IpcSink(file, schema)

@@ -1,0 +1,93 @@
+"""Parquet: read and written row group by row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.base import BATCH_ROWS
+from maskwell.errors import DataFileError
+
+TEXTS_ONLY = False
+READ_BYTES = 1 << 20
+GROUP_ROWS = 1 << 20
+GROUP_BYTES = 1 << 24
+"""A row group is written when it has so many rows or bytes: what a writer must hold in memory."""
+
+
+class ParquetSource:
+    """Rows of a Parquet file."""
+
+    style = None
+
+    def __init__(self, path: str, coded: Sequence[str]) -> None:
+        self._path, parquet = path, require("pyarrow.parquet")
+        if path == "-":
+            raise DataFileError("Parquet cannot be read from standard input", hint="give the path of the file")
+        with file_errors("read", path):
+            with parquet.ParquetFile(path) as file:
+                self.schema = file.schema_arrow
+            # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
+            self._file = parquet.ParquetFile(
+                path, read_dictionary=list(coded), pre_buffer=False, buffer_size=READ_BYTES
+            )
+        self._rows, self._seen = self._file.metadata.num_rows, 0
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        names = None if only is None else [self.schema.names[i] for i in sorted(only)]
+        batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=names)
+        while True:
+            with file_errors("read", self._path):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            self._seen += len(batch)
+            yield batch
+
+    def done(self) -> float | None:
+        """Share of the rows read so far."""
+        return self._seen / self._rows if self._rows else None
+
+    def close(self) -> None:
+        """Give back the file."""
+        self._file.close()
+
+
+class ParquetSink:
+    """Writes rows as Parquet."""
+
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self._schema, self._waiting, self._rows, self._bytes = schema, [], 0, 0  # type: ignore[var-annotated]
+        with file_errors("write", "the output"):
+            self._writer = require("pyarrow.parquet").ParquetWriter(file, schema)
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        self._waiting.append(batch)
+        self._rows, self._bytes = self._rows + len(batch), self._bytes + batch.nbytes
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        with file_errors("write", "the output"):
+            self._writer.write_table(require().Table.from_batches(self._waiting, self._schema))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def close(self) -> None:
+        """Write what is left; the file itself stays open."""
+        if self._waiting:
+            self._flush()
+        with file_errors("write", "the output"):
+            self._writer.close()
+
+
+def open_source(path: str, ending: str, *, coded: Sequence[str]) -> ParquetSource:  # noqa: ARG001
+    """Open a Parquet file for reading."""
+    return ParquetSource(path, coded)
+
+
+def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> ParquetSink:  # noqa: ARG001
+    """Start a Parquet file."""
+    return ParquetSink(file, schema)

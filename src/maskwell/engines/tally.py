@@ -1,0 +1,200 @@
+"""Count the reports in a file of any size, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.categories import Categories, Encoded
+from maskwell.core.counts import Counts
+from maskwell.core.reported import Reports
+from maskwell.designs.base import Design
+from maskwell.designs.coded import tally_codes
+from maskwell.engines.arrow import bits_from_array, describe, missing_rows, require
+from maskwell.engines.columns import (
+    Assignment,
+    Problems,
+    check_assignments,
+    common_rows,
+    joint_codes,
+    joint_design,
+    raise_first,
+)
+from maskwell.engines.files import find_column, open_source
+from maskwell.engines.randomize import PIECE_BYTES, Progress, pieces
+from maskwell.errors import DataFileError, ReportError
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counted reports, the design of all columns together, and how many rows were left out."""
+
+    counts: Counts
+    design: Design
+    rows: int
+    dropped: int
+
+
+def tally_file(
+    path: str,
+    assignments: Sequence[Assignment],
+    *,
+    missing: str = "error",
+    counts: str | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Count the reports of the assigned columns, jointly when there are several.
+
+    ``counts`` names a column with the number of reports that each row stands for. ``missing`` is ``"error"``,
+    ``"drop"`` the rows, or ``"category"``: count them as the report "missing" of the design.
+    """
+    names = check_assignments(assignments)
+    with open_source(path, coded=names) as source:
+        positions = [find_column(source.schema, name, path) for name in names]
+        weights = None if counts is None else find_column(source.schema, counts, path)
+        read = sorted({*positions} if weights is None else {*positions, weights})
+        fields, places = [source.schema.field(i) for i in positions], [read.index(i) for i in positions]
+        counter = _counter(assignments, fields, places, missing)
+        rows = 0
+        for batch in pieces(source.batches(read), counter.rows_at_once):
+            numbers = None if weights is None else _whole_numbers(batch.column(read.index(weights)), counts, rows)
+            counter.add(batch, rows, numbers)
+            rows += len(batch)
+            if progress is not None:
+                progress(rows, source.done())
+        if rows == 0:
+            raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
+        raise_first(counter.problems, rows)
+        return Tally(counter.total(), counter.design, rows, counter.dropped)
+
+
+def _counter(
+    assignments: Sequence[Assignment], fields: Sequence[Any], positions: Sequence[int], missing: str
+) -> CodeCounter | SetCounter:
+    names = [name for assignment in assignments for name in assignment.columns]
+    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
+    for name, leaf, field in zip(names, leaves, fields, strict=True):
+        _check_made_by(leaf, describe(field), name)
+    if len(leaves) == 1 and leaves[0].reports_are_sets:
+        return SetCounter(leaves[0], names[0], positions[0], missing)
+    return CodeCounter(joint_design(assignments), names, leaves, positions, missing)
+
+
+def _check_made_by(design: Design, about: dict[str, Any] | None, name: str) -> None:
+    if about is not None and about.get("design") != design.fingerprint:
+        raise ReportError(
+            f"column {name!r} was made with another design ({str(about.get('design'))[:19]}...) than the one given"
+            f" ({design.fingerprint[:19]}...)",
+            hint="estimate with the design that made the reports",
+            given=about.get("design"),
+            expected=design.fingerprint,
+        )
+
+
+class CodeCounter:
+    """Counts how often each report, or each combination of reports, occurs."""
+
+    rows_at_once = 1 << 20
+
+    def __init__(
+        self, design: Design, names: Sequence[str], leaves: Sequence[Design], positions: Sequence[int], missing: str
+    ) -> None:
+        self.design, self.dropped, self._positions, self._policy = design, 0, positions, missing
+        self.problems = [Problems(n, _outputs(leaf)) for n, leaf in zip(names, leaves, strict=True)]
+        self._sizes = [leaf.m for leaf in leaves]
+        nothing = Reports(design.fingerprint, design.k, design.encoding, design.empty_reports(0))
+        self._values = np.array(design.tally(nothing).values)  # zeros, after checking that there is room for them
+        self._n = 0
+
+    def add(self, batch: Any, row: int, weights: Array | None) -> None:
+        """Count the next rows."""
+        columns = zip(self.problems, self._positions, strict=True)
+        encoded = [p.encode(batch.column(position), row + 1, self._policy) for p, position in columns]
+        found: list[Encoded] = [one for one in encoded if one is not None]
+        if len(found) < len(encoded) or any(self.problems):
+            return
+        kept, codes = common_rows(found, len(batch))
+        joint = joint_codes(codes, self._sizes)
+        self.dropped += len(batch) - len(joint)
+        if weights is None:
+            tally_codes(joint, self._values)
+            self._n += len(joint)
+        else:
+            own = weights if kept is None else weights[kept]
+            np.add.at(self._values, joint, own)
+            self._n += int(own.sum())
+
+    def total(self) -> Counts:
+        """All rows so far."""
+        return Counts(self._values, self._n, self.design.fingerprint)
+
+
+class SetCounter:
+    """Counts how many reports name each category."""
+
+    def __init__(self, design: Design, name: str, position: int, missing: str) -> None:
+        self.design, self.dropped, self._position, self._policy = design, 0, position, missing
+        self.problems = [Problems(name, design.inputs)]
+        self.rows_at_once = max(64, PIECE_BYTES // design.k)
+        self._total = Counts(np.zeros(design.k, dtype=np.int64), 0, design.fingerprint)
+
+    def add(self, batch: Any, row: int, weights: Array | None) -> None:
+        """Count the next rows."""
+        values = batch.column(self._position)
+        if values.null_count:
+            lost = missing_rows(values)
+            if self._policy == "category":
+                raise ReportError(
+                    "set reports have no category for missing values", hint="leave such rows out: --missing drop"
+                )
+            if self._policy == "error":
+                self.problems[0].note_missing(lost, row + 1)
+                return
+            self.dropped += int(lost.sum())
+            values, weights = values.filter(require().array(~lost)), None if weights is None else weights[~lost]
+        bits = bits_from_array(values, self.design.k)
+        made = self.design.tally(Reports(self.design.fingerprint, self.design.k, "bits", bits))
+        if weights is not None:
+            held = np.unpackbits(bits, axis=1, count=self.design.k, bitorder="little")
+            made = Counts(weights @ held.astype(np.int64), int(weights.sum()), made.fingerprint)
+        self._total = self._total + made
+
+    def total(self) -> Counts:
+        """All rows so far."""
+        return self._total
+
+
+def _outputs(design: Design) -> Categories:
+    if not isinstance(design.outputs, Categories):
+        raise ReportError(
+            f"a {design.kind} design reports sets, which cannot be counted together with other columns",
+            hint="estimate that column alone",
+        )
+    return design.outputs
+
+
+def _whole_numbers(column: Any, name: str | None, row: int) -> Array:
+    """Counts of reports from a column of whole numbers of 0 or more."""
+    arrow = require()
+    try:
+        if arrow.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        numbers = column.cast(arrow.int64())
+    except arrow.ArrowException as error:
+        raise ReportError(
+            f"column {name!r} does not hold whole numbers (after row {row}): {' '.join(str(error).split())}",
+            hint="the counts column holds how many reports each row stands for",
+            column=name,
+        ) from error
+    values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
+    wrong = np.flatnonzero(values < 0)
+    if len(wrong):
+        what = "no count" if not numbers[int(wrong[0])].is_valid else f"the count {values[wrong[0]]}"
+        raise ReportError(
+            f"column {name!r} has {what} in row {row + int(wrong[0]) + 1}", hint="counts are 0 or more", column=name
+        )
+    return values
