@@ -45,7 +45,7 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
 def _array(values: Any) -> Any:
     if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
         values = values.array
-    if isinstance(values, pd.arrays.NumpyExtensionArray):
+    if type(values) is pd.arrays.NumpyExtensionArray:
         return values.to_numpy()
     if isinstance(values, pd.api.extensions.ExtensionArray):
         return values
