@@ -1,0 +1,60 @@
+"""Every command shown in the README and the documentation is run, and its output compared.
+
+In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where ``...``
+stands for anything. The blocks of a page run in order in one empty folder. A command that should not succeed says so in
+a comment: ``# exit status 1``.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def steps(page):
+    """Commands of a page with the output shown below them."""
+    found = []
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append([line[2:], []])
+            elif found[-1][0].endswith("\\"):
+                found[-1][0] += "\n" + line
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def run(command, folder):
+    tools = str(Path(sys.executable).parent)
+    quiet = {"PATH": tools + os.pathsep + os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "100"}
+    shell = subprocess.run(command, shell=True, cwd=folder, env={**os.environ, **quiet}, capture_output=True, text=True)
+    return shell.returncode, shell.stdout + shell.stderr
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if steps(p)], ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_do_what_the_page_shows(page, tmp_path):
+    for command, shown in steps(page):
+        said = re.search(r"# exit status (\d)", command)
+        code, output = run(command, tmp_path)
+        assert code == (int(said.group(1)) if said else 0), f"{command}\n{output}"
+        expected = "\n".join(shown).strip() + "\n"
+        matches = doctest.OutputChecker().check_output(expected, output.strip() + "\n", FLAGS)
+        assert matches or not any(shown), f"$ {command}\nshown:\n{expected}\ngot:\n{output}"
+
+
+def test_the_readme_shows_commands():
+    assert len(steps(ROOT / "README.md")) >= 4
+
+
+def test_a_wrong_output_would_be_noticed():
+    assert not doctest.OutputChecker().check_output("parity 3\n", "parity 2\n", FLAGS)
