@@ -1,0 +1,74 @@
+"""Draw the picture of the README: python docs/images/make.py.
+
+Three pictures of the report on one card, from made-up people and a seeded source, so that it comes out the same.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs.uniform import Uniform
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.reports.picture import NARROW, WIDE, Picture
+from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
+from maskwell.reports.style import TEXT_FONTS, colour
+
+TARGET = Path(__file__).with_name("story.svg")
+TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}
+PEOPLE = 20_000
+MARGIN, HEADING = 28, 44
+
+
+def pictures() -> tuple[Picture, Picture, Picture]:
+    """The three pictures, for epsilon = 1."""
+    design = Uniform.from_epsilon(1, Categories.of(TRUTH))
+    truth = np.array(list(TRUTH.values()))
+    codes = np.repeat(np.arange(design.k), np.rint(truth * PEOPLE).astype(int)).astype(np.uint8)
+    counts = design.tally(design.sample(codes, random=SeededRandom(1965)))
+    learned = plot_learned(estimate_by_moments(counts, design), truth=truth, reported=counts.share())
+    return plot_flows(design), plot_revealed(design.parity_exact()), learned
+
+
+def placed(picture: Picture, number: int, x: float, y: float, *, narrow: bool) -> str:
+    """A picture under its heading."""
+    width, height = NARROW if narrow else WIDE, picture.heights[narrow]
+    drawn = picture.svg(narrow=narrow)
+    box = f'<svg x="{x}" y="{y + HEADING}" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    drawn = re.sub(r"<svg[^>]*?(?= role=)", box, drawn, count=1, flags=re.DOTALL)
+    style = f'font-family="{TEXT_FONTS}" font-size="17" font-weight="600"'
+    number_ = f'<tspan fill="{colour("muted")}" font-weight="400">{number}</tspan>'
+    title = f'<text x="{x + 4}" y="{y + 20}" fill="{colour("ink")}" {style}>{number_}  {picture.title}</text>'
+    return title + drawn
+
+
+def story() -> str:
+    """The card: where an answer goes and what it reveals above, what is learned below."""
+    flows, revealed, learned = pictures()
+    flows = replace(flows, heights=(flows.heights[0], revealed.heights[1] - 24))
+    below = MARGIN + HEADING + revealed.heights[1] + 12
+    width, height = WIDE + 2 * MARGIN, below + HEADING + learned.heights[0] + 12
+    text = f"{flows.text} {revealed.text} {learned.text}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{width}" '
+        f'height="{height}" viewBox="0 0 {width} {height}" role="img" aria-labelledby="story-title story-desc">',
+        "<title id='story-title'>From one randomized answer to an estimate about everyone</title>",
+        f"<desc id='story-desc'>{html.escape(text)}</desc>",
+        f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" fill="{colour("paper")}" '
+        f'stroke="{colour("rule")}"/>',
+        placed(flows, 1, MARGIN, MARGIN, narrow=True),
+        placed(revealed, 2, MARGIN + WIDE - NARROW, MARGIN, narrow=True),
+        placed(learned, 3, MARGIN, below, narrow=False),
+        "</svg>",
+    ]
+    return re.sub(r" style=\"\"", "", "\n".join(parts)) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(story(), encoding="utf-8")

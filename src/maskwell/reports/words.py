@@ -1,0 +1,138 @@
+"""Promises and numbers in plain words, rounded so that no promise sounds better than it is.
+
+Upper bounds are rounded up and lower bounds down, from the exact fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from maskwell.core.exact import Parity
+from maskwell.privacy.criteria import posterior_range
+
+PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
+"""Beliefs for which a promise is spelled out."""
+
+SPACE = "\u00a0"
+MINUS = "\u2212"
+DECIMALS_LIMIT = 6
+PLAIN_LIMIT = 10**6
+
+
+def factor_up(parity: Parity) -> str:
+    """A parity as text with three digits, never below its value.
+
+    >>> factor_up(Fraction(271828, 100000)), factor_up(Fraction(3)), factor_up(math.inf)
+    ('2.72', '3', 'infinity')
+    """
+    if isinstance(parity, float):
+        return "infinity"
+    digits = max(3, len(str(math.ceil(parity)))) if parity < PLAIN_LIMIT else 3
+    context = Context(prec=digits, rounding=ROUND_CEILING, Emax=10**9)
+    value = context.divide(Decimal(parity.numerator), Decimal(parity.denominator))
+    return f"{value.normalize():f}" if parity < PLAIN_LIMIT else f"{value:.2e}"
+
+
+def percent_bound(share: Fraction, *, up: bool) -> str:
+    """A probability in percent as a bound: one decimal, two significant digits close to 0 and 100, at most six.
+
+    >>> percent_bound(Fraction(1, 3), up=True), percent_bound(Fraction(1, 3), up=False)
+    ('33.4', '33.3')
+    >>> percent_bound(Fraction(1, 300), up=False), percent_bound(Fraction(9999, 10000), up=True)
+    ('0.33', '99.99')
+    """
+    value = 100 * share
+    edge = min(value, 100 - value)
+    places = 1 if edge >= 1 or edge <= 0 else DECIMALS_LIMIT
+    if Fraction(1, 10**DECIMALS_LIMIT) < edge < 1:
+        places = min(DECIMALS_LIMIT, 1 - math.floor(math.log10(edge)))
+    scaled = value * 10**places
+    whole = math.ceil(scaled) if up else math.floor(scaled)
+    text = f"{Decimal(whole).scaleb(-places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
+    """A belief in percent before, and the least and greatest it can be after one report.
+
+    >>> range_in_words(Fraction(5), Fraction(1, 10))
+    ('10', '2.1', '35.8')
+    """
+    low, high = posterior_range(parity, prior)
+    return percent_bound(prior, up=False), percent_bound(low, up=False), percent_bound(high, up=True)
+
+
+def promise(parity: Parity) -> str:
+    """What a design promises each respondent, in one sentence.
+
+    >>> promise(Fraction(3))
+    'Whatever anyone believes about you now, your report can change the odds of any statement about your answer
+    by at most a factor of 3, up or down.'
+    """
+    if isinstance(parity, float):
+        return (
+            "Some reports rule out some answers: with enough other knowledge, someone could learn your answer for sure."
+        )
+    return (
+        "Whatever anyone believes about you now, your report can change the odds of any statement about your answer "
+        f"by at most a factor of {factor_up(parity)}, up or down."
+    )
+
+
+def concrete(parity: Parity, prior: Fraction) -> str:
+    """The same promise for one belief.
+
+    >>> concrete(Fraction(5), Fraction(1, 10)).replace(SPACE, " ")
+    'Someone who thinks there is a 10 % chance that you are in some group would think between 2.1 % and 35.8 %
+    after seeing your report.'
+    """
+    before, low, high = range_in_words(parity, prior)
+    return (
+        f"Someone who thinks there is a {before}{SPACE}% chance that you are in some group would think between "
+        f"{low}{SPACE}% and {high}{SPACE}% after seeing your report."
+    )
+
+
+def repetition(parity: Parity) -> str:
+    """What happens when the same person is asked again.
+
+    >>> repetition(Fraction(3))
+    'The protection holds for one report. Two separate reports about the same question multiply the factor: 3 × 3 = 9.'
+    """
+    if isinstance(parity, float):
+        return "Separate reports about the same question reveal more each time."
+    once, twice = factor_up(parity), factor_up(parity * parity)
+    sign = "=" if parity.denominator == 1 and parity < PLAIN_LIMIT else "≈"
+    return (
+        "The protection holds for one report. Two separate reports about the same question multiply the factor: "
+        f"{once} × {once} {sign} {twice}."
+    )
+
+
+def decimals_for(errors: Iterable[float]) -> int:
+    """Decimals of a percentage that show its smallest error with two digits; at least one.
+
+    >>> decimals_for([0.009, 0.011]), decimals_for([0.0004])
+    (1, 2)
+    """
+    shown = [e for e in errors if math.isfinite(e) and e > 0]
+    if not shown:
+        return 1
+    return min(DECIMALS_LIMIT, max(1, -math.floor(math.log10(100 * min(shown)))))
+
+
+def percent(share: float, decimals: int = 1) -> str:
+    """A share in percent, without the sign for percent; a dash where there is none.
+
+    >>> percent(0.1234), percent(-0.01), percent(math.nan)
+    ('12.3', '−1.0', '–')
+    """
+    if not math.isfinite(share):
+        return "–"
+    text = f"{100 * share:.{decimals}f}"
+    if not text.startswith("-"):
+        return text
+    return text[1:] if float(text) == 0 else MINUS + text[1:]

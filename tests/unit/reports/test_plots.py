@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import math
+import sys
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.core.counts import Counts
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import DataFileError, MissingExtraError, ParameterError
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.result import Estimate
+from maskwell.reports.plots import Picture, plot_flows, plot_learned, plot_revealed, posterior_curves
+
+ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def estimate_of(counts: list[int], design: Design | None = None) -> Estimate:
+    design = design or Uniform.from_gamma(3, Categories.numbered(len(counts)))
+    return estimate_by_moments(Counts(np.array(counts), sum(counts), design.fingerprint), design)
+
+
+def pictures() -> list[Picture]:
+    odd = Uniform.from_epsilon(1, Categories.of(ODD))
+    many = Categories.numbered(500)
+    return [
+        plot_flows(odd, truth=1),
+        plot_flows(Uniform.from_gamma(3, many), truth=400),
+        plot_flows(Subset.from_gamma(3, Categories.of(list("abcd")), size=2)),
+        plot_flows(Subset.from_gamma(3, many, size=100)),
+        plot_flows(Unary.oue_from_gamma(3, Categories.of(["a", "b"]))),
+        plot_flows(Dense.of([["1/2", "0"], ["1/4", "1/2"], ["1/4", "1/2"]])),
+        plot_learned(estimate_of([300, 200, 250, 250], odd), truth=np.array([0.4, 0.3, 0.2, 0.1])),
+        plot_learned(estimate_of([2] * 60)),
+        plot_learned(estimate_of([2, 0])),
+        plot_revealed(Fraction(5)),
+        plot_revealed(Fraction(1)),
+        plot_revealed(Fraction(10**12)),
+        plot_revealed(math.inf),
+    ]
+
+
+def test_curves_agree_with_the_published_vectors(shared: Path) -> None:
+    regions = json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["regions"]
+    for region in regions:
+        low, high = posterior_curves(region["gamma"], np.array(region["p"]))
+        assert high == pytest.approx(region["h_up"], abs=region["tol"])
+        assert low == pytest.approx(region["h_down"], abs=region["tol"])
+
+
+def test_curves_at_known_points() -> None:
+    low, high = posterior_curves(5, np.array([0.0, 0.1, 1.0]))
+    assert high == pytest.approx([0, 0.357143, 1], abs=5e-7)
+    assert low == pytest.approx([0, 0.0217391, 1], abs=5e-8)
+    low, high = posterior_curves(math.inf, np.array([0.0, 0.1, 1.0]))
+    assert (low.tolist(), high.tolist()) == ([0, 0, 1], [0, 1, 1])
+
+
+def test_the_revealed_picture_holds_its_curves_and_table() -> None:
+    picture = plot_revealed(Fraction(5))
+    prior = picture.data["prior"]
+    assert len(prior) >= 400
+    assert (prior[0], prior[-1]) == (0, 1)
+    assert (np.diff(prior) > 0).all()
+    assert (picture.data["lower"] <= prior).all()
+    assert (picture.data["upper"] >= prior).all()
+    assert list(picture.rows[1]) == ["10\u00a0%", "2.1\u00a0%", "35.8\u00a0%"]
+    assert "at most 5" in picture.text
+    assert "certainty" in plot_revealed(math.inf).text
+
+
+def test_flows_of_a_small_design_are_its_matrix() -> None:
+    design = Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2)
+    picture = plot_flows(design, truth=2)
+    np.testing.assert_array_equal(picture.data["probability"], design.matrix())
+    assert {row[0] for row in picture.rows} == {"a + b", "a + c", "b + c"}
+    assert "true answer is c" in picture.text
+
+
+def test_flows_of_a_large_design_show_one_truth() -> None:
+    design = Uniform.from_gamma(11, Categories.numbered(10))
+    picture = plot_flows(design, truth=7)
+    assert picture.rows[0] == ["7", "55.0\u00a0%"]
+    assert picture.rows[-1] == ["each of 3 others", "5.0\u00a0%"]
+    assert picture.data["probability"].shape == (8, 1)
+
+
+def test_flows_of_many_sets_show_what_is_named() -> None:
+    picture = plot_flows(LocalDiversity.of(5, Categories.numbered(20)), truth=3)
+    assert picture.rows[0] == ["3", "100.0\u00a0%"]
+    assert "named in the report" in picture.text
+
+
+@pytest.mark.parametrize("truth", [-1, 4])
+def test_flows_refuse_a_truth_that_is_not_there(truth: int) -> None:
+    with pytest.raises(ParameterError, match="truth"):
+        plot_flows(Uniform.from_gamma(3, Categories.numbered(4)), truth=truth)
+
+
+def test_learned_holds_the_interval_and_its_parts() -> None:
+    estimate = estimate_of([400, 350, 250])
+    truth = np.array([0.5, 0.3, 0.2])
+    picture = plot_learned(estimate, truth=truth, level=0.9)
+    interval = np.column_stack([picture.data["low"], picture.data["high"]])
+    np.testing.assert_allclose(interval, estimate.confidence_interval(0.9))
+    half = picture.data["high"] - picture.data["estimate"]
+    added = 1.6448536269514722**2 * estimate.randomization_variance
+    np.testing.assert_allclose(picture.data["sampling_half_width"] ** 2 + added, half**2)
+    np.testing.assert_array_equal(picture.data["truth"], truth)
+    assert "reported" not in picture.data
+    assert "true share" in picture.columns
+
+
+def test_learned_says_what_it_leaves_out() -> None:
+    picture = plot_learned(estimate_of([2] * 60))
+    assert len(picture.rows) == 24
+    assert "36 more categories are not drawn" in picture.text
+
+
+def test_negative_estimates_are_drawn_not_cut() -> None:
+    picture = plot_learned(estimate_of([900, 100]))
+    assert picture.data["estimate"].min() < 0
+    axes = picture.figure().axes[1]
+    assert axes.get_xlim()[0] < picture.data["low"].min()
+    assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_every_picture_is_drawn_and_described(narrow: bool) -> None:
+    for picture in pictures():
+        drawn = ET.fromstring(picture.svg(narrow=narrow))
+        title, desc = drawn.find(f"{SVG}title"), drawn.find(f"{SVG}desc")
+        assert title is not None
+        assert desc is not None
+        assert (title.text, desc.text) == (picture.title, picture.text)
+        assert drawn.get("aria-labelledby") == f"{title.get('id')} {desc.get('id')}"
+        assert drawn.find(f".//{SVG}script") is None
+        assert all(len(row) == len(picture.columns) for row in picture.rows)
+
+
+def test_labels_are_drawn_as_they_are() -> None:
+    drawn = ET.fromstring(plot_flows(Uniform.from_epsilon(1, Categories.of(ODD))).svg())
+    texts = {"".join(element.itertext()) for element in drawn.iter(f"{SVG}text")}
+    assert "$x^2$ & 'y'" in texts
+    assert "病気 🙂" in texts
+
+
+def test_an_inline_drawing_takes_the_colours_of_its_page() -> None:
+    for picture in pictures()[:1] + pictures()[-2:]:
+        wide, narrow = picture.inline_svg(), picture.inline_svg(narrow=True)
+        assert "http" not in wide
+        assert "var(--" in wide
+        found = [set(ET.fromstring(f"<x>{text}</x>").findall(".//*[@id]")) for text in (wide, narrow)]
+        ids = [{element.get("id") for element in elements} for elements in found]
+        assert not ids[0] & ids[1]
+        assert all(f'"#{used}"' not in narrow for used in ids[0])
+
+
+def test_the_same_picture_is_drawn_the_same_twice() -> None:
+    assert plot_revealed(Fraction(3)).svg() == plot_revealed(Fraction(3)).svg()
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_pictures_are_saved_by_their_ending(tmp_path: Path, ending: str, start: bytes) -> None:
+    saved = plot_revealed(Fraction(3)).save(tmp_path / f"a{ending}")
+    assert saved.read_bytes().startswith(start)
+
+
+def test_saving_refuses_what_it_cannot_write(tmp_path: Path) -> None:
+    picture = plot_revealed(Fraction(3))
+    with pytest.raises(DataFileError, match=r"\.gif"):
+        picture.save(tmp_path / "a.gif")
+    with pytest.raises(DataFileError, match="cannot write"):
+        picture.save(tmp_path / "nowhere" / "a.svg")
+
+
+def test_data_and_words_need_no_drawing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    picture = plot_revealed(Fraction(3))
+    assert picture.text
+    with pytest.raises(MissingExtraError) as caught:
+        picture.svg()
+    assert caught.value.hint == "pip install 'maskwell[report]'"

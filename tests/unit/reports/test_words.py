@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.privacy.criteria import posterior_range
+from maskwell.reports import words
+
+parities = st.fractions(min_value=1, max_value=10**9, max_denominator=10**6)
+shares = st.fractions(min_value=0, max_value=1, max_denominator=10**9)
+
+
+@given(parities)
+def test_a_factor_is_never_shown_too_small(parity: Fraction) -> None:
+    shown = Fraction(words.factor_up(parity))
+    assert parity <= shown <= parity * Fraction(1011, 1000)
+
+
+@given(shares)
+def test_bounds_enclose_the_share(share: Fraction) -> None:
+    low, high = words.percent_bound(share, up=False), words.percent_bound(share, up=True)
+    assert Fraction(low) <= 100 * share <= Fraction(high) <= 100
+    assert Fraction(high) - Fraction(low) <= Fraction(1, 10)
+
+
+@given(parities, shares)
+def test_ranges_are_rounded_towards_less_privacy(parity: Fraction, prior: Fraction) -> None:
+    low, high = posterior_range(parity, prior)
+    _, least, most = words.range_in_words(parity, prior)
+    assert Fraction(least) <= 100 * low
+    assert Fraction(most) >= 100 * high
+
+
+def test_a_promise_names_the_factor() -> None:
+    assert "at most a factor of 2.72" in words.promise(Fraction(271828, 100000))
+    assert "factor" not in words.promise(math.inf)
+    assert "2.72 × 2.72 ≈ 7.39" in words.repetition(Fraction(2718281, 1000000))
+
+
+def test_no_promise_uses_words_that_are_not_literally_true() -> None:
+    said = [words.promise(Fraction(3)), words.promise(math.inf), words.concrete(Fraction(3), Fraction(1, 10))]
+    assert not any(word in text.lower() for text in said for word in ("anonym", "safe", "secure"))
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "shown"),
+    [
+        (0.5, 1, "50.0"),
+        (-0.0123, 1, "−1.2"),
+        (-0.00001, 1, "0.0"),
+        (math.nan, 1, "–"),
+        (math.inf, 1, "–"),
+        (1, 0, "100"),
+    ],
+)
+def test_percentages(share: float, decimals: int, shown: str) -> None:
+    assert words.percent(share, decimals) == shown
+
+
+def test_bounds_too_fine_to_show_are_rounded_towards_less_privacy() -> None:
+    assert words.range_in_words(Fraction(10) ** 400, Fraction(1, 10)) == ("10", "0", "100")
+
+
+def test_decimals_follow_the_smallest_error() -> None:
+    assert words.decimals_for([]) == 1
+    assert words.decimals_for([math.nan, 0.0]) == 1
+    assert words.decimals_for([0.2, 0.01]) == 1
+    assert words.decimals_for([1e-5]) == 3
+    assert words.decimals_for([1e-30]) == words.DECIMALS_LIMIT
