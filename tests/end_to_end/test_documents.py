@@ -1,7 +1,7 @@
 """Every command shown in the README and the documentation is run, and its output compared.
 
-In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where ``...``
-stands for anything. The blocks of a page run in order in one empty folder. A command that should not succeed says so in
+In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where
+``...`` stands for anything. The blocks of a page run in order in one empty folder. A command that should not succeed says so in
 a comment: ``# exit status 1``.
 """
 
@@ -37,7 +37,9 @@ def steps(page):
 def run(command, folder):
     tools = str(Path(sys.executable).parent)
     quiet = {"PATH": tools + os.pathsep + os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "100"}
-    shell = subprocess.run(command, shell=True, cwd=folder, env={**os.environ, **quiet}, capture_output=True, text=True)
+    shell = subprocess.run(
+        command, shell=True, cwd=folder, env={**os.environ, **quiet}, capture_output=True, text=True, check=False
+    )
     return shell.returncode, shell.stdout + shell.stderr
 
 
