@@ -1,8 +1,8 @@
 """Every command shown in the README and the documentation is run, and its output compared.
 
 In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where
-``...`` stands for anything. The blocks of a page run in order in one empty folder. A command that should not succeed says so in
-a comment: ``# exit status 1``.
+``...`` stands for anything. The blocks of a page run in order in one empty folder. A command that should not succeed
+says so in a comment: ``# exit status 1``.
 """
 
 import doctest
