@@ -1,0 +1,54 @@
+"""Bourke and Dalenius' deck: every card lists all categories in its own order; report the place of yours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number
+from maskwell.designs.dense import Dense
+from maskwell.designs.uniform import check_two
+from maskwell.errors import ParameterError
+from maskwell.procedures.device import NO_PROTECTION, check_shares, named, numbered
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+
+def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
+    """Draw a card and report the place, 1 to k, of your category on it.
+
+        P[i, j] = w[(i - j) mod k]
+
+    where ``weights`` are w[0]..w[k-1]; card r, of share w[r], lists the categories in their order, moved on by r places
+    (a cyclic Latin square). The singular values of P are the absolute discrete Fourier coefficients of w, and none of
+    them may vanish: equal weights fail, and so does (0.4, 0.2, 0.1, 0.3).
+    Source: after Bourke and Dalenius (1976), named in [Adeshiyan2011, section 3.1]; cyclic form derived.
+
+    >>> design = bourke_dalenius(Categories.of(["never", "late", "in time"]), ["0.7", "0.2", "0.1"])
+    >>> design.parity_exact()   # place 1 is seven times likelier from the first category than from the second
+    Fraction(7, 1)
+    """
+    check_two(categories)
+    k, shares = len(categories), numbered(weights, "weights")
+    if len(shares) != k:
+        raise ParameterError(f"{len(shares)} weights for {k} categories", hint="give one for each", weights=weights)
+    w, settled = check_shares(shares)
+    return named(
+        Dense.of([[w[(i - j) % k] for j in range(k)] for i in range(k)], categories, Categories.of(range(1, k + 1))),
+        family="bourke-dalenius",
+        parameters={"weights": w},
+        needs="weights without a vanishing Fourier coefficient, such as one weight above 1/2",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        warning=NO_PROTECTION if max(w) == 1 else "",
+    )
+
+
+BOURKE_DALENIUS = Procedure(
+    name="bourke-dalenius",
+    build=bourke_dalenius,
+    summary="cards list the categories in different orders; report the place of yours",
+    source="after Bourke and Dalenius 1976",
+    parameters=(Parameter("weights", Kind.PROBABILITIES, "shares of the k cards, by how far they move the list on"),),
+    truths=None,
+    reports=None,
+)

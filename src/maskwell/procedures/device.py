@@ -1,0 +1,167 @@
+"""What the devices share: checked parameters, the form of two truths, and the note of where a design came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.base import Design
+from maskwell.designs.demand import as_count
+from maskwell.designs.dense import Dense
+from maskwell.designs.matrices import SUM_TOLERANCE, exact_columns
+from maskwell.errors import NotIdentifiableError, ParameterError, WrongTypeError
+
+YES_NO = Categories.of(("yes", "no"))
+NO_PROTECTION = "no protection"
+REVEALING = "some reports can only come from the sensitive category"
+
+D = TypeVar("D", bound=Design)
+T = TypeVar("T")
+
+
+def check_list(values: Iterable[T], name: str) -> list[T]:
+    """A list, or an error where one number or a text was given."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise WrongTypeError(f"{name} = {values!r} is not a list", hint=f"give {name} as a list", value=values)
+    return list(values)
+
+
+def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
+    """Probabilities that sum to one, as fractions, and the largest change that made floats do so.
+
+    Floats such as 0.16666666666666666 are read as the simple fractions that they stand for.
+
+    >>> check_shares({"truth": 0.75, "yes": 1 / 6, "no": 1 / 12})[0]
+    [Fraction(3, 4), Fraction(1, 6), Fraction(1, 12)]
+    """
+    total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise ParameterError(
+            f"{_summed(list(shares))} = {float(total):.10g}, not 1",
+            hint="these shares must sum to 1; nothing is rescaled for you",
+            shares=dict(shares),
+        )
+    numerators, denominator, settled = exact_columns([[value] for value in shares.values()])
+    return [Fraction(n, denominator) for n in numerators[0]], settled
+
+
+def _summed(names: Sequence[str]) -> str:
+    """The sum in words: all names when few, the ends when many.
+
+    >>> _summed(["a", "b"]), _summed(list("abcdef"))
+    ('a + b', 'a + b + ... + f')
+    """
+    return " + ".join(names if len(names) <= 4 else [*names[:2], "...", names[-1]])
+
+
+def numbered(values: Iterable[Number], name: str) -> dict[str, Number]:
+    """List entries under the names that errors use.
+
+    >>> numbered([0.2, 0.8], "q")
+    {'q[0]': 0.2, 'q[1]': 0.8}
+    """
+    return {f"{name}[{i}]": value for i, value in enumerate(check_list(values, name))}
+
+
+def check_count(value: Number, name: str, *, low: int, high: int) -> int:
+    """A whole number in a range."""
+    count = as_count(value, name)
+    if not low <= count <= high:
+        raise ParameterError(f"{name} = {count}", hint=f"give a whole number from {low} to {high:,}", **{name: value})
+    return count
+
+
+def of_two_truths(
+    sensitive: Sequence[Fraction],
+    other: Sequence[Fraction],
+    *,
+    family: str,
+    parameters: Mapping[str, object],
+    needs: str,
+    reports: Categories = YES_NO,
+    allow_unidentifiable: bool = False,
+    **notes: object,
+) -> Dense:
+    """The design of a device for one sensitive category and its complement.
+
+        P[i, 0] = sensitive[i],   P[i, 1] = other[i]
+
+    where ``sensitive`` and ``other`` (shape (m,), often called alpha and beta) are the chances of each report.
+    Source: [Adeshiyan2011, section 2.5].
+    """
+    design = Dense.of([[a, b] for a, b in zip(sensitive, other, strict=True)], YES_NO, reports)
+    return named(
+        design,
+        family=family,
+        parameters=parameters,
+        needs=needs,
+        allow_unidentifiable=allow_unidentifiable,
+        warning=_warning(sensitive, other),
+        **notes,
+    )
+
+
+def _warning(sensitive: Sequence[Fraction], other: Sequence[Fraction]) -> str:
+    pairs = list(zip(sensitive, other, strict=True))
+    if not any(a and b for a, b in pairs):
+        return NO_PROTECTION
+    return REVEALING if any(a and not b for a, b in pairs) else ""
+
+
+def named(
+    design: D,
+    *,
+    family: str,
+    parameters: Mapping[str, object],
+    needs: str = "",
+    allow_unidentifiable: bool = False,
+    **notes: object,
+) -> D:
+    """The design with its family and parameters noted, after the check that proportions can be estimated from it.
+
+    ``needs`` says which parameters would do, for the hint of the error; empty where every allowed one does. Notes that
+    say nothing (an empty warning, no change to the numbers given) are left out.
+    """
+    texts = {name: _text(value) for name, value in parameters.items()}
+    if needs and not allow_unidentifiable:
+        _check_identifiable(design, family, texts, needs)
+    return design.with_provenance(
+        family=family, parameters=texts, **{name: note for name, note in notes.items() if note}
+    )
+
+
+def _check_identifiable(design: Design, family: str, texts: Mapping[str, str], needs: str) -> None:
+    try:
+        design.check_identifiable()
+    except NotIdentifiableError as error:
+        given = ", ".join(f"{name} = {text}" for name, text in texts.items())
+        raise NotIdentifiableError(
+            f"{family} with {given} cannot be estimated from: different true proportions give the same reports",
+            hint=f"give {needs}",
+            **error.objects,
+        ) from error
+
+
+def _text(value: Any) -> str:
+    """A parameter as it could be typed again.
+
+    >>> _text(Fraction(3, 4)), _text((Fraction(1, 2), Fraction(1, 3)))
+    ('3/4', '1/2,1/3')
+    """
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Number]:
+    """The one of the two that was given, with its name.
+
+    >>> one_demand(gamma=3, epsilon=None)
+    ('gamma', 3)
+    """
+    given = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
+    if len(given) != 1:
+        said = "both gamma and epsilon" if given else "no privacy demand"
+        raise ParameterError(f"{said} given, where one demand is needed", hint="give either gamma or epsilon")
+    return given[0]

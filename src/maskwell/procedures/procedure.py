@@ -1,0 +1,172 @@
+"""Procedure: what a program needs to know to offer a named device to a person.
+
+Each file of this room ends with one such record; :mod:`maskwell.procedures.registry` collects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, cast
+
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
+from maskwell.errors import LabelError, ParameterError
+
+DEMAND_WORDS = ("gamma", "epsilon")
+"""The words in which a builder takes a demand: a bound on parity, or its logarithm."""
+
+
+class Kind(Enum):
+    """What a parameter holds."""
+
+    PROBABILITY = "probability"  # one number from 0 to 1
+    PROBABILITIES = "probabilities"  # a list of them
+    COUNT = "count"  # a whole number
+    LABELS = "labels"  # a list of names
+    FLAG = "flag"  # yes or no, no by default
+    DEMAND = "demand"  # a bound on parity; the builder takes it as gamma or as epsilon
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a procedure.
+
+    Attributes
+    ----------
+    name
+        As the builder spells it; ``option`` is the spelling of the command line.
+    required
+        False when it may be left out: a flag, or one of several ways to say the same thing (the builder checks).
+    planned
+        True when planning can choose it for someone who leaves it out; the builder itself needs it.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    required: bool = True
+    planned: bool = False
+
+    @property
+    def option(self) -> str:
+        """The spelling of the command line.
+
+        >>> Parameter("allow_revealing", Kind.FLAG, "", required=False).option
+        '--allow-revealing'
+        """
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The keywords by which the builder takes it."""
+        return DEMAND_WORDS if self.kind is Kind.DEMAND else (self.name,)
+
+
+def demand(*, required: bool = True) -> Parameter:
+    """The parameter of designs that are made to meet a privacy demand."""
+    return Parameter("demand", Kind.DEMAND, "the privacy demand: a bound on parity (gamma, epsilon, ...)", required)
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """A named device and how to build its design.
+
+    Attributes
+    ----------
+    name
+        The family, as typed on the command line and kept in the provenance of the design.
+    build
+        Parameters in, design out. Builders of free categories take them first, as ``categories``.
+    truths
+        Labels of the true categories, or None when the caller names them. For sets of items: of each item.
+    truths_named
+        Whether the caller may give the truths other labels.
+    reports
+        Labels of the reports, or None when they depend on the parameters, are the categories, or are sets of them.
+    reports_named
+        Whether the caller may give the reports other labels.
+    may_fail
+        Whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
+        ``allow_unidentifiable``.
+
+    >>> from maskwell.procedures.registry import PROCEDURES
+    >>> design = PROCEDURES["warner"].design({"p": "3/4"}, categories=Categories.of(["user", "not"]))
+    >>> design.inputs.labels, design.outputs.labels, design.parity_exact()   # "yes" is three times likelier from users
+    (('user', 'not'), ('yes', 'no'), Fraction(3, 1))
+    """
+
+    name: str
+    build: Callable[..., Design]
+    summary: str
+    source: str
+    parameters: tuple[Parameter, ...]
+    truths: tuple[str | int, ...] | None = ("yes", "no")
+    truths_named: bool = True
+    reports: tuple[str | int, ...] | None = ("yes", "no")
+    reports_named: bool = True
+    may_fail: bool = True
+
+    @property
+    def takes_demand(self) -> bool:
+        """Whether the design can be made to meet a privacy demand."""
+        return any(parameter.kind is Kind.DEMAND for parameter in self.parameters)
+
+    def design(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        categories: Categories | None = None,
+        reports: Categories | None = None,
+        allow_unidentifiable: bool = False,
+    ) -> Design:
+        """Build the design from parameters by name, with labels for the truths and, where possible, the reports."""
+        self._check_names(parameters)
+        self._check_labels(categories, reports)
+        given = dict(parameters)
+        if self.may_fail:
+            given["allow_unidentifiable"] = allow_unidentifiable
+        if self.needs_categories:
+            return self._relabelled(self.build(categories=categories, **given), None, reports)
+        return self._relabelled(self.build(**given), categories, reports)
+
+    @property
+    def needs_categories(self) -> bool:
+        """Whether the caller must name the true categories."""
+        return self.truths is None
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        known = [word for parameter in self.parameters for word in parameter.keywords]
+        unknown = [name for name in given if name not in known]
+        missing = [p.name for p in self.parameters if p.required and not any(word in given for word in p.keywords)]
+        if unknown or missing:
+            wrong = [f"has no {', '.join(unknown)}"] * bool(unknown) + [f"needs {', '.join(missing)}"] * bool(missing)
+            raise ParameterError(
+                f"{self.name} {' and '.join(wrong)}", hint=f"its parameters are {', '.join(known)}", given=dict(given)
+            )
+
+    def _check_labels(self, categories: Categories | None, reports: Categories | None) -> None:
+        if self.needs_categories and categories is None:
+            raise ParameterError(f"{self.name} needs the categories of the truth", hint="name them, or say how many")
+        for labels, allowed, what in (
+            (categories, self.truths_named, "truths"),
+            (reports, self.reports_named, "reports"),
+        ):
+            if labels is not None and not allowed:
+                raise LabelError(f"the {what} of {self.name} take no names of their own", hint="leave the names out")
+        if self.truths is not None and categories is not None and len(categories) != len(self.truths):
+            raise LabelError(
+                f"{len(categories)} categories for {self.name}, which has {len(self.truths)}",
+                hint="name the sensitive category first, the other second",
+            )
+
+    def _relabelled(self, design: Design, inputs: Categories | None, reports: Categories | None) -> Design:
+        if inputs is None and reports is None:
+            return design
+        outputs = cast(Categories, design.outputs) if reports is None else reports
+        if len(outputs) != design.m:
+            raise LabelError(
+                f"{len(outputs)} names for the {design.m} reports of {self.name}", hint=f"give {design.m} names"
+            )
+        return design.with_labels(design.inputs if inputs is None else inputs, outputs)

@@ -1,0 +1,68 @@
+"""Every named procedure, by the name typed on the command line.
+
+A new procedure is one file that ends with a :class:`~maskwell.procedures.procedure.Procedure`, and one line here.
+"""
+
+from __future__ import annotations
+
+from maskwell.errors import ParameterError
+from maskwell.procedures.bits import BITS
+from maskwell.procedures.bourke_dalenius import BOURKE_DALENIUS
+from maskwell.procedures.chow import CHOW
+from maskwell.procedures.christofides import CHRISTOFIDES
+from maskwell.procedures.crosswise import CROSSWISE
+from maskwell.procedures.forced import FORCED
+from maskwell.procedures.kary import KARY
+from maskwell.procedures.kuk import KUK
+from maskwell.procedures.ldiverse import LDIVERSE
+from maskwell.procedures.liu_chow import LIU_CHOW
+from maskwell.procedures.mangat import MANGAT
+from maskwell.procedures.mangat_singh import MANGAT_SINGH
+from maskwell.procedures.oue import OUE
+from maskwell.procedures.procedure import Procedure
+from maskwell.procedures.rappor import RAPPOR
+from maskwell.procedures.simmons import SIMMONS
+from maskwell.procedures.subset import SUBSET
+from maskwell.procedures.triangular import TRIANGULAR
+from maskwell.procedures.warner import WARNER
+
+PROCEDURES: dict[str, Procedure] = {
+    procedure.name: procedure
+    for procedure in (
+        # yes or no
+        WARNER,
+        SIMMONS,
+        MANGAT_SINGH,
+        MANGAT,
+        FORCED,
+        CROSSWISE,
+        TRIANGULAR,
+        # yes or no, with more than two reports
+        KUK,
+        CHOW,
+        CHRISTOFIDES,
+        # several categories
+        LIU_CHOW,
+        BOURKE_DALENIUS,
+        KARY,
+        SUBSET,
+        RAPPOR,
+        OUE,
+        LDIVERSE,
+        # sets of items
+        BITS,
+    )
+}
+
+
+def procedure_named(name: str) -> Procedure:
+    """The procedure of that name, or an error that lists them all.
+
+    >>> procedure_named("crosswise").reports
+    ('same', 'different')
+    """
+    if name not in PROCEDURES:
+        raise ParameterError(
+            f"no procedure is called {name!r}", hint=f"the names are {', '.join(PROCEDURES)}", name=name
+        )
+    return PROCEDURES[name]

@@ -1,0 +1,205 @@
+"""The table of procedures: what a program can build from it without knowing any of them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from typing import Any
+
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs.wire import design_from_dict
+from maskwell.errors import LabelError, ParameterError
+from maskwell.procedures.procedure import Kind
+from maskwell.procedures.registry import PROCEDURES, procedure_named
+
+THREE = Categories.of(["a", "b", "c"])
+FOUR = Categories.of(["a", "b", "c", "d"])
+
+OPTIONS = {
+    "warner": ["--p"],
+    "simmons": ["--p", "--beta"],
+    "mangat-singh": ["--t", "--p"],
+    "mangat": ["--p"],
+    "forced": ["--truth", "--yes", "--no"],
+    "kuk": ["--theta1", "--theta2", "--draws"],
+    "chow": ["--red", "--blue", "--draws", "--allow-revealing"],
+    "christofides": ["--probabilities"],
+    "liu-chow": ["--p", "--q"],
+    "bourke-dalenius": ["--weights"],
+    "crosswise": ["--q"],
+    "triangular": ["--q"],
+    "k-ary": ["--demand"],
+    "subset": ["--size", "--demand"],
+    "rappor": ["--demand"],
+    "oue": ["--demand"],
+    "l-diverse": ["--l"],
+    "bits": ["--items", "--p", "--probabilities", "--demand"],
+}
+
+EXAMPLES: dict[str, tuple[dict[str, Any], Categories | None]] = {
+    "warner": ({"p": "0.7"}, None),
+    "simmons": ({"p": "0.8", "beta": "0.1"}, None),
+    "mangat-singh": ({"t": "0.3", "p": "0.7"}, None),
+    "mangat": ({"p": "0.7"}, None),
+    "forced": ({"truth": "3/4", "yes": "1/6", "no": "1/12"}, None),
+    "kuk": ({"theta1": "0.7", "theta2": "0.2", "draws": "3"}, None),
+    "chow": ({"red": "5", "blue": "3", "draws": "2"}, None),
+    "christofides": ({"probabilities": ["0.5", "0.3", "0.2"]}, None),
+    "liu-chow": ({"p": "0.6", "q": ["0.2", "0.1", "0.1"]}, THREE),
+    "bourke-dalenius": ({"weights": ["0.7", "0.2", "0.1"]}, THREE),
+    "crosswise": ({"q": "1/6"}, None),
+    "triangular": ({"q": "1/4"}, None),
+    "k-ary": ({"epsilon": "1"}, THREE),
+    "subset": ({"size": "2", "gamma": "3"}, FOUR),
+    "rappor": ({"epsilon": "1"}, THREE),
+    "oue": ({"gamma": "3"}, THREE),
+    "l-diverse": ({"l": "2"}, FOUR),
+    "bits": ({"items": ["bread", "milk"], "epsilon": "1"}, None),
+}
+
+
+def test_families_and_options_are_those_people_type() -> None:
+    assert {name: [p.option for p in procedure.parameters] for name, procedure in PROCEDURES.items()} == OPTIONS
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_the_record_agrees_with_the_builder(name: str) -> None:
+    procedure = PROCEDURES[name]
+    assert procedure.name == name
+    assert procedure.summary
+    assert procedure.source
+    expected = {word for parameter in procedure.parameters for word in parameter.keywords}
+    expected |= {"categories"} if procedure.needs_categories else set()
+    expected |= {"allow_unidentifiable"} if procedure.may_fail else set()
+    assert set(inspect.signature(procedure.build).parameters) == expected
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_every_procedure_builds_samples_and_survives_a_file(name: str) -> None:
+    parameters, categories = EXAMPLES[name]
+    design = PROCEDURES[name].design(parameters, categories=categories)
+    assert design.identifiable
+    assert all(sum(column) == 1 for column in zip(*design.exact_matrix(), strict=True))
+    assert design.provenance["family"] == name
+    noted = design.provenance["parameters"]
+    assert set(noted) == set(parameters)
+    assert all(isinstance(text, str) for text in noted.values())
+    again = design_from_dict(json.loads(json.dumps(design.to_dict())))
+    assert again == design
+    assert again.provenance["parameters"] == noted
+    truths = [design.inputs.labels[i % design.k] for i in range(20)]
+    assert design.tally(design.randomize(truths, random=SeededRandom(1))).n == 20
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_default_labels_are_those_of_the_record(name: str) -> None:
+    parameters, categories = EXAMPLES[name]
+    procedure = PROCEDURES[name]
+    design = procedure.design(parameters, categories=categories)
+    if name == "bits":
+        assert design.inputs.labels == ((1, 1), (1, 0), (0, 1), (0, 0))
+        return
+    assert design.inputs == (categories or Categories.of(procedure.truths or ()))
+    if procedure.reports is not None:
+        assert design.outputs == Categories.of(procedure.reports)
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_what_was_noted_builds_the_same_design_again(name: str) -> None:
+    parameters, categories = EXAMPLES[name]
+    procedure = PROCEDURES[name]
+    design = procedure.design(parameters, categories=categories)
+    kinds = {word: parameter.kind for parameter in procedure.parameters for word in parameter.keywords}
+    lists = (Kind.PROBABILITIES, Kind.LABELS)
+    noted = design.provenance["parameters"].items()
+    read = {word: text.split(",") if kinds[word] in lists else text for word, text in noted}
+    assert procedure.design(read, categories=categories) == design
+
+
+def test_reports_of_counting_devices_are_numbers() -> None:
+    assert list(PROCEDURES["kuk"].design(EXAMPLES["kuk"][0]).outputs.labels) == [0, 1, 2, 3]
+    assert list(PROCEDURES["chow"].design(EXAMPLES["chow"][0]).outputs.labels) == [0, 1, 2]
+    assert list(PROCEDURES["christofides"].design(EXAMPLES["christofides"][0]).outputs.labels) == [1, 2, 3]
+    places = PROCEDURES["bourke-dalenius"].design(EXAMPLES["bourke-dalenius"][0], categories=THREE)
+    assert list(places.outputs.labels) == [1, 2, 3]
+
+
+def test_truths_and_reports_can_be_named() -> None:
+    user = Categories.of(["user", "other"])
+    design = PROCEDURES["crosswise"].design({"q": "1/6"}, categories=user)
+    assert (design.inputs, design.outputs) == (user, Categories.of(["same", "different"]))
+    design = PROCEDURES["warner"].design({"p": "3/4"}, reports=Categories.of(["ja", "nein"]))
+    assert (design.inputs, design.outputs) == (Categories.of(["yes", "no"]), Categories.of(["ja", "nein"]))
+    assert design.provenance["family"] == "warner"
+    places = Categories.of(["first", "second", "third"])
+    design = PROCEDURES["bourke-dalenius"].design(EXAMPLES["bourke-dalenius"][0], categories=THREE, reports=places)
+    assert (design.inputs, design.outputs) == (THREE, places)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("warner", {"categories": THREE}),
+        ("warner", {"reports": THREE}),
+        ("kuk", {"reports": THREE}),
+        ("k-ary", {"categories": THREE, "reports": THREE}),
+        ("liu-chow", {"categories": THREE, "reports": THREE}),
+        ("bits", {"categories": Categories.of(["in", "out"])}),
+        ("bits", {"reports": Categories.of(["in", "out"])}),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(name: str, labels: dict[str, Categories]) -> None:
+    with pytest.raises(LabelError):
+        PROCEDURES[name].design(EXAMPLES[name][0], **labels)
+
+
+def test_missing_and_unknown_parameters_are_named() -> None:
+    with pytest.raises(ParameterError, match="simmons has no q and needs beta"):
+        PROCEDURES["simmons"].design({"p": "0.5", "q": "0.5"})
+    with pytest.raises(ParameterError, match="k-ary needs demand"):
+        PROCEDURES["k-ary"].design({}, categories=THREE)
+    with pytest.raises(ParameterError, match="k-ary needs the categories"):
+        PROCEDURES["k-ary"].design({"gamma": 3})
+    with pytest.raises(ParameterError, match="warnr") as caught:
+        procedure_named("warnr")
+    assert "crosswise" in caught.value.hint
+
+
+def test_only_demanding_procedures_take_a_demand() -> None:
+    assert {name for name, p in PROCEDURES.items() if p.takes_demand} == {"k-ary", "subset", "rappor", "oue", "bits"}
+
+
+@pytest.mark.parametrize("name", ["k-ary", "subset", "rappor", "oue", "bits"])
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "5.3"])
+def test_a_demand_is_met_and_nearly_used_up(name: str, epsilon: str) -> None:
+    parameters, categories = EXAMPLES[name]
+    kept = {word: value for word, value in parameters.items() if word not in ("gamma", "epsilon")}
+    design = PROCEDURES[name].design({**kept, "epsilon": epsilon}, categories=categories)
+    assert float(epsilon) * (1 - 1e-6) <= design.epsilon() <= float(epsilon) * (1 + 1e-14)
+    assert design.provenance["asked"] == {"epsilon": epsilon}
+    assert 0 <= design.provenance["parity_loss"] < 1e-9
+
+
+@pytest.mark.parametrize("name", ["k-ary", "subset", "rappor", "oue", "bits"])
+@pytest.mark.parametrize(
+    "demand",
+    [
+        {"gamma": 3, "epsilon": 1},
+        {"gamma": 1},
+        {"gamma": "0.5"},
+        {"gamma": math.nan},
+        {"gamma": math.inf},
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": 1000},
+    ],
+)
+def test_bad_demands_are_refused(name: str, demand: dict[str, Any]) -> None:
+    parameters, categories = EXAMPLES[name]
+    kept = {word: value for word, value in parameters.items() if word not in ("gamma", "epsilon")}
+    with pytest.raises(ParameterError):
+        PROCEDURES[name].design({**kept, **demand}, categories=categories)

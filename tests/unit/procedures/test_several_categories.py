@@ -1,0 +1,233 @@
+"""Devices for several categories, and for sets of items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories
+from maskwell.designs.mixture import Mixture
+from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
+from maskwell.procedures.bits import bits, root_below
+from maskwell.procedures.bourke_dalenius import bourke_dalenius
+from maskwell.procedures.device import NO_PROTECTION
+from maskwell.procedures.kary import kary
+from maskwell.procedures.ldiverse import ldiverse
+from maskwell.procedures.liu_chow import REVEALING, liu_chow
+from maskwell.procedures.oue import oue
+from maskwell.procedures.rappor import rappor
+from maskwell.procedures.subset import subset
+
+TWO, THREE, FOUR = (Categories.numbered(k) for k in (2, 3, 4))
+weights = st.lists(st.integers(1, 50), min_size=2, max_size=7)
+gammas = st.fractions(min_value=Fraction(11, 10), max_value=100, max_denominator=50)
+
+
+def shares(counts: list[int]) -> list[Fraction]:
+    return [Fraction(count, sum(counts)) for count in counts]
+
+
+# ---- Liu and Chow
+
+
+@given(weights, st.integers(1, 50))
+def test_the_jar(white: list[int], red: int) -> None:
+    p, *q = shares([red, *white])
+    design = liu_chow(Categories.numbered(len(q)), p, q)
+    assert isinstance(design, Mixture)
+    k = range(len(q))
+    assert design.exact_matrix() == [[q[i] + p * (i == j) for j in k] for i in k]
+    assert design.parity_exact() == 1 + p / min(q)
+
+
+@given(weights, st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100))
+def test_the_polychotomous_unrelated_question_is_a_jar(counts: list[int], p: Fraction) -> None:
+    beta = shares(counts)
+    design = liu_chow(Categories.numbered(len(beta)), p, [(1 - p) * b for b in beta])
+    assert all(
+        row[j] == (1 - p) * b + p * (i == j)
+        for i, (row, b) in enumerate(zip(design.exact_matrix(), beta, strict=True))
+        for j in range(len(beta))
+    )
+
+
+def test_a_jar_of_ten_thousand_categories_is_no_trouble() -> None:
+    k = 10**4
+    design = liu_chow(Categories.numbered(k), "1/2", [Fraction(1, 2 * k)] * k)
+    assert design.parity_exact() == 1 + k
+
+
+def test_jars_that_reveal_say_so() -> None:
+    assert "warning" not in liu_chow(THREE, "0.6", ["0.2", "0.1", "0.1"]).provenance
+    assert liu_chow(THREE, "0.6", ["0.2", "0.2", 0]).provenance["warning"] == REVEALING
+    assert liu_chow(THREE, 1, [0, 0, 0]).provenance["warning"] == NO_PROTECTION
+    with pytest.raises(NotIdentifiableError, match="liu-chow with p = 0, q = 1/2,1/2"):
+        liu_chow(TWO, 0, ["0.5", "0.5"])
+    assert liu_chow(TWO, 0, ["0.5", "0.5"], allow_unidentifiable=True).rank() == 1
+
+
+def test_a_jar_given_in_floats_is_settled() -> None:
+    assert liu_chow(THREE, 0.7, [0.1, 0.1, 0.1]) == liu_chow(THREE, "0.7", ["0.1"] * 3)
+    assert liu_chow(THREE, 0.5, [1 / 6] * 3) == liu_chow(THREE, "1/2", ["1/6"] * 3)
+
+
+# ---- Bourke and Dalenius
+
+
+@given(weights)
+def test_the_cyclic_deck(counts: list[int]) -> None:
+    w, k = shares(counts), len(counts)
+    P = bourke_dalenius(Categories.numbered(k), w, allow_unidentifiable=True)
+    assert P.exact_matrix() == [[w[(i - j) % k] for j in range(k)] for i in range(k)]
+    assert P.parity_exact() == max(w) / min(w)
+    singular = np.linalg.svd(P.matrix(), compute_uv=False)
+    assert np.allclose(np.sort(singular), np.sort(np.abs(np.fft.fft([float(x) for x in w]))), atol=1e-12)
+
+
+def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
+    for w in (["0.25"] * 4, ["0.4", "0.2", "0.1", "0.3"]):
+        with pytest.raises(NotIdentifiableError, match="bourke-dalenius"):
+            bourke_dalenius(FOUR, w)
+        assert bourke_dalenius(FOUR, w, allow_unidentifiable=True).rank() < 4
+    assert bourke_dalenius(THREE, [0, 1, 0]).provenance["warning"] == NO_PROTECTION
+
+
+# ---- designs made to a demand
+
+
+@given(st.integers(2, 9), gammas)
+def test_kary(k: int, gamma: Fraction) -> None:
+    design = kary(Categories.numbered(k), gamma=gamma)
+    assert design.parity_exact() == gamma
+    assert design.exact_matrix()[0][:2] == [gamma / (gamma + k - 1), 1 / (gamma + k - 1)]
+
+
+@given(st.integers(2, 9), gammas)
+def test_kary_is_a_jar(k: int, gamma: Fraction) -> None:
+    p = (gamma - 1) / (gamma + k - 1)
+    jar = liu_chow(Categories.numbered(k), p, [(1 - p) / k] * k)
+    assert kary(Categories.numbered(k), gamma=gamma).exact_matrix() == jar.exact_matrix()
+
+
+@given(st.integers(2, 9), gammas, st.data())
+def test_subset(k: int, gamma: Fraction, data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, k - 1))
+    design = subset(Categories.numbered(k), size=size, gamma=gamma)
+    assert (design.parity_exact(), design.m) == (gamma, math.comb(k, size))
+
+
+@given(st.integers(2, 6), gammas)
+def test_unary_designs_do_not_exceed_gamma(k: int, gamma: Fraction) -> None:
+    for build in (rappor, oue):
+        parity = build(Categories.numbered(k), gamma=gamma).parity_exact()
+        assert gamma * (1 - Fraction(1, 10**9)) < parity <= gamma
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: liu_chow(THREE, "0.6", ["0.2", "0.2"]),
+        lambda: liu_chow(THREE, "0.6", ["0.2", "0.2", "0.1"]),
+        lambda: liu_chow(Categories.numbered(1), "0.6", ["0.4"]),
+        lambda: bourke_dalenius(THREE, ["0.6", "0.4"]),
+        lambda: bourke_dalenius(THREE, ["0.6", "0.3", "0.2"]),
+        lambda: bourke_dalenius(Categories.numbered(1), [1]),
+        lambda: kary(Categories.numbered(1), gamma=3),
+        lambda: subset(FOUR, size=0, gamma=3),
+        lambda: subset(FOUR, size=4, gamma=3),
+        lambda: subset(FOUR, size=1.5, gamma=3),  # type: ignore[arg-type]
+        lambda: ldiverse(FOUR, 1),
+        lambda: ldiverse(FOUR, 4),
+        lambda: ldiverse(TWO, 2),
+    ],
+)
+def test_parameters_out_of_range_are_refused(build: Callable[[], Any]) -> None:
+    with pytest.raises(ParameterError):
+        build()
+
+
+# ---- bits
+
+ITEMS = ["bread", "milk", "eggs"]
+
+
+@given(st.lists(st.fractions(min_value=Fraction(51, 100), max_value=Fraction(99, 100)), min_size=1, max_size=4))
+def test_bits_multiply_parity(keep: list[Fraction]) -> None:
+    design = bits([f"item {i}" for i in range(len(keep))], probabilities=keep)
+    assert design.parity_exact() == math.prod(p / (1 - p) for p in keep)
+    assert design.provenance["item_parities"] == [str(p / (1 - p)) for p in keep]
+    assert all(sum(column) == 1 for column in zip(*design.exact_matrix(), strict=True))
+
+
+def test_bits_are_a_product_with_the_first_item_slowest() -> None:
+    design = bits(["bread", "milk"], probabilities=["0.9", "0.6"])
+    assert design.inputs.labels == design.outputs.labels == ((1, 1), (1, 0), (0, 1), (0, 0))
+    expected = np.kron([[0.9, 0.1], [0.1, 0.9]], [[0.6, 0.4], [0.4, 0.6]])
+    assert np.allclose(design.matrix(), expected, atol=1e-15)
+    assert design.provenance["items"] == ["bread", "milk"]
+    assert design.provenance["parameters"] == {"items": "bread,milk", "probabilities": "9/10,3/5"}
+
+
+def test_the_published_keep_probabilities() -> None:
+    ten = [str(i) for i in range(10)]
+    shared = bits(ten, gamma=19)
+    assert float(shared.factors[0].exact_matrix()[0][0]) == pytest.approx(0.57308, abs=5e-6)
+    assert Fraction(19) * (1 - Fraction(1, 10**15)) < shared.parity_exact() <= 19
+    assert bits(ten, p="0.9").parity_exact() == 9**10
+
+
+@given(st.integers(1, 20), gammas)
+def test_a_total_demand_is_never_exceeded_and_nearly_met(M: int, gamma: Fraction) -> None:
+    parity = bits([str(i) for i in range(M)], gamma=gamma).parity_exact()
+    assert gamma * (1 - Fraction(1, 10**12)) < parity <= gamma
+
+
+@given(st.fractions(min_value=1, max_value=10**6), st.integers(1, 12), st.integers(1, 70))
+def test_roots_are_the_last_ones_below(value: Fraction, degree: int, places: int) -> None:
+    root, step = root_below(value, degree, places), Fraction(1, 2**places)
+    assert root**degree <= value < (root + step) ** degree
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: bits(ITEMS),
+        lambda: bits(ITEMS, p="0.8", gamma=3),
+        lambda: bits(ITEMS, p="0.8", probabilities=["0.8"] * 3),
+        lambda: bits(ITEMS, gamma=3, epsilon=1),
+        lambda: bits(ITEMS, p="1/2"),
+        lambda: bits(ITEMS, p=1),
+        lambda: bits(ITEMS, p="0.3"),
+        lambda: bits(ITEMS, p=80),
+        lambda: bits(ITEMS, probabilities=["0.8", "0.8"]),
+        lambda: bits(ITEMS, probabilities=["0.8", "0.8", "0.4"]),
+        lambda: bits(ITEMS, gamma=1 + Fraction(1, 10**30)),
+    ],
+)
+def test_bad_bits_are_refused(build: Callable[[], Any]) -> None:
+    with pytest.raises(ParameterError):
+        build()
+
+
+def test_bad_items_are_refused() -> None:
+    with pytest.raises(LabelError):
+        bits(["bread", "milk", "bread"], p="0.8")
+    with pytest.raises(LabelError):
+        bits([], p="0.8")
+    with pytest.raises(WrongTypeError):
+        bits("bread", p="0.8")
+    with pytest.raises(TooLargeError):
+        bits([str(i) for i in range(63)], p="0.8")
+
+
+@pytest.mark.parametrize("p", ["1/2", "0.3"])
+def test_a_bit_that_is_not_mostly_kept_is_named(p: str) -> None:
+    with pytest.raises(ParameterError, match="kept more often than flipped"):
+        bits(ITEMS, p=p)
