@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import isqrt
 from numbers import Rational, Real
 from typing import Any, TypeAlias
 
@@ -83,13 +82,21 @@ def exp_below(epsilon: Fraction) -> Fraction:
     return max(Fraction(value) * (1 - slack), Fraction(1))
 
 
-def sqrt_below(value: Fraction, bits: int) -> Fraction:
-    """The largest multiple of ``2**-bits`` whose square does not exceed ``value``.
+def root_below(value: Fraction, degree: int, places: int) -> Fraction:
+    """The largest multiple of ``2**-places`` whose power ``degree`` does not exceed ``value``, which is 1 or more.
 
-    >>> sqrt_below(Fraction(2), 4)
-    Fraction(11, 8)
+    >>> root_below(Fraction(8), 3, 4), root_below(Fraction(2), 2, 4)
+    (Fraction(2, 1), Fraction(11, 8))
     """
-    return Fraction(isqrt((value.numerator << 2 * bits) // value.denominator), 1 << bits)
+    return Fraction(_integer_root((value.numerator << places * degree) // value.denominator, degree), 1 << places)
+
+
+def _integer_root(number: int, degree: int) -> int:
+    """Newton's method in integers for a number of 1 or more: it falls from above until it would rise."""
+    root = 1 << -(-number.bit_length() // degree)
+    while (better := ((degree - 1) * root + number // root ** (degree - 1)) // degree) < root:
+        root = better
+    return root
 
 
 def floor_to(value: Fraction, bits: int) -> Fraction:

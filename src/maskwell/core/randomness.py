@@ -64,11 +64,16 @@ class Stream:
         self._number = number
         self._set_key(key)
 
+    def twin(self) -> Stream:
+        """A second reader of the same words, for another thread that works on other rows."""
+        self._renew_after_fork()
+        return Stream(self._key, self._number, secure=self._secure)
+
     def _set_key(self, key: bytes) -> None:
         from cryptography.hazmat.primitives.ciphers.algorithms import AES
 
         self._process = _process()
-        self._aes = AES(key)
+        self._key, self._aes = key, AES(key)
         self._position = -1
         self._buffer = np.empty(0, dtype=np.uint8)
 

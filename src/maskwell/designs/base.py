@@ -239,13 +239,13 @@ class Design(ABC):
     def encode_report(self, report: Any) -> Any:
         """One drawn report in the form of a row of :meth:`empty_reports`."""
 
-    def sampler(self, random: RandomSource | None = None) -> Sampler:
+    def sampler(self, random: RandomSource | None = None, *, threads: int | None = None) -> Sampler:
         """A sampler that goes on row after row, for data that come in batches."""
-        return Sampler(self, SECURE if random is None else random)
+        return Sampler(self, SECURE if random is None else random, threads)
 
-    def sample(self, codes: Array, *, random: RandomSource | None = None) -> Reports:
-        """Randomize true codes 0..k-1 into reports."""
-        return self.sampler(random).sample(codes)
+    def sample(self, codes: Array, *, random: RandomSource | None = None, threads: int | None = None) -> Reports:
+        """Randomize true codes 0..k-1 into reports; the same ones from the same source with any number of threads."""
+        return self.sampler(random, threads=threads).sample(codes)
 
     def randomize(self, values: Any, *, random: RandomSource | None = None, missing: str = "error") -> Any:
         """Randomize a column of true labels; the reports come in the kind of container that was given.

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.draws import WordReader
-from maskwell.core.randomness import RandomSource
+from maskwell.core.randomness import RandomSource, Stream
 from maskwell.core.reported import Reports
-from maskwell.errors import UnknownCategoryError, WrongTypeError
+from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
@@ -19,13 +22,22 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 17
 """Random bytes made at a time: small enough to stay in the processor's cache."""
 
+BYTES_PER_THREAD = 1 << 23
+"""A thread is worth starting for this many random bytes: a few milliseconds of work."""
+
 
 class Sampler:
-    """Randomizes one column, in as many batches as it comes; row i gets the same words however it is cut."""
+    """Randomizes one column, in as many batches as it comes; row i gets the same words however it is cut.
 
-    def __init__(self, design: Design, random: RandomSource) -> None:
+    ``threads`` is the most that may work on one batch; by default as many as there are processors, for large batches.
+    """
+
+    def __init__(self, design: Design, random: RandomSource, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise ParameterError(f"threads = {threads}", hint="give 1 or more", threads=threads)
         self.design = design
         self.private = random.private
+        self._threads = _processors() if threads is None else threads
         self._stream = random.stream()
         self._row = 0
 
@@ -34,17 +46,42 @@ class Sampler:
         design = self.design
         codes = check_codes(codes, design.k)
         out = design.empty_reports(len(codes))
-        step = max(1, CHUNK_BYTES // (4 * design.words_per_row))
-        for start in range(0, len(codes), step):
-            self._sample_chunk(codes[start : start + step], out[start : start + step])
+        first, self._row = self._row, self._row + len(codes)
+        ends = self._cuts(len(codes))
+        if len(ends) == 2:
+            self._sample_rows(self._stream, codes, out, first)
+        else:
+            with ThreadPoolExecutor(len(ends) - 1) as pool:
+                parts = [slice(start, end) for start, end in pairwise(ends)]
+                jobs = [
+                    pool.submit(self._sample_rows, self._stream.twin(), codes[p], out[p], first + p.start)
+                    for p in parts
+                ]
+            for job in jobs:
+                job.result()
         return Reports(design.fingerprint, design.k, design.encoding, out, self.private)
 
-    def _sample_chunk(self, codes: Array, out: Array) -> None:
-        words = self._stream.words(self._row, len(codes), self.design.words_per_row)
+    def _cuts(self, rows: int) -> list[int]:
+        worthwhile = 4 * self.design.words_per_row * rows // BYTES_PER_THREAD
+        parts = max(1, min(self._threads, worthwhile))
+        return [rows * part // parts for part in range(parts + 1)]
+
+    def _sample_rows(self, stream: Stream, codes: Array, out: Array, first: int) -> None:
+        step = max(1, CHUNK_BYTES // (4 * self.design.words_per_row))
+        for start in range(0, len(codes), step):
+            chunk = slice(start, start + step)
+            self._sample_chunk(stream, codes[chunk], out[chunk], first + start)
+
+    def _sample_chunk(self, stream: Stream, codes: Array, out: Array, first: int) -> None:
+        words = stream.words(first, len(codes), self.design.words_per_row)
         for row in self.design.draw_rows(codes, words, out).tolist():
-            reader = WordReader(words[row].tolist(), more=partial(self._stream.spill, self._row + row))
+            reader = WordReader(words[row].tolist(), more=partial(stream.spill, first + row))
             out[row] = self.design.encode_report(self.design.draw(int(codes[row]), reader))
-        self._row += len(codes)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_codes(codes: Array, k: int) -> Array:

@@ -5,7 +5,7 @@ tell nothing, so these designs are never admissible; they are here for compariso
 
     parity = p (1 - r) / (r (1 - p))
 
-Source: basic RAPPOR after [Erlingsson2014], as given in [NayakZhai2019, section 3.2]; optimised unary after [Wang2017].
+Source: after [Erlingsson2014] (basic RAPPOR) and [Wang2017] (optimised unary); formulas derived from the parity.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, settle
-from maskwell.core.exact import Number, Parity, check_probability, common_denominator, resolution, sqrt_below
+from maskwell.core.exact import Number, Parity, check_probability, common_denominator, resolution, root_below
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
@@ -80,7 +80,7 @@ class Unary(SetDesign):
 
     @classmethod
     def _rappor(cls, asked: Asked, categories: Categories) -> Self:
-        root = sqrt_below(asked.exact, resolution(asked.exact))
+        root = root_below(asked.exact, 2, resolution(asked.exact))
         if root <= 1:
             raise ParameterError(f"{asked.name} = {asked.text} is too tight", hint="ask for a little less privacy")
         return cls._noted(root / (1 + root), 1 / (1 + root), asked, categories)

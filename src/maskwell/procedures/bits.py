@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, check_probability, resolution
+from maskwell.core.exact import Number, check_probability, resolution, root_below
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
@@ -99,23 +99,6 @@ def _kept(names: list[str], keep: list[Fraction], parameters: Mapping[str, objec
         items=names,
         item_parities=[str(chance / (1 - chance)) for chance in keep],
     )
-
-
-def root_below(value: Fraction, degree: int, places: int) -> Fraction:
-    """The largest multiple of ``2**-places`` whose power ``degree`` does not exceed ``value``, which is 1 or more.
-
-    >>> root_below(Fraction(8), 3, 4), root_below(Fraction(2), 2, 4)
-    (Fraction(2, 1), Fraction(11, 8))
-    """
-    return Fraction(_integer_root((value.numerator << places * degree) // value.denominator, degree), 1 << places)
-
-
-def _integer_root(number: int, degree: int) -> int:
-    """Newton's method in integers for a number of 1 or more: it falls from above until it would rise."""
-    root = 1 << -(-number.bit_length() // degree)
-    while (better := ((degree - 1) * root + number // root ** (degree - 1)) // degree) < root:
-        root = better
-    return root
 
 
 BITS = Procedure(

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.core.categories import Categories
+from maskwell.core.exact import root_below
 from maskwell.designs.mixture import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.procedures.bits import bits, root_below
+from maskwell.procedures.bits import bits
 from maskwell.procedures.bourke_dalenius import bourke_dalenius
 from maskwell.procedures.device import NO_PROTECTION
 from maskwell.procedures.kary import kary

@@ -1,0 +1,56 @@
+"""Threads change nothing but the time: words belong to rows."""
+
+import numpy as np
+import pytest
+
+from maskwell import Categories, Dense, Kronecker, SecureRandom, SeededRandom, Subset, Unary, Uniform
+from maskwell.designs import sampler
+from maskwell.errors import ParameterError
+
+DESIGNS = [
+    Uniform.from_epsilon(1, Categories.numbered(16)),
+    Dense.of([["0.7", "0.2"], ["0.3", "0.8"]]),
+    Subset.from_epsilon(1, Categories.numbered(20), size=5),
+    Unary.rappor_from_epsilon(1, Categories.numbered(9)),
+    Kronecker.of([Uniform.from_gamma(3, Categories.numbered(3))] * 2),
+]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.kind)
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_any_number_of_threads_gives_the_same_reports(design, threads, monkeypatch):
+    monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 64)
+    codes = np.arange(20011) % design.k
+    one = design.sample(codes, random=SeededRandom(3), threads=1)
+    assert (design.sample(codes, random=SeededRandom(3), threads=threads).data == one.data).all()
+
+
+def test_rows_go_on_after_a_threaded_batch(monkeypatch):
+    monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 64)
+    design, codes = DESIGNS[0], np.arange(9000) % 16
+    whole = design.sample(codes, random=SeededRandom(3), threads=1).data
+    parts = design.sampler(SeededRandom(3), threads=4)
+    assert (np.concatenate([parts.sample(codes[:5000]).data, parts.sample(codes[5000:]).data]) == whole).all()
+
+
+def test_small_batches_start_no_thread(monkeypatch):
+    monkeypatch.setattr(sampler, "ThreadPoolExecutor", None)
+    DESIGNS[0].sample(np.zeros(1000, dtype=int), threads=8)
+
+
+def test_errors_in_a_thread_come_out(monkeypatch):
+    monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 64)
+    monkeypatch.setattr(sampler.Sampler, "_sample_chunk", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        DESIGNS[0].sample(np.zeros(5000, dtype=int), threads=2)
+
+
+def test_threads_must_be_positive():
+    with pytest.raises(ParameterError, match="threads = 0"):
+        DESIGNS[0].sample(np.zeros(5, dtype=int), threads=0)
+
+
+def test_a_twin_reads_the_same_words():
+    stream = SecureRandom().stream()
+    mine = stream.words(10, 4, 3).copy()
+    assert (stream.twin().words(10, 4, 3) == mine).all()
