@@ -38,7 +38,7 @@ EXAMPLES = {
     "chow": "--red 6 --blue 4 --draws 2",
     "christofides": "--probabilities 1/2,1/3,1/6",
     "liu-chow": "--categories never,once,often --p 1/2 --q 1/6,1/6,1/6",
-    "bourke-dalenius": "--categories never,once,often --weights 0.7,0.2,0.1",
+    "bourke-dalenius": "--categories a,b,c --weights 0.7,0.2,0.1",
     "k-ary": "--categories never,once,often --epsilon 1",
     "subset": "--k 10 --gamma 3",
     "rappor": "--k 10 --epsilon 1",

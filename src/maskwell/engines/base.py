@@ -54,6 +54,9 @@ class Sink(Protocol):
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
 
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+
 
 class Engine(Protocol):
     """What the module of one kind of file offers."""

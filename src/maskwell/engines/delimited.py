@@ -11,6 +11,7 @@ import gzip
 import io
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -40,9 +41,13 @@ class DelimitedSource:
         self._path, self._separator = path, separator(ending)
         self._raw, self._file, self._size = _open(path, ending)
         self._reader: Any = None
-        header = self._read_header()
-        self.style = Style(b"\r\n" if header.endswith(b"\r\n") else b"\n")
-        self.schema = arrow.schema([(name, arrow.string()) for name in self._parse_header(header)])
+        try:
+            header = self._read_header()
+            self.style = Style(b"\r\n" if header.endswith(b"\r\n") else b"\n")
+            self.schema = arrow.schema([(name, arrow.string()) for name in self._parse_header(header)])
+        except BaseException:
+            self.close()
+            raise
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches of about a megabyte of the file."""
@@ -118,9 +123,8 @@ class DelimitedSink:
         self._zipped = gzip.GzipFile("", "wb", 1, file, mtime=0) if ending.endswith(".gz") else None
         self._file: Any = self._zipped or file
         self._separator, self._newline = separator(ending), style.newline.decode()
-        header = io.StringIO()
-        csv.writer(header, delimiter=self._separator, lineterminator=self._newline).writerow(schema.names)
-        self._file.write(header.getvalue().encode())
+        names = self._separator.join(map(self._quoted_name, schema.names))
+        self._file.write(f"{names}{self._newline}".encode())
 
     def write(self, batch: Any) -> None:
         """Add rows."""
@@ -137,6 +141,11 @@ class DelimitedSink:
         """Write what is left; the file itself stays open."""
         if self._zipped is not None:
             self._zipped.close()
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+        with suppress(Exception):
+            self.close()
 
     def _join(self, columns: list[Any]) -> bytes:
         """Glue the columns together: the texts of an Arrow array lie one after the other, as in the file."""
@@ -159,6 +168,10 @@ class DelimitedSink:
             and lines.count(b"\r") == (rows if self._newline == "\r\n" else 0)
             and times(self._separator) == rows * (columns - 1)
         )
+
+    def _quoted_name(self, name: str) -> str:
+        needed = any(character in name for character in (self._separator, '"', "\r", "\n"))
+        return '"' + name.replace('"', '""') + '"' if needed else name
 
     def _quoted(self, column: Any) -> Any:
         compute = require("pyarrow.compute")

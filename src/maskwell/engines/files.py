@@ -51,9 +51,16 @@ def open_source(path: str, *, coded: Sequence[str] = ()) -> Iterator[Source]:
         source.close()
 
 
-def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Sink:
-    """Start writing rows into an open file, in the kind that ``path`` tells."""
-    return engine_of(path).open_sink(file, ending_of(path), schema, style=style)
+@contextmanager
+def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Iterator[Sink]:
+    """Write rows into an open file, in the kind that ``path`` tells."""
+    sink = engine_of(path).open_sink(file, ending_of(path), schema, style=style)
+    try:
+        yield sink
+        sink.close()
+    except BaseException:
+        sink.abandon()
+        raise
 
 
 def find_column(schema: Any, name: str, path: str) -> int:

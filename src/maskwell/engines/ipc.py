@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import file_errors, require
@@ -76,6 +77,11 @@ class IpcSink:
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
         with file_errors("write", "the output"):
+            self._writer.close()
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+        with suppress(Exception):
             self._writer.close()
 
 

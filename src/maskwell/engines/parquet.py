@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import file_errors, require
@@ -81,6 +82,12 @@ class ParquetSink:
             self._flush()
         with file_errors("write", "the output"):
             self._writer.close()
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+        with suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False  # or it would try again, on a closed file, when it is collected
 
 
 def open_source(path: str, ending: str, *, coded: Sequence[str]) -> ParquetSource:  # noqa: ARG001

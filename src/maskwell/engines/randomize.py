@@ -118,8 +118,10 @@ def randomize_file(
         schema = source.schema
         for column in columns:
             schema = column.changed(schema)
-        with atomic_file(output, force=force, inputs=[path, *inputs]) as file:
-            sink = open_sink(file, output, schema, style=source.style)
+        with (
+            atomic_file(output, force=force, inputs=[path, *inputs]) as file,
+            open_sink(file, output, schema, style=source.style) as sink,
+        ):
             rows = written = 0
             for batch in pieces(source.batches(), min(column.rows_at_once for column in columns)):
                 changed = _randomize_batch(batch, columns, schema, rows, missing)
@@ -132,7 +134,6 @@ def randomize_file(
             if rows == 0:
                 raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
             raise_first((problem for column in columns for problem in column.problems), rows)
-            sink.close()
     return Randomized(written, rows - written, {n: s for c in columns for n, s in c.summary().items()}, output)
 
 

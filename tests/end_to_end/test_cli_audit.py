@@ -1,0 +1,138 @@
+"""``maskwell audit`` and ``maskwell convert``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+
+AUDIT_KEYS = {
+    "parity",
+    "parity_exact",
+    "epsilon",
+    "row_parities",
+    "identifiable",
+    "rank",
+    "condition",
+    "admissible",
+    "guess_probability",
+    "average_security",
+    "added_variance",
+    "matrix",
+}
+
+
+@pytest.fixture
+def warner() -> str:
+    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    return "w.json"
+
+
+def test_json_holds_what_is_promised(warner: str) -> None:
+    found = run("audit", warner, "--json").json()
+    assert set(found) >= AUDIT_KEYS
+    assert found["parity_exact"] == "3"
+    assert found["matrix"] == [[0.75, 0.25], [0.25, 0.75]]
+    assert "meets" not in found
+
+
+@pytest.mark.parametrize(
+    ("demand", "meets"),
+    [
+        (["--gamma", "3"], True),
+        (["--gamma", "2.999"], False),
+        (["--epsilon", "1"], False),
+        (["--epsilon", "1.1"], True),
+        (["--rho", "0.1", "0.25"], True),
+        (["--rho", "0.1", "0.24"], False),
+    ],
+)
+def test_a_demand_sets_the_exit_status(warner: str, demand: list[str], meets: bool) -> None:
+    found = run("audit", warner, *demand, "--json", status=0 if meets else 1).json()
+    assert found["meets"] is meets
+    assert found["demand"]["gamma"] > 1
+    shown = run("audit", warner, *demand, status=0 if meets else 1)
+    assert ("does not meet" in shown.out.splitlines()[0]) is not meets
+    assert shown.err == ""
+
+
+def test_infinite_parity_is_a_finding(warner: str) -> None:
+    run("design", "l-diverse", "--k", "5", "--l", "2", "-o", "l.json")
+    found = run("audit", "l.json", "--gamma", "100", "--json", status=1).json()
+    assert (found["parity"], found["parity_exact"], found["epsilon"]) == ("inf", "inf", "inf")
+    assert "no bound" in run("audit", "l.json").out
+
+
+def test_a_prior(warner: str) -> None:
+    found = run("audit", warner, "--prior", "9/10,1/10", "--json").json()
+    assert found["guess_probability"] == pytest.approx(0.9)
+    refused("audit", warner, "--prior", "0.5,0.6", saying="prior")
+    refused("audit", warner, "--prior", "0.5,x", saying="prior")
+
+
+def test_lines_fit_the_terminal() -> None:
+    labels = ",".join(f"a very long label number {i}" for i in range(30))
+    run("design", "k-ary", "--categories", labels, "--epsilon", "1", "-o", "d.json")
+    for shown in (run("audit", "d.json").out, run("design", "k-ary", "--categories", labels, "--gamma", "3").out):
+        assert max(map(len, shown.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "not json", '{"maskwell": "design", "version": 99}'])
+def test_bad_design_files(content: str) -> None:
+    Path("d.json").write_text(content, encoding="utf-8")
+    refused("audit", "d.json", saying="d.json", kind="bad_design_file")
+
+
+def test_a_changed_design_file(warner: str) -> None:
+    content = json.loads(Path(warner).read_text(encoding="utf-8"))
+    content["inputs"] = ["a", "b"]
+    Path(warner).write_text(json.dumps(content), encoding="utf-8")
+    refused("audit", warner, saying="fingerprint")
+    refused("audit", "none.json", saying="none.json")
+
+
+def test_convert_in_every_language() -> None:
+    found = run("convert", "--rho", "0.1", "0.5", "--json").json()
+    assert {"gamma", "epsilon", "beta", "bayes_factor", "rho"} <= set(found)
+    assert found["gamma"] == found["beta"] == found["bayes_factor"] == 9
+    assert {"rho1": 0.1, "rho2": 0.5} in found["rho"]
+
+
+def test_convert_with_k() -> None:
+    found = run("convert", "--gamma", "6", "--k", "10", "--json").json()
+    assert (found["l_real"], found["l_floor"], found["q"]) == (5, 5, 1)
+    assert run("convert", "--gamma", "1", "--k", "10", "--json").json()["epsilon"] == 0
+
+
+def test_convert_from_l() -> None:
+    found = run("convert", "--l", "5", "--k", "10", "--json").json()
+    assert found["gamma"] == 6
+    assert found["q"] in found["q_all"] == [1, 2]
+
+
+@pytest.mark.parametrize("args", [["--epsilon", "1"], ["--gamma", "3", "--k", "7"], ["--l", "3", "--k", "9"]])
+def test_convert_for_people(args: list[str]) -> None:
+    lines = run("convert", *args).out.splitlines()
+    assert "parity is at most" in lines[0]
+    assert lines[-1].startswith("Next: ")
+    following = lines[-1].removeprefix("Next: maskwell ").split()
+    run(*following[:-2])
+
+
+@pytest.mark.parametrize(
+    ("args", "saying"),
+    [
+        ([], "neither"),
+        (["--gamma", "3", "--l", "2", "--k", "5"], "a demand and --l"),
+        (["--l", "2"], "--l without --k"),
+        (["--l", "9", "--k", "5"], "l = 9"),
+        (["--gamma", "0.5"], "0.5"),
+        (["--gamma", "3", "--beta", "3"], "two demands"),
+        (["--epsilon", "x"], "'x'"),
+        (["--gamma", "3", "--k", "1"], "k = 1"),
+    ],
+)
+def test_bad_conversions(args: list[str], saying: str) -> None:
+    refused("convert", *args, saying=saying)

@@ -1,0 +1,208 @@
+"""``maskwell design``."""
+
+from __future__ import annotations
+
+import json
+import math
+import stat
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.command_line import refused, run
+
+from maskwell.designs.wire import load_design
+from maskwell.planning.optimal import minimax_size
+
+
+def test_json_holds_what_is_promised() -> None:
+    made = run("design", "k-ary", "--categories", "never,once,often", "--epsilon", "1", "--json").json()
+    assert {"design", "k", "m", "parity", "parity_exact", "epsilon"} <= set(made)
+    assert (made["k"], made["m"]) == (3, 3)
+    assert made["parity"] <= math.e
+    assert float(Fraction(made["parity_exact"])) == pytest.approx(math.e, rel=1e-9)
+    assert made["design"]["inputs"] == ["never", "once", "often"]
+
+
+def test_the_file_is_the_design_of_the_json() -> None:
+    made = run("design", "warner", "--p", "3/4", "-o", "w.json", "--json").json()
+    assert json.loads(Path("w.json").read_text(encoding="utf-8")) == made["design"]
+    assert made["output"] == "w.json"
+    assert load_design("w.json").parity_exact() == 3
+
+
+def test_without_a_file_it_says_how_to_keep_it() -> None:
+    shown = run("design", "k-ary", "--k", "4", "--gamma", "3").out
+    assert shown.startswith("A k-ary design over 4 categories with parity 3.\n")
+    assert "-o design.json" in shown.splitlines()[-1]
+
+
+def test_standard_output() -> None:
+    done = run("design", "k-ary", "--k", "4", "--gamma", "3", "-o", "-")
+    assert json.loads(done.out)["kind"] == "uniform"
+    assert "parity 3" in done.err
+
+
+def test_a_huge_number_of_reports_stays_an_integer() -> None:
+    made = run("design", "rappor", "--k", "20000", "--epsilon", "1", "--json").json()
+    assert made["m"] == 2**20000
+    assert "about 10 to the power 6,020 sets" in run("design", "rappor", "--k", "20000", "--epsilon", "1").out
+
+
+@pytest.mark.parametrize(
+    ("demand", "gamma"),
+    [
+        (["--gamma", "9"], 9),
+        (["--beta", "9"], 9),
+        (["--bayes-factor", "9"], 9),
+        (["--rho", "0.1", "1/2"], 9),
+        (["--gamma", "7/3"], Fraction(7, 3)),
+    ],
+)
+def test_any_demand(demand: list[str], gamma: Fraction) -> None:
+    made = run("design", "k-ary", "--k", "5", *demand, "--json").json()
+    assert Fraction(made["parity_exact"]) == gamma
+
+
+def test_subset_takes_the_minimax_size() -> None:
+    made = run("design", "subset", "--k", "20", "--gamma", "3", "--json").json()
+    assert made["design"]["exact"]["size"] == minimax_size(20, 3)
+    made = run("design", "subset", "--k", "20", "--gamma", "3", "--size", "2", "--json").json()
+    assert made["design"]["exact"]["size"] == 2
+
+
+def test_reports_have_their_own_labels() -> None:
+    args = ["warner", "--p", "0.7", "--categories", "user,not", "--reports", "A,B"]
+    made = run("design", *args, "--json").json()["design"]
+    assert (made["inputs"], made["outputs"]) == (["user", "not"], ["A", "B"])
+
+
+def test_labels_may_hold_commas() -> None:
+    made = run("design", "k-ary", "--categories", 'no,"yes, once"', "--gamma", "2", "--json").json()
+    assert made["design"]["inputs"] == ["no", "yes, once"]
+
+
+def test_items_by_number() -> None:
+    made = run("design", "bits", "--items", "3", "--gamma", "8", "--json").json()
+    assert (made["k"], made["parity_exact"]) == (8, "8")
+
+
+MATRIX = [["1/2", "1/8"], ["1/4", "1/4"], ["1/4", "5/8"]]
+
+
+@pytest.mark.parametrize("kind", ["bare.csv", "labels.csv", "corner.csv", "m.json", "m.npy"])
+def test_matrix_files(kind: str) -> None:
+    numbers = [[float(Fraction(p)) for p in row] for row in MATRIX]
+    labelled = [f"{name},{','.join(row)}" for name, row in zip("xyz", MATRIX, strict=True)]
+    if kind == "m.npy":
+        np.save(kind, np.array(numbers))
+    else:
+        texts = {
+            "bare.csv": "\n".join(",".join(row) for row in MATRIX),
+            "labels.csv": "\n".join([",yes,no", *labelled]),
+            "corner.csv": "\n".join(["yes,no", *labelled]),
+            "m.json": json.dumps(MATRIX),
+        }
+        Path(kind).write_text(texts[kind], encoding="utf-8")
+    made = run("design", "matrix", kind, "--json").json()
+    assert (made["k"], made["m"], made["parity_exact"]) == (2, 3, "4")
+    if kind in ("labels.csv", "corner.csv"):
+        assert (made["design"]["inputs"], made["design"]["outputs"]) == (["yes", "no"], ["x", "y", "z"])
+
+
+def test_a_matrix_by_rows() -> None:
+    Path("p.csv").write_text("1/2,1/4,1/4\n1/8,1/4,5/8\n", encoding="utf-8")
+    refused("design", "matrix", "p.csv", saying="--rows", kind="orientation")
+    made = run("design", "matrix", "p.csv", "--rows", "--categories", "yes,no", "--json").json()
+    assert (made["k"], made["m"], made["design"]["inputs"]) == (2, 3, ["yes", "no"])
+
+
+@pytest.mark.parametrize(
+    ("content", "saying"),
+    [
+        ("", "empty"),
+        ("0.5,nan\n0.5,0.5\n", "lines of"),
+        ("0.5,0.5\n0.5\n", "lines of"),
+        ("1.000000000001,0.5\n-0.000000000001,0.5\n", "negative"),
+        ("0.5,0.6\n0.5,0.6\n", "sums to 1.2"),
+        ("0.5,x\n0.5,0.5\n", "not a finite number"),
+        ("0.5,inf\n0.5,0.5\n", "not a finite number"),
+    ],
+)
+def test_bad_matrices(content: str, saying: str) -> None:
+    Path("p.csv").write_text(content, encoding="utf-8")
+    refused("design", "matrix", "p.csv", "-o", "d.json", saying=saying if saying != "lines of" else "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("p.json", "{"), ("p.json", "[]"), ("p.json", "[1, 2]"), ("p.json", '{"a": 1}'), ("p.npy", "x"), ("p.txt", "1")],
+)
+def test_bad_matrix_files(name: str, content: str) -> None:
+    Path(name).write_text(content, encoding="utf-8")
+    refused("design", "matrix", name, "-o", "d.json")
+
+
+def test_kronecker() -> None:
+    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    made = run("design", "kronecker", "w.json", "w.json", "--json").json()
+    assert (made["k"], made["parity_exact"]) == (4, "9")
+    run("design", "subset", "--k", "4", "--gamma", "3", "-o", "s.json")
+    refused("design", "kronecker", "w.json", "s.json", "-o", "both.json", saying="set")
+
+
+@pytest.mark.parametrize(
+    ("args", "saying"),
+    [
+        (["k-ary", "--k", "3", "--gamma", "1"], "gamma"),
+        (["k-ary", "--k", "3", "--gamma", "0.5"], "gamma"),
+        (["k-ary", "--k", "3", "--gamma", "nan"], "nan"),
+        (["k-ary", "--k", "3", "--gamma", "inf"], "inf"),
+        (["k-ary", "--k", "3", "--epsilon", "0"], "epsilon"),
+        (["k-ary", "--k", "3", "--epsilon", "-1"], "epsilon"),
+        (["k-ary", "--k", "3", "--rho", "0.5", "0.1"], "rho"),
+        (["k-ary", "--k", "1", "--gamma", "3"], "1"),
+        (["k-ary", "--k", "2.5", "--gamma", "3"], "k = 2.5"),
+        (["k-ary", "--categories", "a", "--gamma", "3"], "1"),
+        (["k-ary", "--categories", "a,b,a", "--gamma", "3"], "'a' appears twice"),
+        (["k-ary", "--categories", "a,b", "--k", "3", "--gamma", "3"], "--k 3"),
+        (["k-ary", "--gamma", "3"], "--categories"),
+        (["k-ary", "--k", "3"], "privacy demand"),
+        (["k-ary", "--k", "3", "--gamma", "3", "--epsilon", "1"], "two demands"),
+        (["subset", "--k", "3", "--gamma", "3", "--size", "3"], "size"),
+        (["subset", "--k", "3", "--gamma", "1"], "gamma"),
+        (["warner", "--p", "1/2"], "1/2"),
+        (["warner", "--p", "70"], "0.7"),
+        (["warner", "--p", "a"], "'a'"),
+        (["warner", "--p", "0.7", "--categories", "a,b,c"], "3 categories"),
+        (["l-diverse", "--k", "4", "--l", "5"], "5"),
+        (["matrix", "no-such.csv"], "no-such.csv"),
+        (["kronecker", "no-such.json"], "no-such.json"),
+    ],
+)
+def test_bad_parameters(args: list[str], saying: str) -> None:
+    refused("design", *args, "-o", "d.json", saying=saying)
+
+
+def test_an_existing_file_is_replaced_only_when_told() -> None:
+    run("design", "warner", "--p", "0.7", "-o", "d.json")
+    refused("design", "warner", "--p", "0.8", "-o", "d.json", saying="--force")
+    run("design", "warner", "--p", "0.8", "-o", "d.json", "--force")
+    assert load_design("d.json").parity_exact() == 4
+    refused("design", "kronecker", "d.json", "d.json", "-o", "d.json", "--force", saying="also an input")
+
+
+def test_a_new_file_has_the_usual_permissions() -> None:
+    run("design", "warner", "--p", "0.7", "-o", "d.json")
+    Path("other").touch()
+    assert stat.S_IMODE(Path("d.json").stat().st_mode) == stat.S_IMODE(Path("other").stat().st_mode)
+
+
+@pytest.mark.parametrize("output", ["no/such/folder/d.json", "."])
+def test_an_unwritable_place(output: str) -> None:
+    refused("design", "warner", "--p", "0.7", "-o", output, kind="bad_data_file")
+
+
+def test_json_and_standard_output_exclude_each_other() -> None:
+    run("design", "warner", "--p", "0.7", "-o", "-", "--json", status=2)

@@ -1,0 +1,169 @@
+"""``maskwell estimate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from tests.support.command_line import refused, run  # noqa: E402
+
+KEYS = {
+    "n",
+    "method",
+    "variables",
+    "estimates",
+    "covariance",
+    "sampling_variance",
+    "randomization_variance",
+    "flags",
+}
+
+
+@pytest.fixture
+def warner() -> str:
+    run("design", "warner", "--p", "0.7", "-o", "w.json")
+    return "w.json"
+
+
+def write(name: str, text: str) -> str:
+    Path(name).write_text(text, encoding="utf-8")
+    return name
+
+
+def test_json_holds_what_is_promised(warner: str) -> None:
+    write("r.csv", "answer\n" + "yes\n" * 120 + "no\n" * 180)
+    found = run("estimate", "r.csv", "--design", "answer=w.json", "--json").json()
+    assert set(found) >= KEYS
+    assert (found["n"], found["method"], found["variables"], found["level"]) == (300, "moments", ["answer"], 0.95)
+    yes, no = found["estimates"]
+    assert (yes["category"], no["category"]) == ("yes", "no")
+    assert yes["estimate"] == pytest.approx(0.25)
+    assert yes["standard_error"] == pytest.approx(0.0708, abs=5e-5)
+    assert yes["interval"] == pytest.approx([0.1112, 0.3888], abs=5e-5)
+    assert len(found["covariance"]) == len(found["sampling_variance"]) == 2
+
+
+def test_counted_reports_give_the_same(warner: str) -> None:
+    write("r.csv", "answer\n" + "yes\n" * 120 + "no\n" * 180)
+    write("c.csv", "answer,n\nyes,100\nno,180\nyes,20\n")
+    pq.write_table(pa.table({"answer": ["yes", "no"], "n": pa.array([120.0, 180.0])}), "c.parquet")
+    rows = run("estimate", "r.csv", "--design", "answer=w.json", "--json").json()
+    for name in ("c.csv", "c.parquet"):
+        counted = run("estimate", name, "--design", "answer=w.json", "--counts", "n", "--json").json()
+        assert {k: counted[k] for k in KEYS} == {k: rows[k] for k in KEYS}
+
+
+def test_counted_set_reports() -> None:
+    run("design", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2", "-o", "s.json")
+    write("r.csv", "y\n" + "1100\n" * 30 + "0011\n" * 10 + "1010\n" * 5)
+    write("c.csv", "y,n\n1100,30\n0011,10\n1010,5\n")
+    rows = run("estimate", "r.csv", "--design", "y=s.json", "--json").json()
+    counted = run("estimate", "c.csv", "--design", "y=s.json", "--counts", "n", "--json").json()
+    assert counted["estimates"] == rows["estimates"]
+
+
+@pytest.mark.parametrize("bad", ["x", "-1", "1.5", ""])
+def test_bad_counts(warner: str, bad: str) -> None:
+    write("c.csv", f"answer,n\nyes,100\nno,{bad}\n")
+    refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n", saying="'n'", kind="bad_report")
+    refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "m", saying="no column 'm'")
+
+
+def test_what_people_see(warner: str) -> None:
+    write("c.csv", "answer,n\nyes,120\nno,180\n")
+    lines = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n").out.splitlines()
+    assert lines[0] == "answer = yes: 0.250 (95 % interval 0.111 to 0.389; 300 reports)."
+    assert lines[1].split() == ["answer", "estimate", "std.", "error", "from", "to"]
+    assert lines[2].split() == ["yes", "0.250", "0.071", "0.111", "0.389"]
+    assert lines[2].index(".") == lines[3].index(".")
+    assert lines[-1].startswith("Next: ")
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_level(warner: str) -> None:
+    write("c.csv", "answer,n\nyes,120\nno,180\n")
+    args = ["estimate", "c.csv", "--design", "answer=w.json", "--counts", "n"]
+    wide, narrow = (run(*args, "--level", level, "--json").json() for level in ("0.99", "1/2"))
+    assert wide["estimates"][0]["interval"][0] < narrow["estimates"][0]["interval"][0]
+    refused(*args, "--level", "95", saying="level = 95")
+    refused(*args, "--level", "1")
+
+
+def test_a_joint_table(warner: str) -> None:
+    run("design", "k-ary", "--categories", "a,b,c", "--gamma", "5", "-o", "k.json")
+    write("r.csv", "x,y\n" + "yes,a\n" * 40 + "no,b\n" * 50 + "no,c\n" * 10)
+    found = run("estimate", "r.csv", "--design", "x=w.json", "--design", "y=k.json", "--json").json()
+    assert found["variables"] == ["x", "y"]
+    assert [row["category"] for row in found["estimates"][:2]] == [["yes", "a"], ["yes", "b"]]
+    assert sum(row["estimate"] for row in found["estimates"]) == pytest.approx(1)
+    shown = run("estimate", "r.csv", "--design", "x=w.json", "--design", "y=k.json").out
+    assert shown.startswith("x x y = ")
+    run("design", "subset", "--k", "3", "--gamma", "5", "-o", "s.json")
+    refused("estimate", "r.csv", "--design", "x=w.json", "--design", "y=s.json", saying="set")
+
+
+def test_the_design_must_be_the_one_that_made_the_reports(warner: str) -> None:
+    write("a.csv", "answer\n" + "yes\nno\n" * 50)
+    run("design", "warner", "--p", "0.8", "-o", "other.json")
+    run("randomize", "a.csv", "--design", "answer=w.json", "-o", "r.parquet")
+    run("estimate", "r.parquet", "--design", "answer=w.json")
+    refused("estimate", "r.parquet", "--design", "answer=other.json", saying="another design", kind="bad_report")
+
+
+def test_missing_reports(warner: str) -> None:
+    write("r.csv", "id,answer\n1,yes\n2,\n3,no\n4,no\n")
+    refused("estimate", "r.csv", "--design", "answer=w.json", saying="1 of 4 values are missing")
+    found = run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop", "--json").json()
+    assert (found["n"], found["dropped"]) == (3, 1)
+    assert "left out" in run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop").out
+
+
+def test_reports_that_the_design_does_not_know(warner: str) -> None:
+    write("r.csv", "answer\nyes\nmaybe\n")
+    refused("estimate", "r.csv", "--design", "answer=w.json", saying="'maybe' (1 times)", kind="unknown_category")
+
+
+def test_an_estimate_needs_two_reports(warner: str) -> None:
+    write("r.csv", "answer\nyes\n")
+    refused("estimate", "r.csv", "--design", "answer=w.json", saying="at least two")
+
+
+@pytest.mark.parametrize("bad", ["110", "11000", "1a00", "1110", "0000"])
+def test_bad_set_reports(bad: str) -> None:
+    run("design", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2", "-o", "s.json")
+    write("r.csv", f"y\n1100\n{bad}\n")
+    refused("estimate", "r.csv", "--design", "y=s.json", kind="bad_report")
+
+
+def test_set_reports_read_as_numbers_are_refused() -> None:
+    run("design", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2", "-o", "s.json")
+    pq.write_table(pa.table({"y": [1100, 11]}), "r.parquet")
+    refused("estimate", "r.parquet", "--design", "y=s.json", saying="leading zeros")
+
+
+def test_a_design_that_cannot_be_estimated_from() -> None:
+    run("design", "warner", "--p", "1/2", "--allow-unidentifiable", "-o", "h.json")
+    write("r.csv", "answer\nyes\nno\nno\n")
+    refused("estimate", "r.csv", "--design", "answer=h.json", kind="not_identifiable")
+
+
+def test_estimates_outside_the_unit_interval_are_explained(warner: str) -> None:
+    write("c.csv", "answer,n\nyes,10\nno,90\n")
+    found = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n", "--json").json()
+    assert found["estimates"][0]["estimate"] < 0
+    assert any("outside" in flag for flag in found["flags"])
+    shown = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n").out
+    assert "note: " in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_very_many_categories() -> None:
+    run("design", "k-ary", "--k", "3000", "--gamma", "50", "-o", "k.json")
+    write("r.csv", "y\n" + "".join(f"{i % 3000}\n" for i in range(6000)))
+    found = run("estimate", "r.csv", "--design", "y=k.json", "--json").json()
+    assert found["covariance"] is None
+    assert "more: --json gives all" in run("estimate", "r.csv", "--design", "y=k.json").out

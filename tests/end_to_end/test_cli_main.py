@@ -1,0 +1,144 @@
+"""The command itself: help, version, completion, errors of usage, and what it loads."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+
+from maskwell.cli import lazy
+from maskwell.cli.design import EXAMPLES
+from maskwell.cli.main import COMMANDS, cli
+from maskwell.procedures.registry import PROCEDURES
+
+MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
+FAMILIES = [*PROCEDURES, "matrix", "kronecker"]
+WRITTEN = [["design", family] for family in FAMILIES] + [[name] for name in COMMANDS if name not in ("demo", "design")]
+
+
+def test_help_and_version() -> None:
+    shown = run("--help").out
+    assert all(name in shown for name in COMMANDS)
+    assert re.fullmatch(r"maskwell \d+\.\d+\.\d+\S*\n", run("--version").out)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    probe = (
+        "import sys\nfrom maskwell.cli.main import cli\n"
+        "try: cli(['--help'])\nexcept SystemExit: pass\n"
+        "print([m for m in ('numpy', 'pyarrow', 'cryptography', 'matplotlib', 'jinja2') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True).stdout
+    assert shown.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", [[], ["design"], *WRITTEN], ids=" ".join)
+def test_every_help_fits_the_terminal(command: list[str]) -> None:
+    shown = run(*command, "--help").out
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("command", WRITTEN, ids=" ".join)
+def test_the_example_of_every_help_works(command: list[str]) -> None:
+    shown = run(*command, "--help").out
+    assert "--json" in shown
+    lines = [line.strip() for line in shown.partition("Example:\n")[2].splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        if line.startswith("printf"):
+            text, _, name = line.removeprefix("printf ").rpartition(" > ")
+            Path(name).write_text(shlex.split(text)[0].replace("\\n", "\n"), encoding="utf-8")
+            continue
+        words = shlex.split(line.partition(" > ")[0])
+        assert words[0] == "maskwell"
+        assert run(*words[1:]).out
+
+
+def test_every_family_has_an_example() -> None:
+    assert set(EXAMPLES) == set(PROCEDURES)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    assert "_MASKWELL_COMPLETE" in run("completion", shell).out
+    assert run("completion", shell, "--json").json()["shell"] == shell
+
+
+def test_completion_completes() -> None:
+    words = {"_MASKWELL_COMPLETE": "bash_complete", "COMP_WORDS": "maskwell design k-a", "COMP_CWORD": "2"}
+    done = subprocess.run(MASKWELL, env={**os.environ, **words}, capture_output=True, text=True, check=False)
+    assert "k-ary" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "saying"),
+    [
+        (["desing"], "did you mean 'design'?"),
+        (["nothing-like-it"], "one of: design, audit"),
+        (["design", "k-arry"], "did you mean 'k-ary'?"),
+        (["audit", "d.json", "--epsilonn", "1"], "did you mean --epsilon?"),
+        (["audit"], "missing argument 'D'"),
+        (["design", "warner"], "missing option '--p'"),
+        (["randomize", "a.csv", "--design", "y=d.json"], "missing option '-o'"),
+        (["randomize", "a.csv", "--design", "y=d.json", "-o", "b.csv", "--missing", "guess"], "'guess'"),
+    ],
+)
+def test_errors_of_usage(args: list[str], saying: str) -> None:
+    refused(*args, saying=saying, kind="usage")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "saying"),
+    [
+        (KeyboardInterrupt(), 130, "stopped"),
+        (PermissionError(13, "Permission denied", "x.csv"), 2, "x.csv: Permission denied"),
+        (MemoryError(), 2, "memory"),
+    ],
+)
+def test_no_traceback(error: BaseException, status: int, saying: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(lazy.importlib, "import_module", fail)
+    done = run("audit", "d.json", status=status)
+    assert done.err.lstrip().startswith("error: ")
+    assert saying in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
+def test_a_terminated_run_leaves_nothing(folder: Path) -> None:
+    run("design", "k-ary", "--categories", "a,b", "--gamma", "3", "-o", "d.json")
+    args = ["randomize", "-", "--design", "y=d.json", "-o", "out.csv"]
+    process = subprocess.Popen(
+        [*MASKWELL, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"y\n" + b"a\n" * 2_000_000)
+    process.stdin.flush()
+    while process.poll() is None and not list(folder.glob(".out.csv.*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.stdin.close()
+    assert process.wait(30) == 130
+    assert process.stderr is not None
+    assert process.stdout is not None
+    shown = process.stderr.read()
+    process.stderr.close()
+    process.stdout.close()
+    assert b"Traceback" not in shown
+    assert [path.name for path in folder.iterdir()] == ["d.json"]
+
+
+def test_commands_are_named_as_in_the_table() -> None:
+    assert cli.name == "maskwell"
+    with cli.make_context("maskwell", ["convert"]) as context:
+        assert [cli.get_command(context, name) is not None for name in COMMANDS] == [True] * len(COMMANDS)

@@ -1,0 +1,68 @@
+"""Run the command line in this process, and check that an error looks like every error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from maskwell.cli.main import cli
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> dict[str, Any]:
+        """The one object on standard output."""
+        content: dict[str, Any] = json.loads(self.out, parse_constant=_refuse)
+        return content
+
+
+def _refuse(word: str) -> None:
+    raise AssertionError(f"{word} is not JSON")
+
+
+def run(*args: object, stdin: bytes | None = None, status: int = 0) -> Ran:
+    """Run ``maskwell args`` and expect an exit status."""
+    try:
+        runner = CliRunner(mix_stderr=False)  # type: ignore[call-arg]
+    except TypeError:  # click 8.2 always keeps the two apart
+        runner = CliRunner()
+    done = runner.invoke(cli, [str(arg) for arg in args], input=stdin)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.stderr or done.stdout
+    return Ran(done.exit_code, done.stdout, done.stderr)
+
+
+def refused(*args: object, stdin: bytes | None = None, saying: str = "", kind: str | None = None) -> str:
+    """Run it plainly and with --json: exit 2, one error line, one hint line, and the same in JSON; nothing written."""
+    before = snapshot()
+    plainly = run(*args, stdin=stdin, status=2)
+    assert plainly.out == ""
+    error, hint = plainly.err.splitlines()
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
+    assert len(hint) > len("hint: ")
+    if "-" not in args:
+        told = run(*args, "--json", stdin=stdin, status=2)
+        content = told.json()["error"]
+        assert set(content) == {"code", "message", "hint"}
+        assert told.err.splitlines() == [f"error: {content['message']}", f"hint: {content['hint']}"]
+        assert kind is None or content["code"] == kind
+    assert saying in plainly.err, plainly.err
+    assert snapshot() == before, "something was written"
+    return plainly.err
+
+
+def snapshot() -> dict[str, bytes]:
+    """Every file in the working folder."""
+    return {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
