@@ -214,7 +214,10 @@ def convert_text(found: Mapping[str, Any]) -> list[str]:
         pairs.append((f"as accurate as l, k = {found['k']}", f"{number(found['l_real'])}, rounded down {least}"))
     rows = [[number(pair["rho1"]), number(pair["rho2"])] for pair in found["rho"]]
     lines += [*facts(pairs), *table(["a suspicion of", "can rise to at most"], rows)]
-    return [*lines, f"Next: maskwell design k-ary --k {found.get('k', 4)} --gamma {number(found['gamma'], 10)} -o design.json"]
+    return [
+        *lines,
+        f"Next: maskwell design k-ary --k {found.get('k', 4)} --gamma {number(found['gamma'], 10)} -o design.json",
+    ]
 
 
 def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> list[str]:
