@@ -92,6 +92,9 @@ class Categories:
         """
         return Categories.of([*self.labels, label])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"labels": self.labels}  # what was worked out is worked out anew
+
     def __len__(self) -> int:
         return len(self.labels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -33,18 +34,12 @@ class Counts:
     fingerprint: str
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.values)
-        if values.dtype.kind not in "iu":
-            if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
-                raise ReportError(
-                    f"counts must be whole numbers, got {values!r}", hint="count the reports; do not weight them"
-                )
-            values = values.astype(np.int64)
-        if (values < 0).any():
-            raise ReportError(f"negative counts: {values[values < 0][:5].tolist()}", hint="counts are 0 or more")
-        values = values.astype(np.int64)
+        if isinstance(self.n, bool) or not isinstance(self.n, Integral) or self.n < 0:
+            raise ReportError(f"n = {self.n!r} reports", hint="give a whole number of 0 or more", n=self.n)
+        values = _whole_numbers(np.asarray(self.values))
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
+        object.__setattr__(self, "n", int(self.n))
 
     def share(self) -> Array:
         """Counts as shares of the number of reports."""
@@ -60,3 +55,16 @@ class Counts:
                 fingerprints=(self.fingerprint, other.fingerprint),
             )
         return Counts(self.values + other.values, self.n + other.n, self.fingerprint)
+
+
+def _whole_numbers(values: Array) -> Array:
+    """A copy as int64, or an error."""
+    fits = values.ndim == 1 and values.dtype.kind in "iuf"
+    if not fits or not np.isfinite(values).all() or (values != np.floor(values)).any() or (values >= 2**63).any():
+        raise ReportError(
+            f"counts must be one column of whole numbers, got {np.array2string(values, threshold=8)}",
+            hint="count the reports; do not weight them",
+        )
+    if (values < 0).any():
+        raise ReportError(f"negative counts: {values[values < 0][:5].tolist()}", hint="counts are 0 or more")
+    return values.astype(np.int64)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import threading
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,7 +74,7 @@ class Stream:
         self._process = _process()
         self._key, self._aes = key, AES(key)
         self._position = -1
-        self._buffer = np.empty(0, dtype=np.uint8)
+        self._buffer = self._zeros = np.zeros(0, dtype=np.uint8)
 
     def words(self, first_row: int, rows: int, words_per_row: int) -> Words:
         """Main words of ``rows`` rows, shape (rows, words_per_row). The array is reused by the next call."""
@@ -122,7 +121,9 @@ class Stream:
 
 
 class SecureRandom:
-    """Unpredictable words: the default. Keyed by the operating system; a copy or a forked child has a key of its own.
+    """Unpredictable words: the default. Every stream has a key of its own from the operating system.
+
+    So there is nothing to share, and nothing that threads, forked children or copies could repeat.
 
     >>> SecureRandom().private
     True
@@ -130,19 +131,9 @@ class SecureRandom:
 
     private = True
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: tuple[int, int] | None = None
-
     def stream(self) -> Stream:
         """A stream that no other call gets."""
-        with self._lock:
-            if self._process != _process():
-                self._process, self._key, self._next = _process(), os.urandom(32), itertools.count()
-            return Stream(self._key, next(self._next), secure=True)
-
-    def __reduce__(self) -> Any:
-        return (SecureRandom, ())
+        return Stream(os.urandom(32), 0, secure=True)
 
     def __repr__(self) -> str:
         return "SecureRandom()"
@@ -164,14 +155,12 @@ class SeededRandom:
         if seed < 0:
             raise ParameterError(f"seed = {seed} is negative", hint="give an integer of 0 or more", seed=seed)
         self.seed = seed
-        self._lock = threading.Lock()
         self._key = hashlib.sha256(b"maskwell seeded source, version 1: %d" % seed).digest()
         self._next = itertools.count()
 
     def stream(self) -> Stream:
         """The next stream of this seed."""
-        with self._lock:
-            return Stream(self._key, next(self._next), secure=False)
+        return Stream(self._key, next(self._next), secure=False)
 
     def __reduce__(self) -> Any:
         return (SeededRandom, (self.seed,))

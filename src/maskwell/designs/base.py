@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -301,6 +301,9 @@ class Design(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The content of a design file."""
         return {**self.identity(), "provenance": dict(self.provenance), "fingerprint": self.fingerprint}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}  # what was worked out is worked out anew
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Design) and self.fingerprint == other.fingerprint

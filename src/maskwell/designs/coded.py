@@ -98,7 +98,11 @@ class CodedDesign(Design):
 
     def tally(self, reports: Any) -> Counts:
         """How often each report occurs. Takes :class:`Reports`, or a column of report labels."""
-        codes = self.outputs.encode(reports).codes if not isinstance(reports, Reports) else reports_of(self, reports)
+        codes = (
+            check_codes(reports_of(self, reports))
+            if isinstance(reports, Reports)
+            else self.outputs.encode(reports).codes
+        )
         if self.m > TALLY_LIMIT:
             raise TooLargeError(
                 f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together"
@@ -119,6 +123,16 @@ def tally_codes(codes: Array, counts: Array) -> None:
         return
     for start in range(0, len(codes), _CHUNK):
         kernels.active.tally_codes(codes[start : start + _CHUNK].astype(np.uint32), counts)
+
+
+def check_codes(codes: Array) -> Array:
+    """Report codes as one column of unsigned integers, or an error."""
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or (len(codes) and int(codes.min()) < 0):
+        raise ReportError(
+            f"report codes must be one column of integers of 0 or more, got shape {codes.shape} of {codes.dtype}",
+            hint="use the reports as the design made them",
+        )
+    return codes if codes.dtype == np.uint8 else codes.astype(np.uint64, copy=False)
 
 
 def reports_of(design: Design, reports: Reports) -> Array:

@@ -97,4 +97,5 @@ def check_codes(codes: Array, k: int) -> Array:
         raise UnknownCategoryError(
             f"codes outside 0..{k - 1}: {wrong}", hint=f"this design has {k} categories", codes=wrong
         )
-    return np.ascontiguousarray(array if array.dtype.kind == "u" else array.astype(np.uint64))
+    native = array.dtype.newbyteorder("=") if array.dtype.kind == "u" else np.dtype(np.uint64)
+    return np.ascontiguousarray(array, dtype=native)

@@ -161,6 +161,7 @@ class SetDesign(Design):
         )
         counts = np.zeros(self.k, dtype=np.int64)
         size = -1 if self.outputs.size is None else self.outputs.size
+        self._check_masks(bits)
         wrong = kernels.active.tally_bits(np.ascontiguousarray(bits), size, counts)
         if wrong >= 0:
             raise ReportError(
@@ -169,6 +170,15 @@ class SetDesign(Design):
                 row=wrong,
             )
         return Counts(counts, len(bits), self.fingerprint)
+
+    def _check_masks(self, bits: Array) -> None:
+        shape_fits = bits.ndim == 2 and bits.shape[1] == (self.k + 7) // 8 and bits.dtype == np.uint8
+        if not shape_fits or (self.k % 8 and (bits[:, -1] >> (self.k % 8)).any()):
+            raise ReportError(
+                f"set reports of {self.k} categories are bytes in {(self.k + 7) // 8} columns with no bit beyond category "
+                f"{self.k - 1}; got shape {bits.shape} of {bits.dtype}",
+                hint="use the reports as the design made them",
+            )
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels."""

@@ -70,17 +70,16 @@ def design_from_dict(content: Any) -> Design:
             f"design file of version {content.get('version')!r}; this program reads version {VERSION}",
             hint="make the file again with this version of maskwell",
         )
-    if content.get("kind") not in KINDS:
-        raise DesignFileError(
-            f"unknown kind of design {content.get('kind')!r}", hint=f"known kinds: {', '.join(KINDS)}"
-        )
+    if not isinstance(content.get("kind"), str) or content["kind"] not in KINDS:
+        raise DesignFileError(f"unknown kind of design {content.get('kind')!r}", hint=f"known: {', '.join(KINDS)}")
+    covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     try:
         design = _read(content).with_provenance(**content.get("provenance", {}))
-    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+        genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DesignFileError(f"this design file cannot be read ({reason})", hint="make the file again") from error
-    covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
-    if not content.get("fingerprint") == design.fingerprint == fingerprint_of(covered):
+    if not genuine:
         raise DesignFileError(
             "the fingerprint does not match the content: the file was changed after it was made",
             hint="make the file again, or get the original",
@@ -103,7 +102,7 @@ def load_design(path: str | Path) -> Design:
         raise DesignFileError(
             f"cannot read {path}: {error.strerror}", hint="check the path of the design file"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DesignFileError(f"{path} is not JSON: {error}", hint="make one with: maskwell design --help") from error
     return design_from_dict(content)
 
