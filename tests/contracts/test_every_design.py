@@ -1,0 +1,497 @@
+"""Every structure against its dense twin: one suite, all examples."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import math
+import pickle
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.arrays import Real
+from tests.support.examples import EXAMPLES, SETS
+from tests.support.twin import Twin
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs import kernels, sampler, wire
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError, ReportError, TooLargeError
+
+NAMES = list(EXAMPLES)
+COMPOSITE = ("kronecker", "blocks", "composed")
+each = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def twin_of(name: str) -> Twin:
+    return Twin.of(EXAMPLES[name])
+
+
+def proportions(k: int) -> list[Real]:
+    """Uniform, skew, one empty category, all in one."""
+    skew = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    hole = np.where(np.arange(k) == 0, 0, skew)
+    return [np.full(k, 1 / k), skew, skew[::-1].copy(), hole / hole.sum(), np.eye(k)[k - 1]]
+
+
+def close(actual: Any, expected: Any, scale: float = 1.0) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-11 * scale)
+
+
+# ---- the matrix
+
+
+@each
+def test_columns_sum_to_one_exactly_and_no_entry_is_negative(name: str) -> None:
+    rows = EXAMPLES[name].exact_matrix()
+    assert [sum(column) for column in zip(*rows, strict=True)] == [1] * EXAMPLES[name].k
+    assert all(isinstance(p, Fraction) and p >= 0 for row in rows for p in row)
+
+
+@each
+def test_matrix_is_the_exact_matrix(name: str) -> None:
+    design = EXAMPLES[name]
+    assert design.matrix().shape == (design.m, design.k)
+    np.testing.assert_allclose(design.matrix(), twin_of(name).P, rtol=4e-16, atol=0)
+
+
+@each
+def test_matrix_is_a_copy(name: str) -> None:
+    design = EXAMPLES[name]
+    before = design.matrix()
+    design.matrix()[:] = 7
+    assert (design.matrix() == before).all()
+
+
+@each
+def test_reports_are_all_different_and_as_many_as_rows(name: str) -> None:
+    design = EXAMPLES[name]
+    space = design.report_space()
+    assert len(space) == design.m == len({row.tobytes() for row in space})
+    assert space.dtype == design.empty_reports(0).dtype
+    assert space.shape[1:] == design.empty_reports(0).shape[1:]
+
+
+@pytest.mark.parametrize("name", list(SETS))
+def test_unused_bits_of_the_report_space_are_zero(name: str) -> None:
+    design = EXAMPLES[name]
+    assert (np.unpackbits(design.report_space(), axis=1, bitorder="little")[:, design.k :] == 0).all()
+
+
+# ---- privacy
+
+
+@each
+def test_parity(name: str) -> None:
+    design, expected = EXAMPLES[name], twin_of(name).parity()
+    assert design.parity_exact() == expected
+    assert type(design.parity_exact()) in (Fraction, float)
+    close(design.parity(), float(expected))
+    close(
+        design.epsilon(),
+        math.log(expected.numerator) - math.log(expected.denominator) if expected != math.inf else math.inf,
+    )
+
+
+@each
+def test_guess_probability(name: str) -> None:
+    design, twin = EXAMPLES[name], twin_of(name)
+    close(design.guess_probability(), twin.guess(np.full(design.k, 1 / design.k)))
+    for prior in proportions(design.k):
+        close(design.guess_probability(prior), twin.guess(prior))
+
+
+@each
+def test_guess_probability_with_ties_in_the_prior(name: str) -> None:
+    design = EXAMPLES[name]
+    prior = np.repeat([3.0, 1.0], [1, design.k - 1]) / (design.k + 2)
+    close(design.guess_probability(prior), twin_of(name).guess(prior))
+
+
+@each
+def test_total_variation(name: str) -> None:
+    close(EXAMPLES[name].total_variation(), twin_of(name).total_variation())
+
+
+@each
+def test_admissibility(name: str) -> None:
+    assert EXAMPLES[name].is_admissible() == twin_of(name).is_admissible()
+
+
+# ---- linear algebra
+
+
+@each
+def test_apply(name: str) -> None:
+    for pi in proportions(EXAMPLES[name].k):
+        close(EXAMPLES[name].apply(pi), twin_of(name).apply(pi))
+
+
+@each
+def test_rank_and_condition(name: str) -> None:
+    design, P = EXAMPLES[name], twin_of(name).P
+    assert design.rank() == np.linalg.matrix_rank(P)
+    assert design.identifiable == (design.rank() == design.k)
+    if design.identifiable:
+        np.testing.assert_allclose(design.condition(), np.linalg.cond(P), rtol=1e-7)
+    else:
+        assert design.condition() == math.inf
+
+
+@each
+def test_solve_undoes_apply(name: str) -> None:
+    design = EXAMPLES[name]
+    for pi in proportions(design.k):
+        if design.identifiable:
+            np.testing.assert_allclose(design.solve(design.apply(pi)), pi, atol=1e-9)
+        else:
+            with pytest.raises(NotIdentifiableError, match=str(design.rank())):
+                design.solve(design.apply(pi))
+
+
+@each
+def test_solve_of_shares_that_no_proportions_give(name: str) -> None:
+    design, twin = EXAMPLES[name], twin_of(name)
+    if not design.identifiable:
+        pytest.skip("not identifiable")
+    counts = np.arange(1, design.m + 1) % 5 + 1
+    share = twin.indicator.T @ counts / counts.sum()
+    close(design.solve(share), twin.scores.T @ counts / counts.sum(), np.abs(twin.scores).max())
+
+
+@each
+def test_second_moment_covariance_and_added_variance(name: str) -> None:
+    design, twin = EXAMPLES[name], twin_of(name)
+    if not design.identifiable:
+        for call in (design.second_moment, design.second_moment_diagonal):
+            with pytest.raises(NotIdentifiableError):
+                call(design.apply(design.uniform_prior()))
+        with pytest.raises(NotIdentifiableError):
+            design.covariance(design.uniform_prior())
+        return
+    for pi in proportions(design.k):
+        expected = twin.second_moment(pi)
+        scale = float(np.abs(expected).max())
+        close(design.second_moment(design.apply(pi)), expected, scale)
+        close(design.second_moment_diagonal(design.apply(pi)), np.diag(expected), scale)
+        close(design.covariance(pi), expected - np.outer(pi, pi), scale)
+        close(design.added_variance(pi), np.trace(expected) - 1, scale)
+        close(np.trace(design.covariance(pi)) - (pi * (1 - pi)).sum(), design.added_variance(pi), scale)
+    close(design.added_variance(), design.added_variance(design.uniform_prior()))
+
+
+@each
+def test_covariance_is_that_of_a_distribution(name: str) -> None:
+    design = EXAMPLES[name]
+    if not design.identifiable:
+        pytest.skip("not identifiable")
+    covariance = design.covariance(proportions(design.k)[1])
+    np.testing.assert_allclose(covariance, covariance.T, atol=1e-12 * np.abs(covariance).max())
+    assert np.linalg.eigvalsh(covariance).min() > -1e-9 * np.abs(covariance).max()
+    if design.kind != "unary":  # unary estimates need not sum to one; all others do
+        close(covariance.sum(axis=0), 0, np.abs(covariance).max() * 100)
+
+
+# ---- sampling and counting
+
+
+@each
+@pytest.mark.parametrize("path", ["compiled", "plain"])
+def test_tally_counts_what_was_sampled(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if getattr(kernels, path) is None:
+        pytest.skip("no compiled kernels here")
+    monkeypatch.setattr(kernels, "active", getattr(kernels, path))
+    design, twin = EXAMPLES[name], twin_of(name)
+    codes = np.arange(700) % design.k
+    reports = design.sample(codes, random=SeededRandom(5))
+    rows = {row.tobytes(): i for i, row in enumerate(design.report_space())}
+    seen = np.bincount([rows[row.tobytes()] for row in reports.data], minlength=design.m)
+    counts = design.tally(reports)
+    assert counts.n == 700
+    assert counts.fingerprint == design.fingerprint
+    np.testing.assert_array_equal(counts.values, twin.indicator.T @ seen)
+    assert (seen[twin.P.sum(axis=1) == 0] == 0).all(), "a report that cannot occur did"
+
+
+@each
+def test_tally_of_labels_is_that_of_reports(name: str) -> None:
+    design = EXAMPLES[name]
+    reports = design.sample(np.arange(100) % design.k, random=SeededRandom(5))
+    shown = design.labels_of(reports, like=[])
+    assert isinstance(shown, list)
+    assert (design.tally(shown).values == design.tally(reports).values).all()
+
+
+@each
+def test_randomize_is_sample_with_labels(name: str) -> None:
+    design = EXAMPLES[name]
+    codes = np.arange(60) % design.k
+    values = [design.inputs.labels[c] for c in codes]
+    shown = design.randomize(values, random=SeededRandom(3))
+    assert shown == design.labels_of(design.sample(codes, random=SeededRandom(3)), like=[])
+
+
+@each
+def test_both_kernels_give_the_same_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernels.compiled is None:
+        pytest.skip("no compiled kernels here")
+    design = EXAMPLES[name]
+    codes = np.arange(3000) % design.k
+    made = []
+    for path in (kernels.compiled, kernels.plain):
+        monkeypatch.setattr(kernels, "active", path)
+        made.append(design.sample(codes, random=SeededRandom(11)).data)
+    assert (made[0] == made[1]).all()
+
+
+@each
+def test_reports_do_not_depend_on_how_the_rows_are_cut(name: str) -> None:
+    design = EXAMPLES[name]
+    codes = np.arange(500) % design.k
+    whole = design.sample(codes, random=SeededRandom(2)).data
+    for cuts in ([1, 2, 3, 499], [250], [0, 0, 7, 8, 9]):
+        going_on = design.sampler(SeededRandom(2))
+        pieces = [going_on.sample(piece).data for piece in np.split(codes, cuts)]
+        assert (np.concatenate(pieces) == whole).all()
+
+
+@each
+def test_reports_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    design = EXAMPLES[name]
+    codes = np.arange(1000) % design.k
+    alone = design.sample(codes, random=SeededRandom(2), threads=1).data
+    monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 256)
+    monkeypatch.setattr(sampler, "CHUNK_BYTES", 100)
+    for threads in (1, 2, 3, 7):
+        assert (design.sample(codes, random=SeededRandom(2), threads=threads).data == alone).all()
+
+
+@each
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8", "i1", "i4", "i8", ">i4"])
+def test_codes_of_any_integer_type(name: str, kind: str) -> None:
+    design = EXAMPLES[name]
+    codes = np.arange(40) % min(design.k, 100)
+    expected = design.sample(codes, random=SeededRandom(2)).data
+    assert (design.sample(codes.astype(kind), random=SeededRandom(2)).data == expected).all()
+    backwards = codes.astype(kind)[::-1]
+    flipped = design.sample(np.ascontiguousarray(backwards), random=SeededRandom(2)).data
+    assert (design.sample(backwards, random=SeededRandom(2)).data == flipped).all()
+
+
+@each
+def test_reports_describe_themselves(name: str) -> None:
+    design = EXAMPLES[name]
+    reports = design.sample(np.zeros(3, dtype=int), random=SeededRandom(1))
+    told = reports.describe()
+    assert told["design"] == design.fingerprint
+    assert told["k"] == design.k
+    assert told["encoding"] == ("bits" if design.reports_are_sets else "codes")
+    assert ("bit_order" in told) == design.reports_are_sets
+    assert told["private"] is False
+    assert "not private" in repr(reports)
+    assert design.sample(np.zeros(3, dtype=int)).private is True
+
+
+@each
+def test_no_rows_is_no_error(name: str) -> None:
+    design = EXAMPLES[name]
+    reports = design.sample(np.empty(0, dtype=np.int64))
+    assert len(reports) == 0
+    assert reports.data.shape == design.empty_reports(0).shape
+    assert design.tally(reports).values.sum() == 0
+    assert design.randomize([]) == []
+
+
+@each
+def test_reports_of_another_design_are_refused(name: str) -> None:
+    design = EXAMPLES[name]
+    other = next(d for d in EXAMPLES.values() if (d != design and d.k == design.k) or d.kind != design.kind)
+    with pytest.raises(ReportError, match="come from") as raised:
+        design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
+    assert raised.value.hint
+
+
+# ---- identity
+
+
+@each
+def test_a_design_file_gives_the_same_design_back(name: str) -> None:
+    design = EXAMPLES[name]
+    again = wire.design_from_dict(json.loads(wire.dumps(design)))
+    assert again == design
+    assert type(again) is type(design)
+    assert again.fingerprint == design.fingerprint
+    assert again.provenance == json.loads(json.dumps(dict(design.provenance)))
+    assert again.inputs.labels == design.inputs.labels
+    assert again.exact_matrix() == design.exact_matrix()
+    codes = np.arange(50) % design.k
+    assert (again.sample(codes, random=SeededRandom(4)).data == design.sample(codes, random=SeededRandom(4)).data).all()
+
+
+@each
+def test_equality_and_hash_follow_the_fingerprint(name: str) -> None:
+    design = EXAMPLES[name]
+    again = copy.deepcopy(design)
+    assert again == design == copy.copy(design)
+    assert hash(again) == hash(design)
+    assert design != "a design"
+    assert sum(other == design for other in EXAMPLES.values()) == 1
+    assert design.fingerprint.startswith("sha256:")
+    assert len(design.fingerprint) == 71
+
+
+@each
+def test_a_design_that_was_used_can_be_sent_to_another_process(name: str) -> None:
+    design = EXAMPLES[name]
+    design.randomize([design.inputs.labels[0]], random=SeededRandom(1))
+    again = pickle.loads(pickle.dumps(design))
+    assert again == design
+    codes = np.arange(20) % design.k
+    assert (again.sample(codes, random=SeededRandom(4)).data == design.sample(codes, random=SeededRandom(4)).data).all()
+
+
+@each
+def test_provenance_is_noted_but_does_not_change_the_design(name: str) -> None:
+    design = EXAMPLES[name]
+    noted = design.with_provenance(family="some family")
+    assert noted.provenance["family"] == "some family"
+    assert noted == design
+    assert "family" not in design.provenance
+
+
+@each
+def test_other_labels_change_the_fingerprint_and_nothing_else(name: str) -> None:
+    design = EXAMPLES[name]
+    labels = Categories.of([f"label {j}" for j in range(design.k)])
+    if design.kind in COMPOSITE:
+        with pytest.raises(ParameterError) as raised:
+            design.with_labels(labels)
+        assert raised.value.hint
+        return
+    other = design.with_labels(labels)
+    assert other.inputs.labels == labels.labels
+    assert other.fingerprint != design.fingerprint
+    assert other.exact_matrix() == design.exact_matrix()
+    assert other.provenance == design.provenance
+    codes = np.arange(20) % design.k
+    assert (other.sample(codes, random=SeededRandom(4)).data == design.sample(codes, random=SeededRandom(4)).data).all()
+
+
+@each
+def test_repr_is_one_short_line(name: str) -> None:
+    shown = repr(EXAMPLES[name])
+    assert shown.startswith(type(EXAMPLES[name]).__name__)
+    assert f"k={EXAMPLES[name].k}" in shown
+    assert len(shown) <= 100
+    assert "\n" not in shown
+
+
+@each
+def test_designs_cannot_be_changed(name: str) -> None:
+    design = EXAMPLES[name]
+    for field in dataclasses.fields(design):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(design, field.name, None)
+
+
+@each
+def test_bad_codes_are_refused(name: str) -> None:
+    design = EXAMPLES[name]
+    bad: list[Any] = [[design.k], [-1], [0, design.k + 5], [[0]], [0.0], [True], ["0"], np.array(0), None]
+    for codes in bad:
+        with pytest.raises(MaskwellError) as raised:
+            design.sample(codes)
+        assert raised.value.hint
+    with pytest.raises(MaskwellError, match=str(design.k + 5)):
+        design.sample([0, design.k + 5])
+
+
+@each
+@pytest.mark.parametrize("method", ["apply", "covariance", "added_variance", "guess_probability"])
+def test_bad_proportions_are_refused(name: str, method: str) -> None:
+    design = EXAMPLES[name]
+    k = design.k
+    good = np.full(k, 1 / k)
+    moved = good + np.where(np.arange(k) == 0, 1e-6, 0)
+    negative = np.concatenate([[-1e-12, 1 + 1e-12], np.zeros(k - 2)])
+    for bad in (good[:-1], np.append(good, 0), moved, negative, np.full(k, np.nan), np.full(k, np.inf), np.eye(k)):
+        with pytest.raises(MaskwellError) as raised:
+            getattr(design, method)(bad)
+        assert raised.value.hint
+        assert "pi" in raised.value.message or "prior" in raised.value.message
+
+
+@each
+def test_bad_shares_are_refused(name: str) -> None:
+    design = EXAMPLES[name]
+    size = len(design.apply(design.uniform_prior()))
+    for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):
+        for method in (design.solve, design.second_moment, design.second_moment_diagonal):
+            with pytest.raises(MaskwellError) as raised:
+                method(bad)
+            assert raised.value.hint
+
+
+# ---- huge designs
+
+
+def huge() -> dict[str, Design]:
+    from maskwell.designs.kronecker import Kronecker
+    from maskwell.designs.mixture import Mixture
+    from maskwell.designs.subset import Subset
+    from maskwell.designs.unary import Unary
+    from maskwell.designs.uniform import Uniform
+
+    many = Categories.numbered(10_000)
+    kary = Uniform.from_epsilon(1, many)
+    return {
+        "uniform": kary,
+        "mixture": Mixture.of("1/2", [Fraction(1, 20_000)] * 10_000, many),
+        "subset": Subset.from_epsilon(1, Categories.numbered(1000), size=269),
+        "unary": Unary.oue_from_epsilon(1, Categories.numbered(1000)),
+        "kronecker": Kronecker.of([kary, kary, kary]),
+    }
+
+
+@pytest.mark.parametrize("kind", list(huge()))
+def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
+    design = huge()[kind]
+    for method in (design.matrix, design.exact_matrix):
+        with pytest.raises(TooLargeError, match=r"rows and .* columns, about .* bytes") as raised:
+            method()
+        assert raised.value.hint
+        assert raised.value.objects["m"] == design.m
+    if design.m < 10**12:
+        with pytest.raises(TooLargeError, match=f"{design.m:,} rows"):
+            design.matrix()
+
+
+@pytest.mark.parametrize("kind", list(huge()))
+def test_a_huge_design_still_works(kind: str) -> None:
+    design = huge()[kind]
+    codes = np.array([0, 1, design.k - 1])
+    reports = design.sample(codes, random=SeededRandom(1))
+    assert design.parity() > 1
+    assert design.epsilon() > 0
+    assert len(repr(design)) < 100
+    assert len(wire.dumps(design)) < 10**6
+    if design.kind != "kronecker":
+        assert design.tally(reports).n == 3
+        assert design.added_variance() > 0
+        assert 0 < design.guess_probability() < 1
+        assert design.condition() >= 1
+        assert design.identifiable
+
+
+def test_the_registry_covers_every_kind() -> None:
+    assert {design.kind for design in EXAMPLES.values()} == set(wire.KINDS)
+    assert any(isinstance(d, Dense) and d.m > d.k for d in EXAMPLES.values())
+    assert any(isinstance(d, Dense) and d.m < d.k for d in EXAMPLES.values())
+    assert any(d.empty_reports(1).dtype == np.uint16 for d in EXAMPLES.values())

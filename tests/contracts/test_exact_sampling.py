@@ -1,0 +1,260 @@
+"""What is audited is bit for bit what is sampled: every structure, every random word.
+
+First the definition (:meth:`Design.draw`), with words of a few bits so that every run of words can be tried. Then the
+kernels with their real 32-bit words, where the leading bits decide; then words at the edge of every decision, on which
+the compiled kernels, the NumPy kernels and the definition must agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.examples import DYADIC, EXAMPLES, LEADING_BITS, exact_columns
+from tests.support.words import (
+    HandmadeRandom,
+    HandmadeStream,
+    edge_words,
+    law_of_reports,
+    leading_patterns,
+    reader,
+    unit_of,
+)
+
+from maskwell.core.draws import WordReader
+from maskwell.designs import kernels, sampler
+from maskwell.designs.base import Design
+
+PATHS = ["compiled", "plain"]
+
+
+def smallest_width(design: Design) -> int:
+    """Bits of a word from which on a choice among all categories is not always rejected; even, for halves of words."""
+    bits = 2 if design.kind == "unary" else max(1, (largest_choice(design) - 1).bit_length())
+    return bits + bits % 2 if design.kind == "unary" else bits
+
+
+def largest_choice(design: Any) -> int:
+    """The largest number of equally likely values that a draw chooses among."""
+    parts = [*getattr(design, "factors", ()), *getattr(design, "parts", ())]
+    parts += [design.first, design.then] if design.kind == "composed" else []
+    own = design.k if design.kind in ("uniform", "subset", "l-diverse") else 1
+    return max([own, *map(largest_choice, parts)])
+
+
+def widths(design: Design) -> list[int]:
+    """Word widths for which all runs of words of a row can be tried."""
+    step = 2 if design.kind == "unary" else 1
+    first, most = smallest_width(design), 12 if design.words_per_row <= 2 else 10
+    return [bits for bits in range(first, first + 5 * step, step) if bits * design.words_per_row <= most][:3]
+
+
+def is_tried(design: Design) -> bool:
+    """Not the largest, nor independent bits of 64-bit probabilities: several ties at once need too many words."""
+    return design.k <= 5 and not (design.kind == "unary" and design.keep.denominator * design.flip.denominator > 10**6)
+
+
+TRIED = [(name, bits) for name, design in EXAMPLES.items() if is_tried(design) for bits in widths(design)]
+
+
+def report_rows(design: Design) -> dict[bytes, int]:
+    return {row.tobytes(): i for i, row in enumerate(design.report_space())}
+
+
+@pytest.mark.parametrize(("name", "bits"), TRIED)
+def test_every_word_of_a_small_width_gives_the_exact_matrix(name: str, bits: int) -> None:
+    design = EXAMPLES[name]
+    rows = report_rows(design)
+    columns = exact_columns(design)
+    for truth in range(design.k) if design.k <= 4 else (0, 1, design.k - 1):
+        column = columns[truth]
+        unit = max(unit_of(column), Fraction(1, 10**25))  # a tiny entry has a huge denominator
+        law, rest = law_of_reports(design, truth, bits=bits, unit=unit)
+        assert set(law) <= set(rows)
+        drawn = [Fraction(0)] * design.m
+        for report, mass in law.items():
+            drawn[rows[report]] = mass
+        assert sum(drawn) + rest == 1
+        assert rest < unit
+        for exact, mass in zip(column, drawn, strict=True):
+            assert mass <= exact <= mass + rest, (truth, exact, mass)
+        if rest == 0:
+            assert drawn == column
+
+
+def test_every_structure_was_tried_with_small_words() -> None:
+    assert {EXAMPLES[name].kind for name, _ in TRIED} == {design.kind for design in EXAMPLES.values()}
+    assert len(TRIED) > 60
+
+
+@pytest.mark.parametrize("name", list(DYADIC))
+def test_probabilities_that_fit_into_the_words_leave_nothing_unsettled(name: str) -> None:
+    """No rejection and no tie without end: the draws equal the matrix with no remainder at all."""
+    design = DYADIC[name]
+    for truth, column in enumerate(exact_columns(design)):
+        law, rest = law_of_reports(design, truth, bits=2 if design.words_per_row > 3 else 4, unit=Fraction(1, 10**9))
+        assert [law.get(report, Fraction(0)) for report in report_rows(design)] == column
+        assert rest == 0
+
+
+# ---- the kernels with their real words
+
+
+def kernel_rows(design: Design, codes: Any, words: Any, path: str) -> tuple[Any, list[int]]:
+    """Reports and unsettled rows of one of the two paths."""
+    chosen = getattr(kernels, path)
+    if chosen is None:
+        pytest.skip("no compiled kernels here")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "active", chosen)
+        out = design.empty_reports(len(codes))
+        unsettled = design.draw_rows(codes, words, out)
+    return out, unsettled.tolist()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("fill", [0xFFFF, 0x5A5B, 0x0001], ids=hex)
+@pytest.mark.parametrize("name", list(DYADIC))
+def test_all_leading_bits_of_real_words_give_the_exact_numerators(name: str, fill: int, path: str) -> None:
+    design = DYADIC[name]
+    words = leading_patterns(LEADING_BITS[name], fill)
+    assert words.shape[1] == design.words_per_row
+    rows = report_rows(design)
+    for truth, column in enumerate(exact_columns(design)):
+        reports, unsettled = kernel_rows(design, np.full(len(words), truth, dtype=np.uint8), words, path)
+        assert unsettled == []
+        counts = Counter(rows[report.tobytes()] for report in reports)
+        assert [Fraction(counts[i], len(words)) for i in range(design.m)] == column
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", list(DYADIC))
+def test_a_word_at_a_threshold_is_left_to_the_definition(name: str, path: str) -> None:
+    """With zeros below the leading bits some words equal a threshold: those rows, and only those, stay unsettled."""
+    design = DYADIC[name]
+    words = leading_patterns(LEADING_BITS[name], 0)
+    for truth in range(design.k):
+        codes = np.full(len(words), truth, dtype=np.uint8)
+        reports, unsettled = kernel_rows(design, codes, words, path)
+        if design.kind != "l-diverse":
+            assert unsettled
+        settled = np.setdiff1d(np.arange(len(words)), unsettled)
+        for row in settled[:: max(1, len(settled) // 500)]:
+            drawn = design.encode_report(design.draw(truth, reader(words[row].tolist(), design.words_per_row)))
+            assert np.array_equal(reports[row], drawn)
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_compiled_plain_and_definition_agree_on_edge_words(name: str, seed: int) -> None:
+    design = EXAMPLES[name]
+    words = edge_words(design, 1500, seed)
+    codes = np.random.default_rng(seed).integers(0, design.k, len(words)).astype(np.uint32)
+    plain, open_plain = kernel_rows(design, codes, words, "plain")
+    check_against_definition(design, codes, words, plain, open_plain)
+    if kernels.compiled is not None:
+        compiled, open_compiled = kernel_rows(design, codes, words, "compiled")
+        assert open_compiled == open_plain
+        settled = np.setdiff1d(np.arange(len(words)), open_plain)
+        assert np.array_equal(compiled[settled], plain[settled])
+
+
+def check_against_definition(design: Design, codes: Any, words: Any, reports: Any, unsettled: list[int]) -> None:
+    assert unsettled == sorted(set(unsettled))
+    for row in range(len(words)):
+        words_of_row = words[row].tolist()
+        if row not in set(unsettled):
+            drawn = design.draw(int(codes[row]), reader(words_of_row, design.words_per_row))
+            assert np.array_equal(reports[row], design.encode_report(drawn)), (row, words_of_row, int(codes[row]))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_the_sampler_equals_the_definition_with_spill(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if getattr(kernels, path) is None:
+        pytest.skip("no compiled kernels here")
+    monkeypatch.setattr(kernels, "active", getattr(kernels, path))
+    monkeypatch.setattr(sampler, "CHUNK_BYTES", 100 * 4 * EXAMPLES[name].words_per_row)  # many chunks, rows go on
+    design = EXAMPLES[name]
+    words = edge_words(design, 600, 7)
+    codes = np.random.default_rng(7).integers(0, design.k, len(words))
+    reports = design.sample(codes, random=HandmadeRandom(words)).data
+    stream = HandmadeStream(words)
+    for row in range(len(words)):
+        read = WordReader(words[row].tolist(), more=partial(stream.spill, row))
+        assert np.array_equal(reports[row], design.encode_report(design.draw(int(codes[row]), read)))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_words_may_lie_apart_in_memory(name: str, path: str) -> None:
+    """A factor of a product reads its columns of a wider table of words."""
+    design = EXAMPLES[name]
+    words = edge_words(design, 400, 3)
+    codes = (np.arange(len(words)) % design.k).astype(np.uint32)
+    reports, unsettled = kernel_rows(design, codes, words, path)
+    wide = np.zeros((2 * len(words), words.shape[1] + 5), dtype=np.uint32)
+    wide[::2, 3:-2] = words
+    strided, open_strided = kernel_rows(design, codes, wide[::2, 3:-2], path)
+    assert unsettled == open_strided
+    settled = np.setdiff1d(np.arange(len(words)), unsettled)
+    assert np.array_equal(reports[settled], strided[settled])
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("k", [2, 3, 5, 6, 7, 16, 100, 255, 256, 257, 1000, 65536, 65537, 10**6, 2**32 - 1])
+def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: int, path: str) -> None:
+    from maskwell.core.categories import Categories
+    from maskwell.designs.uniform import Uniform
+
+    design = Uniform.of("1/2", Categories.numbered(k))
+    edges = sorted({0, k // 3, k - 2, k - 1})
+    firsts = [-(-(j << 32) // k) for j in edges]  # the first word that chooses j: rejected when its low half is small
+    lows = sorted({(first + d) % (1 << 32) for first in firsts for d in (-1, 0, 1)})
+    words = np.array([[low, high] for low in lows for high in (1 << 31 | 1, (1 << 32) - 1)] * 17, dtype=np.uint32)
+    codes = np.full(len(words), k - 1, dtype=design.empty_reports(0).dtype)
+    reports, unsettled = kernel_rows(design, codes, words, path)
+    expected = [i for i, low in enumerate(words[:, 0].tolist()) if low * k % (1 << 32) < (1 << 32) % k]
+    assert unsettled == expected
+    settled = np.setdiff1d(np.arange(len(words)), unsettled)
+    assert reports[settled].tolist() == [low * k >> 32 for low in words[settled, 0].tolist()]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100])
+def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) -> None:
+    """Every category in turn is the only one below its threshold; the unused bits stay zero."""
+    from maskwell.core.categories import Categories
+    from maskwell.designs.unary import Unary
+
+    if k == 1:
+        pytest.skip("a design has at least two categories")
+    design = Unary.of("3/4", "1/4", Categories.numbered(k))
+    halves = np.full((k, 2 * design.words_per_row), 0xFFFF, dtype=np.uint16)
+    halves[np.arange(k), np.arange(k)] = 0x1234
+    reports, unsettled = kernel_rows(design, np.zeros(k, dtype=np.uint32), halves.view(np.uint32), path)
+    assert unsettled == []
+    assert np.array_equal(np.unpackbits(reports, axis=1, bitorder="little")[:, :k], np.eye(k))
+    assert (np.unpackbits(reports, axis=1, bitorder="little")[:, k:] == 0).all()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
+def test_subset_of_every_size_names_that_many(k: int, size: int, path: str) -> None:
+    from maskwell.core.categories import Categories
+    from maskwell.designs.subset import Subset
+
+    design = Subset.from_epsilon(1, Categories.numbered(k), size=size)
+    rng = np.random.default_rng(k)
+    words = rng.integers(0, 1 << 32, size=(300, design.words_per_row), dtype=np.uint64).astype(np.uint32)
+    codes = rng.integers(0, k, len(words)).astype(np.uint32)
+    reports, unsettled = kernel_rows(design, codes, words, path)
+    settled = np.setdiff1d(np.arange(len(words)), unsettled)
+    ones = np.unpackbits(reports[settled], axis=1, bitorder="little")
+    assert (ones.sum(axis=1) == size).all()
+    assert (ones[:, k:] == 0).all()
+    check_against_definition(design, codes[:60], words[:60], reports[:60], [row for row in unsettled if row < 60])

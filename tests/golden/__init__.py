@@ -1,0 +1,1 @@
+"""Draws that never change: checked here and, from the same file, by the script of a page."""

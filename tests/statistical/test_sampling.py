@@ -1,0 +1,149 @@
+"""Sampled reports against the exact law: chi-square with a false-alarm rate of 1e-6 for each test, and fixed seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support.arrays import Array
+from tests.support.chisquare import chi_square, fits
+from tests.support.examples import ABC, EXAMPLES, numbered
+
+from maskwell.core.randomness import SecureRandom, SeededRandom
+from maskwell.designs import kernels
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+
+pytestmark = pytest.mark.statistical
+
+ROWS = 60_000
+
+
+def cells(design: Design, data: Array) -> Array:
+    """How often each report of the report space was seen."""
+    if not design.reports_are_sets:
+        return np.bincount(data.astype(np.int64), minlength=design.m)
+    place = {row.tobytes(): i for i, row in enumerate(design.report_space())}
+    distinct, counts = np.unique(np.ascontiguousarray(data), axis=0, return_counts=True)
+    seen = np.zeros(design.m, dtype=np.int64)
+    for row, count in zip(distinct, counts, strict=True):
+        seen[place[row.tobytes()]] = count
+    return seen
+
+
+def law_holds(design: Design, other: Design | None = None, rows: int = ROWS, seed: int = 1) -> bool:
+    """Whether reports of ``design`` look as drawn from the matrix of ``other`` (of itself by default)."""
+    P = (other or design).matrix()
+    source = SeededRandom(seed)
+    truths = range(design.k) if design.k <= 16 else (0, 1, design.k // 2, design.k - 1)
+    return all(fits(cells(design, design.sample(np.full(rows, j), random=source).data), P[:, j]) for j in truths)
+
+
+@pytest.mark.parametrize("path", ["compiled", "plain"])
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_reports_follow_the_matrix(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if getattr(kernels, path) is None:
+        pytest.skip("no compiled kernels here")
+    monkeypatch.setattr(kernels, "active", getattr(kernels, path))
+    assert law_holds(EXAMPLES[name], rows=ROWS if path == "compiled" else 10_000)
+
+
+@pytest.mark.parametrize(
+    "name", ["uniform k=4, epsilon 1", "subset k=4 q=2", "optimised unary k=4", "kronecker of two"]
+)
+def test_reports_of_the_default_source_follow_the_matrix(name: str) -> None:
+    """The one test with fresh randomness: it fails once in about 2e5 runs, by chance alone."""
+    design = EXAMPLES[name]
+    for truth in range(design.k):
+        reports = design.sample(np.full(ROWS, truth), random=SecureRandom())
+        assert fits(cells(design, reports.data), design.matrix()[:, truth])
+
+
+@pytest.mark.parametrize(
+    "name", ["uniform k=4, epsilon 1", "mixture", "dense square", "kronecker of two", "composed tall"]
+)
+def test_neighbouring_rows_are_independent(name: str) -> None:
+    """Pairs of successive reports against the product law; the truths alternate."""
+    design = EXAMPLES[name]
+    P, source = design.matrix(), SeededRandom(3)
+    for shift in (1, 2, 5):
+        reports = design.sample(np.zeros(120_000, dtype=int), random=source).data.astype(np.int64)
+        pairs = (
+            reports[: -shift : shift + 1] * design.m + reports[shift :: shift + 1][: len(reports[: -shift : shift + 1])]
+        )
+        assert fits(np.bincount(pairs, minlength=design.m**2), np.outer(P[:, 0], P[:, 0]).ravel())
+
+
+def test_streams_of_one_source_are_independent() -> None:
+    design = EXAMPLES["uniform k=4, epsilon 1"]
+    source, P = SeededRandom(4), EXAMPLES["uniform k=4, epsilon 1"].matrix()
+    one, two = (design.sample(np.zeros(ROWS, dtype=int), random=source).data.astype(int) for _ in range(2))
+    assert fits(np.bincount(one * 4 + two, minlength=16), np.outer(P[:, 0], P[:, 0]).ravel())
+
+
+# ---- negative controls: a design that is off by a few percent is rejected
+
+SLIGHTLY_WRONG: dict[str, tuple[Design, Design]] = {
+    "uniform": (Uniform.from_gamma("4.2", ABC), Uniform.from_gamma(4, ABC)),
+    "uniform of many": (Uniform.from_gamma("5.3", numbered(16)), Uniform.from_gamma(5, numbered(16))),
+    "mixture": (
+        Mixture.of("0.6", ["0.21", "0.1", "0.09"], ABC),
+        Mixture.of("0.6", ["0.2", "0.1", "0.1"], ABC),
+    ),
+    "dense": (Dense.of([["0.71", "0.2"], ["0.29", "0.8"]]), Dense.of([["0.7", "0.2"], ["0.3", "0.8"]])),
+    "subset": (Subset.from_gamma("3.15", numbered(5), size=2), Subset.from_gamma(3, numbered(5), size=2)),
+    "rappor": (Unary.rappor_from_gamma("4.2", ABC), Unary.rappor_from_gamma(4, ABC)),
+    "optimised unary": (Unary.oue_from_gamma("4.2", ABC), Unary.oue_from_gamma(4, ABC)),
+    "l-diverse": (Subset.of("0.999", 2, numbered(4)), LocalDiversity.of(2, numbered(4))),
+}
+
+
+@pytest.mark.parametrize("name", list(SLIGHTLY_WRONG))
+def test_a_slightly_wrong_design_is_rejected(name: str) -> None:
+    wrong, right = SLIGHTLY_WRONG[name]
+    assert law_holds(right, rows=300_000)
+    assert not law_holds(wrong, right, rows=300_000)
+
+
+def test_a_choice_without_rejection_would_not_pass_the_helper_at_a_coarse_width() -> None:
+    """What rejection is for: one word in 16 chooses among 3 values with odds 6 : 5 : 5."""
+    words = np.random.default_rng(1).integers(0, 16, 200_000)
+    assert not fits(np.bincount(words * 3 >> 4, minlength=3), np.full(3, 1 / 3))
+
+
+# ---- the helper itself
+
+
+def test_the_helper_knows_its_false_alarm_rate() -> None:
+    """Of 4000 correct samples at a rate of 1 in 100, 40 are expected to fail; 5 standard deviations allowed."""
+    rng = np.random.default_rng(1)
+    probabilities = np.array([0.5, 0.2, 0.15, 0.1, 0.04, 0.01, 0.0])
+    alarms = sum(not fits(rng.multinomial(2000, probabilities), probabilities, 0.01) for _ in range(4000))
+    assert abs(alarms - 40) < 5 * np.sqrt(40)
+
+
+def test_the_helper_rejects_what_cannot_happen() -> None:
+    assert not fits(np.array([10, 1]), np.array([1.0, 0.0]))
+    assert fits(np.array([11, 0]), np.array([1.0, 0.0]))
+
+
+def test_the_helper_pools_rare_cells_and_keeps_the_total() -> None:
+    probabilities = np.array([0.9, 0.0999, 0.0001])
+    statistic, freedom = chi_square(np.array([900, 99, 1]), probabilities)
+    assert freedom == 1
+    assert statistic < 0.1
+    many = np.full(1000, 1 / 1000)
+    assert chi_square(np.random.default_rng(1).multinomial(2000, many), many)[1] < 1000
+
+
+def test_the_statistic_is_the_textbook_one() -> None:
+    from scipy.stats import chisquare
+
+    counts = np.array([40, 70, 90])
+    statistic, freedom = chi_square(counts, np.array([0.25, 0.35, 0.4]))
+    assert statistic == pytest.approx(chisquare(counts, [50, 70, 80]).statistic)
+    assert freedom == 2

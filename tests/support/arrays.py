@@ -1,0 +1,11 @@
+"""Names for array kinds in tests."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Real: TypeAlias = NDArray[np.float64]

@@ -1,0 +1,198 @@
+"""Numbers without rounding."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell.core.exact import (
+    as_fraction,
+    check_probability,
+    common_denominator,
+    exp_below,
+    floor_to,
+    log_of,
+    resolution,
+    root_below,
+    safe_below,
+    to_float,
+    to_text,
+)
+from maskwell.errors import ParameterError, WrongTypeError
+
+thorough = settings(deadline=None, derandomize=True, max_examples=200)
+
+
+@pytest.mark.parametrize(
+    ("given_number", "meant"),
+    [
+        ("1/6", Fraction(1, 6)),
+        (" 1/6 ", Fraction(1, 6)),
+        ("0.25", Fraction(1, 4)),
+        ("1e-3", Fraction(1, 1000)),
+        (0.1, Fraction(1, 10)),
+        (0.7, Fraction(7, 10)),
+        (1e-300, Fraction(1, 10**300)),
+        (5e-324, Fraction(5, 10**324)),
+        (3, Fraction(3)),
+        (np.int64(3), Fraction(3)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        (Fraction(2, 6), Fraction(1, 3)),
+        (-0.0, Fraction(0)),
+    ],
+)
+def test_a_number_is_read_as_it_was_meant(given_number: Any, meant: Fraction) -> None:
+    assert as_fraction(given_number) == meant
+    assert type(as_fraction(given_number).numerator) is int
+
+
+@pytest.mark.parametrize(
+    "bad", ["nan", "inf", "abc", "", "1/0", "1/2/3", math.nan, math.inf, -math.inf, Decimal("NaN"), Decimal("Infinity")]
+)
+def test_what_is_no_finite_number_is_refused(bad: Any) -> None:
+    with pytest.raises(ParameterError, match="gamma = ") as raised:
+        as_fraction(bad, "gamma")
+    assert raised.value.hint
+    assert repr(bad) in raised.value.message
+
+
+@pytest.mark.parametrize("bad", [None, True, False, 1j, [1], b"1", np.array([1]), object()])
+def test_what_is_no_number_is_refused(bad: Any) -> None:
+    with pytest.raises(WrongTypeError, match="gamma = ") as raised:
+        as_fraction(bad, "gamma")
+    assert isinstance(raised.value, TypeError)
+    assert raised.value.hint
+
+
+@thorough
+@given(st.floats(min_value=-1e300, max_value=1e300))
+def test_safe_below_exceeds_neither_reading_of_a_float(x: float) -> None:
+    assert safe_below(x) == min(Fraction(x), Fraction(repr(x)))
+    assert float(safe_below(x)) == x
+
+
+@pytest.mark.parametrize("exact", [3, "1/3", Fraction(1, 3), Decimal("0.3")])
+def test_safe_below_leaves_exact_numbers_alone(exact: Any) -> None:
+    assert safe_below(exact) == as_fraction(exact)
+
+
+def exp_of(epsilon: Fraction, digits: int = 130) -> Fraction:
+    """e**epsilon to many digits, rounded down."""
+    context = Context(prec=digits, Emax=10**8, Emin=-(10**8))
+    with localcontext(context):
+        value = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+    return Fraction(value) * (1 - Fraction(1, 10 ** (digits - 10)))
+
+
+@pytest.mark.parametrize(
+    "epsilon",
+    ["1e-50", "1e-20", "1e-6", "0.001", "1/3", "0.1", "0.5", "1", "2.302585092994046", "10", "50", "333.3", "700"],
+)
+def test_exp_below_is_below_and_close(epsilon: str) -> None:
+    exponent = Fraction(epsilon)
+    bound, exact = exp_below(exponent), exp_of(exponent)
+    assert bound < exact
+    assert 1 - bound / exact < Fraction(1, 10**50)
+    assert bound >= 1
+
+
+@thorough
+@given(st.fractions(min_value=0, max_value=100, max_denominator=10**30))
+def test_exp_below_never_exceeds(epsilon: Fraction) -> None:
+    assert exp_below(epsilon) <= exp_of(epsilon) or epsilon == 0
+    assert exp_below(Fraction(0)) == 1
+
+
+@thorough
+@given(
+    st.fractions(min_value=1, max_value=10**40, max_denominator=10**20),
+    st.integers(min_value=1, max_value=7),
+    st.integers(min_value=0, max_value=200),
+)
+def test_root_below_is_the_largest_that_does_not_exceed(value: Fraction, degree: int, places: int) -> None:
+    root = root_below(value, degree, places)
+    assert root**degree <= value < (root + Fraction(1, 1 << places)) ** degree
+    assert (1 << places) % root.denominator == 0
+
+
+@thorough
+@given(st.fractions(min_value=0, max_value=1), st.integers(min_value=0, max_value=130))
+def test_floor_to_is_the_largest_that_does_not_exceed(value: Fraction, bits: int) -> None:
+    low = floor_to(value, bits)
+    assert low <= value < low + Fraction(1, 1 << bits)
+    assert (1 << bits) % low.denominator == 0
+
+
+def test_resolution_is_whole_words_and_grows_with_gamma() -> None:
+    bits = [resolution(Fraction(2) ** power) for power in range(1, 1010, 10)]
+    assert all(b % 32 == 0 for b in bits)
+    assert bits == sorted(bits)
+    assert all(b - power >= 40 for b, power in zip(bits, range(1, 1010, 10), strict=True))
+
+
+@thorough
+@given(st.fractions(min_value=1, max_value=10**30))
+def test_logarithms_are_close(value: Fraction) -> None:
+    with localcontext(Context(prec=60)):
+        exact = (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+    assert math.isclose(log_of(value), float(exact), rel_tol=4e-16, abs_tol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("value", "logarithm"),
+    [
+        (1 + Fraction(1, 10**40), 1e-40),
+        (Fraction(3 * 10**400 + 1, 10**400), math.log(3)),
+        (Fraction(10**400), 400 * math.log(10)),
+        (Fraction(10**5000, 3), 5000 * math.log(10) - math.log(3)),
+        (Fraction(10**400 + 1, 10**400), 0.0),
+    ],
+)
+def test_logarithms_of_long_fractions(value: Fraction, logarithm: float) -> None:
+    assert math.isclose(log_of(value), logarithm, rel_tol=1e-14, abs_tol=1e-300)
+
+
+def test_infinity_stays_infinite() -> None:
+    assert log_of(math.inf) == to_float(math.inf) == math.inf
+    assert to_text(math.inf) == "inf"
+    assert to_float(Fraction(10**400)) == math.inf
+    assert to_text(Fraction(7, 3)) == "7/3"
+
+
+@pytest.mark.parametrize("bad", [-1e-12, 1.0000001, 2, "3/2", -1])
+def test_what_is_no_probability_is_refused(bad: Any) -> None:
+    with pytest.raises(ParameterError, match=f"truth = {bad}") as raised:
+        check_probability(bad, "truth")
+    assert raised.value.hint
+
+
+def test_the_ends_may_be_excluded() -> None:
+    assert check_probability(0, "p") == 0
+    assert check_probability(1, "p") == 1
+    for end in (0, 1):
+        with pytest.raises(ParameterError, match=str(end)) as raised:
+            check_probability(end, "p", open_=True)
+        assert "strictly between" in raised.value.hint
+
+
+def test_a_percentage_is_recognised() -> None:
+    with pytest.raises(ParameterError) as raised:
+        check_probability(70, "p")
+    assert "0.7" in raised.value.hint
+
+
+@thorough
+@given(st.lists(st.fractions(max_denominator=10**6), min_size=1, max_size=8))
+def test_common_denominator_is_the_smallest(values: list[Fraction]) -> None:
+    d = common_denominator(values)
+    assert all((v * d).denominator == 1 for v in values)
+    assert math.gcd(d, *(int(v * d) for v in values)) == 1 or any(v.denominator > 1 for v in values)
+    assert not any(all((v * (d // p)).denominator == 1 for v in values) for p in (2, 3, 5, 7) if d % p == 0)

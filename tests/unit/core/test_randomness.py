@@ -1,0 +1,346 @@
+"""Where random words come from: known answers, and no word handed out twice."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
+
+from maskwell.core.randomness import SECURE, SecureRandom, SeededRandom, Stream
+from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
+
+# NIST SP 800-38A, F.5.5: CTR-AES256
+KEY = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")
+COUNTER = bytes.fromhex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")
+PLAIN = bytes.fromhex(
+    "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51"
+    "30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710"
+)
+CIPHER = bytes.fromhex(
+    "601ec313775789a5b7a7f504bbf3d228f443e3ca4d62b59aca84e990cacaf5c5"
+    "2b0930daa23de94ce87017ba2d84988ddfc9c58db67aada613c2dd08457941a6"
+)
+
+
+def block(key: bytes, number: int, at: int) -> bytes:
+    """One block of the stream by the definition: the counter block encrypted on its own."""
+    encryptor = Cipher(AES(key), ECB()).encryptor()
+    return encryptor.update(number.to_bytes(8, "big") + at.to_bytes(8, "big"))
+
+
+def as_bytes(words: Any) -> bytes:
+    return np.asarray(words, dtype="<u4").tobytes()
+
+
+def test_the_stream_is_aes_in_counter_mode() -> None:
+    number, at = int.from_bytes(COUNTER[:8], "big"), int.from_bytes(COUNTER[8:], "big")
+    words = Stream(KEY, number, secure=False).words(at, 4, 4)
+    keystream = bytes(a ^ b for a, b in zip(PLAIN, CIPHER, strict=True))
+    assert as_bytes(words) == keystream
+
+
+def test_the_block_cipher_is_aes_256() -> None:
+    """FIPS 197, appendix C.3, through the helper of these tests."""
+    key = bytes(range(32))
+    encryptor = Cipher(AES(key), ECB()).encryptor()
+    known = bytes.fromhex("8ea2b7ca516745bfeafc49904b496089")
+    assert encryptor.update(bytes.fromhex("00112233445566778899aabbccddeeff")) == known
+
+
+@pytest.mark.parametrize("words_per_row", [1, 2, 3, 4, 5, 7, 34])
+def test_main_words_follow_the_stated_layout(words_per_row: int) -> None:
+    stream = Stream(KEY, 9, secure=False)
+    expected = b"".join(block(KEY, 9, at) for at in range(200))
+    for first, rows in [(0, 3), (3, 1), (20, 2), (1, 5), (6, 6), (0, 1), (11, 4)]:
+        words = stream.words(first, rows, words_per_row)
+        start = 4 * words_per_row * first
+        assert words.shape == (rows, words_per_row)
+        assert as_bytes(words) == expected[start : start + 4 * words_per_row * rows]
+
+
+def test_spill_words_follow_the_stated_layout() -> None:
+    stream = Stream(KEY, 9, secure=False)
+    for row in (0, 1, 12345, 2**40):
+        for refill in (0, 1, 65535):
+            at = 2**63 + row * 2**16 + refill
+            assert as_bytes(stream.spill(row, refill)) == block(KEY, 9, at)
+
+
+def test_spill_words_are_no_main_words() -> None:
+    """The counters differ in the top bit, and those of two rows never meet."""
+    stream = Stream(KEY, 0, secure=False)
+    main = {as_bytes(row) for row in stream.words(0, 20_000, 4).copy()}
+    spilled = [as_bytes(stream.spill(row, refill)) for row in range(200) for refill in range(5)]
+    assert len(main) == 20_000
+    assert len(set(spilled)) == 1000
+    assert not main & set(spilled)
+    with pytest.raises(OverflowError):
+        stream.spill(0, 2**16)
+
+
+def test_spill_does_not_disturb_the_main_words() -> None:
+    one, two = (Stream(KEY, 0, secure=False) for _ in range(2))
+    expected = one.words(0, 10, 3).copy()
+    got = []
+    for row in range(10):
+        got.append(two.words(row, 1, 3).copy())
+        two.spill(row, 0)
+    assert (np.concatenate(got) == expected).all()
+
+
+def test_no_rows_need_no_words() -> None:
+    assert Stream(KEY, 0, secure=False).words(0, 0, 2).shape == (0, 2)
+
+
+def test_a_twin_reads_the_same_words() -> None:
+    stream = SecureRandom().stream()
+    assert (stream.twin().words(5, 3, 2) == stream.words(5, 3, 2)).all()
+
+
+# ---- sources
+
+
+def test_a_seed_gives_the_same_streams_again() -> None:
+    one, two = SeededRandom(7), SeededRandom(7)
+    first = [one.stream().words(0, 2, 2).tolist() for _ in range(3)]
+    assert first == [two.stream().words(0, 2, 2).tolist() for _ in range(3)]
+    assert len({str(words) for words in first}) == 3
+    assert SeededRandom(8).stream().words(0, 2, 2).tolist() not in first
+
+
+def test_the_key_of_a_seed_is_fixed() -> None:
+    key = hashlib.sha256(b"maskwell seeded source, version 1: 7").digest()
+    assert as_bytes(SeededRandom(7).stream().words(0, 1, 4)) == block(key, 0, 0)
+
+
+def test_only_the_seeded_source_is_not_private() -> None:
+    assert SecureRandom().private
+    assert SECURE.private
+    assert not SeededRandom(1).private
+    assert "not private" in repr(SeededRandom(1))
+
+
+@pytest.mark.parametrize("seed", [1.0, "1", None, True])
+def test_a_seed_is_an_integer(seed: Any) -> None:
+    with pytest.raises(WrongTypeError) as raised:
+        SeededRandom(seed)
+    assert raised.value.hint
+    assert isinstance(raised.value, MaskwellError)
+
+
+def test_a_seed_is_not_negative() -> None:
+    with pytest.raises(ParameterError, match="-1") as raised:
+        SeededRandom(-1)
+    assert raised.value.hint
+
+
+def test_every_stream_differs() -> None:
+    source = SecureRandom()
+    streams = [source.stream(), source.stream(), SecureRandom().stream(), SECURE.stream()]
+    assert len({stream.words(0, 4, 4).tobytes() for stream in streams}) == 4
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copied_source_has_a_key_of_its_own(copied: Any) -> None:
+    source = SecureRandom()
+    used = source.stream().words(0, 4, 4).tobytes()
+    assert copied(source).stream().words(0, 4, 4).tobytes() != used
+    assert copied(SECURE).stream().words(0, 4, 4).tobytes() != SECURE.stream().words(0, 4, 4).tobytes()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("source", [SecureRandom(), SeededRandom(1)])
+def test_a_stream_cannot_be_copied(copied: Any, source: Any) -> None:
+    with pytest.raises(WrongTypeError) as raised:
+        copied(source.stream())
+    assert raised.value.hint
+
+
+def test_a_sampler_cannot_be_copied() -> None:
+    from maskwell.core.categories import Categories
+    from maskwell.designs.uniform import Uniform
+
+    with pytest.raises(WrongTypeError):
+        pickle.dumps(Uniform.from_gamma(3, Categories.numbered(2)).sampler())
+
+
+def test_threads_never_get_the_same_stream() -> None:
+    source, found, start = SecureRandom(), [], threading.Barrier(16)
+
+    def work() -> None:
+        start.wait()
+        mine = [source.stream().words(0, 1, 4).tobytes() for _ in range(200)]
+        found.extend(mine)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == len(set(found)) == 3200
+
+
+def test_threads_sample_as_one_would() -> None:
+    """Many threads, one design, each with its own seed: the same reports as one after the other."""
+    from maskwell.core.categories import Categories
+    from maskwell.designs.dense import Dense
+    from maskwell.designs.uniform import Uniform
+
+    design = Dense.of(Uniform.from_gamma(3, Categories.numbered(12)).exact_matrix())
+    codes = np.arange(20_000) % 12
+    expected = [design.sample(codes, random=SeededRandom(seed)).data.tobytes() for seed in range(8)]
+    fresh = Dense.of(design.exact_matrix())
+    found: dict[int, bytes] = {}
+
+    def work(seed: int) -> None:
+        found[seed] = fresh.sample(codes, random=SeededRandom(seed)).data.tobytes()
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[seed] for seed in range(8)] == expected
+
+
+# ---- fork: in a process of its own, since pytest itself may hold threads
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+def run(script: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.returncode == 0, done.stderr[-1000:]
+    return done.stdout.split()
+
+
+FORKED = """
+    import os, sys
+    from maskwell.core.randomness import SECURE, SecureRandom, SeededRandom
+
+    def show(words):
+        sys.stdout.write(words.tobytes().hex() + "\\n")
+        sys.stdout.flush()
+
+    def in_children(work, children=3):
+        for _ in range(children):
+            child = os.fork()
+            if child == 0:
+                work()
+                os._exit(0)
+            os.waitpid(child, 0)
+        work()
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("source", ["SECURE", "SecureRandom()"])
+def test_a_forked_child_draws_other_words_from_a_source(source: str) -> None:
+    script = (
+        FORKED
+        + f"""
+    source = {source}
+    source.stream()
+    in_children(lambda: show(source.stream().words(0, 1, 4)))
+    """
+    )
+    found = run(script)
+    assert len(found) == len(set(found)) == 4
+
+
+@needs_fork
+def test_a_forked_child_draws_other_words_from_an_open_stream() -> None:
+    script = (
+        FORKED
+        + """
+    stream = SECURE.stream()
+    stream.words(0, 5, 4)
+    in_children(lambda: show(stream.words(5, 1, 4)))
+    """
+    )
+    found = run(script)
+    assert len(found) == len(set(found)) == 4
+
+
+@needs_fork
+def test_a_forked_child_draws_other_spill_words_and_twins() -> None:
+    script = (
+        FORKED
+        + """
+    import numpy as np
+    stream = SECURE.stream()
+    in_children(lambda: (show(np.array(stream.spill(3, 0), dtype="<u4")), show(stream.twin().words(0, 1, 4))))
+    """
+    )
+    found = run(script)
+    assert len(found) == len(set(found)) == 8
+
+
+@needs_fork
+def test_grandchildren_draw_other_words_too() -> None:
+    script = (
+        FORKED
+        + """
+    source = SecureRandom()
+    stream = source.stream()
+    def both():
+        show(source.stream().words(0, 1, 4))
+        show(stream.words(0, 1, 4))
+    in_children(lambda: in_children(both, 2), 2)
+    """
+    )
+    found = run(script)
+    assert len(found) == len(set(found)) == 18
+
+
+@needs_fork
+def test_a_forked_child_draws_the_same_words_from_a_seed() -> None:
+    script = (
+        FORKED
+        + """
+    stream = SeededRandom(1).stream()
+    in_children(lambda: show(stream.words(0, 1, 4)))
+    """
+    )
+    assert len(set(run(script))) == 1
+
+
+@needs_fork
+def test_a_fork_while_another_thread_draws_does_not_hang_the_child() -> None:
+    """Another thread holds the lock of the source at the moment of the fork."""
+    script = (
+        FORKED
+        + """
+    import signal
+    source = SecureRandom()
+    with source._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            show(source.stream().words(0, 1, 4))
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, "the child hangs"
+    """
+    )
+    assert len(run(script)) == 1

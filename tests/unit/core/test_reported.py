@@ -1,0 +1,62 @@
+"""Reports and their texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell.core.reported import Reports, bits_from_texts
+from maskwell.errors import ReportError
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(
+    st.integers(1, 40).flatmap(
+        lambda k: st.tuples(st.just(k), st.lists(st.lists(st.booleans(), min_size=k, max_size=k)))
+    )
+)
+def test_texts_and_masks_are_two_writings_of_one_report(drawn: tuple[int, list[list[bool]]]) -> None:
+    k, sets = drawn
+    texts = ["".join("01"[bit] for bit in row) for row in sets]
+    masks = bits_from_texts(np.array(texts, dtype=np.str_), k)
+    assert masks.shape == (len(texts), (k + 7) // 8)
+    for row, mask in zip(sets, masks, strict=True):
+        assert [bool(mask[j // 8] >> (j % 8) & 1) for j in range(k)] == row
+        assert int.from_bytes(mask.tobytes(), "little") < 1 << k
+    assert Reports("", k, "bits", masks).texts().tolist() == texts
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [["10"], ["1011"], ["1 1"], ["1a1"], ["١٠١"], ["-11"], [""], ["101", "2.0"], [101.0], [None], ["10\n"]],
+)
+def test_other_texts_are_refused_and_named(bad: list[Any]) -> None:
+    with pytest.raises(ReportError, match="3 characters") as raised:
+        bits_from_texts(np.array(bad, dtype=object), 3)
+    assert raised.value.hint
+    assert raised.value.objects["rows"] == [len(bad) - 1]
+
+
+def test_codes_have_no_texts() -> None:
+    with pytest.raises(ReportError) as raised:
+        Reports("", 3, "codes", np.array([1], dtype=np.uint8)).texts()
+    assert raised.value.hint
+
+
+def test_no_reports_have_no_texts() -> None:
+    assert Reports("", 9, "bits", np.zeros((0, 2), dtype=np.uint8)).texts().tolist() == []
+    assert bits_from_texts(np.array([], dtype=np.str_), 9).shape == (0, 2)
+
+
+def test_a_column_of_reports_says_what_it_is() -> None:
+    reports = Reports("sha256:abc", 9, "bits", np.zeros((2, 2), dtype=np.uint8))
+    assert len(reports) == 2
+    assert reports.describe()["bit_order"] == "category j is bit j % 8, least significant first, of byte j // 8"
+    assert "k=9" in repr(reports)
+    assert "not private" not in repr(reports)
+    with pytest.raises(AttributeError):
+        reports.k = 3  # type: ignore[misc]

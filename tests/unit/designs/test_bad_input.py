@@ -1,0 +1,261 @@
+"""Bad input: one error of the right class that names the value and says what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.examples import ABC, JAR, KARY, SQUARE, TALL, WARNER, YES_NO, numbered
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import (
+    InputError,
+    LabelError,
+    MaskwellError,
+    MatrixError,
+    NotIdentifiableError,
+    OrientationError,
+    ParameterError,
+    ReportError,
+    TooLargeError,
+    WrongTypeError,
+)
+
+Call = Callable[[], Any]
+
+
+def check(call: Call, kind: type[MaskwellError], *named: str) -> MaskwellError:
+    with pytest.raises(kind) as raised:
+        call()
+    error = raised.value
+    assert isinstance(error, MaskwellError)
+    assert error.hint
+    assert "\n" not in error.message
+    for part in named:
+        assert part in error.message, error.message
+    return error
+
+
+MATRICES: dict[str, tuple[Any, type[MaskwellError], list[str]]] = {
+    "nan": ([[math.nan, 0.5], [0.5, 0.5]], MatrixError, ["[0, 0]", "nan"]),
+    "infinite": ([[0.5, 0.5], [0.5, math.inf]], MatrixError, ["[1, 1]", "inf"]),
+    "text": ([["a", 0.5], [0.5, 0.5]], MatrixError, ["[0, 0]", "'a'"]),
+    "ragged": ([[0.5, 0.5], [0.5]], MatrixError, ["[1, 2]"]),
+    "empty": ([], MatrixError, ["at least one row"]),
+    "empty rows": ([[], []], MatrixError, ["at least one row"]),
+    "empty array": (np.zeros((0, 2)), MatrixError, ["at least one row"]),
+    "one-dimensional": ([0.5, 0.5], MatrixError, []),
+    "three-dimensional": (np.full((2, 2, 2), 0.5), MaskwellError, []),
+    "negative": ([[-1e-12, 0.5], [1 + 1e-12, 0.5]], MatrixError, ["[0, 0]", "-1e-12", "negative"]),
+    "very negative": ([[-0.5, 0.5], [1.5, 0.5]], MatrixError, ["-0.5"]),
+    "column sum": ([[0.5, 0.5], [0.5, 0.6]], MatrixError, ["column 1", "1.1"]),
+    "column sum just off": ([["0.5", "0.5"], ["0.5", "0.500000002"]], MatrixError, ["column 1", "1.000000002"]),
+    "rows given": ([[0.7, 0.3], [0.2, 0.8]], OrientationError, ["rows sum to 1"]),
+    "wide rows given": ([[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]], OrientationError, ["rows sum to 1"]),
+    "none": (None, WrongTypeError, ["NoneType"]),
+    "a number": (3, WrongTypeError, ["int"]),
+    "a text": ("0.5 0.5", WrongTypeError, ["str"]),
+    "truth values": ([[True, False], [False, True]], WrongTypeError, ["True"]),
+    "complex": ([[1j, 0], [0, 1]], WrongTypeError, ["1j"]),
+    "missing": ([[None, 0], [0, 1]], WrongTypeError, ["None"]),
+    "huge text": ([["1e400"], ["0"]], MatrixError, ["column 0"]),
+    "huge negative text": ([["-1e400"], ["0"]], MatrixError, ["[0, 0]"]),
+}
+
+
+@pytest.mark.parametrize("name", list(MATRICES))
+def test_what_is_no_transition_matrix_is_refused(name: str) -> None:
+    matrix, kind, named = MATRICES[name]
+    error = check(lambda: Dense.of(matrix), kind, *named)
+    assert isinstance(error, ValueError | TypeError)
+    if isinstance(matrix, list):
+        check(lambda: Dense.of(np.array(matrix, dtype=object) if name != "ragged" else matrix), MaskwellError)
+
+
+def test_rows_are_told_how_to_turn() -> None:
+    error = check(lambda: Dense.of([[0.7, 0.3], [0.2, 0.8]]), OrientationError)
+    assert "transpose" in error.hint
+    assert "from_rows" in error.hint
+    assert Dense.from_rows([[0.7, 0.3], [0.2, 0.8]]).exact_matrix() == [
+        [Fraction(7, 10), Fraction(2, 10)],
+        [Fraction(3, 10), Fraction(8, 10)],
+    ]
+    check(lambda: Dense.from_rows([[0.7, 0.2], [0.3, 0.8]]), OrientationError, "row 0", "0.9")
+
+
+def test_any_iterable_of_rows_is_a_matrix() -> None:
+    rows = [[1 / 3 + 1e-12, 0.5], [2 / 3, 0.5]]
+    expected = Dense.of(rows)
+    assert Dense.of(tuple(map(tuple, rows))) == expected
+    assert Dense.of(np.array(rows)) == expected
+    assert Dense.of(row for row in rows) == expected
+
+
+def test_a_large_dense_matrix_is_refused_with_its_size() -> None:
+    check(lambda: Dense.of(np.broadcast_to(0.0, (3000, 3000))), TooLargeError, "3,000")
+
+
+def test_tiny_entries_stay() -> None:
+    """1e-300 is not zero: parity is huge but finite, and reports can be drawn."""
+    design = Dense.of([[1e-300, 0.5], [1.0, 0.5]])
+    assert design.exact_matrix()[0][0] > 0
+    assert 1e299 < design.parity() < math.inf
+    assert isinstance(design.parity_exact(), Fraction)
+    reports = design.sample(np.arange(2000) % 2, random=SeededRandom(1))
+    assert (reports.data[::2] == 1).all()
+    assert 300 < (reports.data[1::2] == 0).sum() < 700
+
+
+def test_tiny_entries_as_text_stay() -> None:
+    design = Dense.of([["1e-5000", "1/2"], [1 - Fraction(1, 10**5000), "1/2"]])
+    assert design.exact_matrix()[0][0] == Fraction(1, 10**5000)
+    assert design.parity_exact() == Fraction(10**5000, 2)
+    assert len(design.sample(np.array([0, 1]), random=SeededRandom(1))) == 2
+    assert design.epsilon() == pytest.approx(5000 * math.log(10) - math.log(2))
+
+
+def test_zero_rows_are_legal_and_never_reported() -> None:
+    design = Dense.of([["1/2", "1/4"], [0, 0], ["1/2", "3/4"]])
+    assert design.parity_exact() == 2
+    assert 1 not in design.sample(np.arange(5000) % 2, random=SeededRandom(1)).data
+    np.testing.assert_allclose(design.solve(design.apply(np.array([0.3, 0.7]))), [0.3, 0.7])
+
+
+def test_nothing_is_changed_silently() -> None:
+    """Columns that sum to one only nearly are settled in the largest entry, and that is noted."""
+    design = Dense.of([[0.3, 0.1234567890123], [0.7, 0.8765432109872]])
+    assert design.provenance["settled"] == pytest.approx(5e-13, rel=0.01)
+    assert "settled" not in Dense.of([["0.3"], ["0.7"]]).provenance
+    assert [sum(c) for c in zip(*design.exact_matrix(), strict=True)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "named"),
+    [
+        (lambda: Uniform.of(0, ABC), ParameterError, ["truth = 0"]),
+        (lambda: Uniform.of(1.5, ABC), ParameterError, ["truth = 1.5"]),
+        (lambda: Uniform.of(-0.1, ABC), ParameterError, ["truth = -0.1"]),
+        (lambda: Uniform.of(math.nan, ABC), ParameterError, ["truth = nan"]),
+        (lambda: Uniform.from_gamma(3, numbered(1)), ParameterError, ["k = 1"]),
+        (lambda: Uniform.from_epsilon(1, numbered(1)), ParameterError, ["k = 1"]),
+        (lambda: Subset.from_gamma(3, numbered(1), size=1), ParameterError, ["k = 1"]),
+        (lambda: Unary.oue_from_gamma(3, numbered(1)), ParameterError, ["k = 1"]),
+        (lambda: Mixture.of("1/2", ["1/2"], numbered(1)), ParameterError, ["k = 1"]),
+        (lambda: LocalDiversity.of(1, numbered(1)), ParameterError, ["l = 1"]),
+        (lambda: LocalDiversity.of(1, ABC), ParameterError, ["l = 1"]),
+        (lambda: LocalDiversity.of(3, ABC), ParameterError, ["l = 3"]),
+        (lambda: LocalDiversity.of(2, YES_NO), ParameterError, ["l = 2"]),
+        (lambda: LocalDiversity.of(2.5, ABC), ParameterError, ["2.5"]),
+        (lambda: Subset.from_gamma(3, ABC, size=3), ParameterError, ["size = 3"]),
+        (lambda: Subset.from_gamma(3, ABC, size=0), ParameterError, ["size = 0"]),
+        (lambda: Subset.from_gamma(3, ABC, size=-1), ParameterError, ["size = -1"]),
+        (lambda: Subset.from_gamma(5, numbered(4), size=-1), ParameterError, ["size = -1"]),
+        (lambda: Subset.from_gamma(3, ABC, size=1.5), ParameterError, ["1.5"]),
+        (lambda: Subset.from_epsilon(1, ABC, size=7), ParameterError, ["size = 7"]),
+        (lambda: Subset.of("1/2", 2, ABC), ParameterError, ["include = 1/2"]),
+        (lambda: Subset.of(1, 2, ABC), ParameterError, ["include = 1"]),
+        (lambda: Unary.of("1/4", "1/4", ABC), ParameterError, ["flip = 1/4", "keep = 1/4"]),
+        (lambda: Unary.of(1, "1/4", ABC), ParameterError, ["keep = 1"]),
+        (lambda: Unary.of("1/2", 0, ABC), ParameterError, ["flip = 0"]),
+        (lambda: Mixture.of("1/2", ["1/4", "1/4"], ABC), ParameterError, ["2", "3"]),
+        (lambda: Mixture.of("1/2", ["1/4", "1/4", "1/4"], ABC), ParameterError, ["1.25"]),
+        (lambda: Mixture.of("1/2", ["1/4", "1/2", "-1/4"], ABC), ParameterError, ["fixed[2] = -1/4"]),
+        (lambda: Kronecker.of([]), ParameterError, ["at least one"]),
+        (lambda: Kronecker.of([WARNER, Unary.oue_from_gamma(3, ABC)]), ParameterError, ["unary"]),
+        (lambda: Kronecker.of([Uniform.from_gamma(3, numbered(2**32 - 1))] * 2), TooLargeError, ["2 designs"]),
+        (lambda: Kronecker.of([WARNER] * 1100), TooLargeError, ["1100"]),
+        (lambda: Blocks.of({}), ParameterError, ["at least one"]),
+        (lambda: Blocks.of({"a": Subset.from_gamma(3, ABC, size=1)}), ParameterError, ["subset"]),
+        (lambda: Composed.of(WARNER, KARY), ParameterError, ["2", "3"]),
+        (lambda: Composed.of(WARNER, Unary.oue_from_gamma(3, ABC)), ParameterError, ["unary"]),
+        (lambda: Dense.of([[1, 1]], ABC), LabelError, ["3"]),
+        (lambda: Dense.of([[1, 1]], YES_NO, ABC), LabelError, ["3"]),
+        (lambda: Categories.of(["a", "b", "a"]), LabelError, ["'a'"]),
+    ],
+)
+def test_bad_parameters_are_refused_and_named(call: Call, kind: type[MaskwellError], named: list[str]) -> None:
+    check(call, kind, *named)
+
+
+def test_a_sum_that_is_off_by_little_is_told_apart_from_one() -> None:
+    error = check(lambda: Mixture.of(0.5, [1 / 6, 1 / 6, 1 / 6], ABC), ParameterError)
+    assert "= 1, not 1" not in error.message
+
+
+@pytest.mark.parametrize(
+    "design", [WARNER, KARY, JAR, SQUARE, TALL, Subset.from_gamma(3, ABC, size=2), Unary.oue_from_gamma(3, ABC)]
+)
+def test_other_labels_must_be_as_many(design: Any) -> None:
+    for k in (design.k - 1, design.k + 2):
+        check(lambda k=k: design.with_labels(Categories.of([f"x{j}" for j in range(k)])), InputError, str(k))
+
+
+def test_report_labels_must_be_as_many() -> None:
+    check(lambda: TALL.with_labels(YES_NO, YES_NO), InputError)
+
+
+@pytest.mark.parametrize("design", [KARY, JAR, Subset.from_gamma(3, ABC, size=2)])
+def test_report_labels_that_cannot_be_used_are_not_dropped_silently(design: Any) -> None:
+    check(lambda: design.with_labels(ABC, Categories.of(["x", "y", "z"])), InputError)
+
+
+def test_estimating_with_a_rank_deficient_design_is_refused_but_privacy_is_known() -> None:
+    design = Dense.of([["1/3", "1/3"], ["2/3", "2/3"]])
+    error = check(lambda: design.solve(np.array([0.5, 0.5])), NotIdentifiableError, "rank 1")
+    assert "null_direction" in error.objects
+    assert design.parity_exact() == 1
+    assert design.guess_probability() == 0.5
+    check(lambda: Mixture.of(0, ["1/2", "1/2"], YES_NO).solve(np.array([0.5, 0.5])), NotIdentifiableError, "rank 1")
+    check(lambda: Kronecker.of([WARNER, design]).solve(np.full(4, 0.25)), NotIdentifiableError)
+    check(lambda: Blocks.of({1: WARNER, 2: design}).solve(np.full(4, 0.25)), NotIdentifiableError)
+
+
+@pytest.mark.parametrize(("truth", "k"), [("1e-13", 2), ("3e-15", 2), ("5e-12", 100), ("3e-14", 100)])
+def test_rank_condition_and_solve_agree_near_singularity(truth: str, k: int) -> None:
+    """Either the design counts as identifiable and can be solved, or it does not and says so: never half of each."""
+    design = Dense.of(Uniform.of(truth, numbered(k)).exact_matrix())
+    if design.identifiable:
+        assert design.condition() < math.inf
+        design.solve(np.full(k, 1 / k))
+    else:
+        assert design.condition() == math.inf
+        error = check(lambda: design.solve(np.full(k, 1 / k)), NotIdentifiableError)
+        assert f"rank {k} for {k}" not in error.message
+
+
+@pytest.mark.parametrize("bad", [["100", "11"], ["1000"], ["11 "], ["110", "111"], ["110", "xyz"], [110.0], [None]])
+def test_set_reports_of_another_form_are_refused(bad: list[Any]) -> None:
+    check(lambda: Subset.from_gamma(3, ABC, size=2).tally(bad), ReportError)
+
+
+def test_labels_that_are_no_reports_are_refused() -> None:
+    check(lambda: KARY.tally(["a", "b", "z"]), MaskwellError, "'z'")
+    check(lambda: KARY.tally(["a", None]), MaskwellError, "missing")
+    check(lambda: KARY.randomize(["a", "nope"]), MaskwellError, "'nope'")
+
+
+def test_text_that_is_no_distribution_is_refused() -> None:
+    check(lambda: KARY.apply("abc"), MaskwellError)  # type: ignore[arg-type]
+    check(lambda: KARY.apply([["0.1"], [0.2, 0.3]]), MaskwellError)  # type: ignore[arg-type, list-item]
+
+
+def test_ragged_codes_are_refused() -> None:
+    check(lambda: KARY.sample([[0], [0, 1]]), MaskwellError)  # type: ignore[arg-type]
+
+
+def test_threads_are_counted_from_one() -> None:
+    check(lambda: KARY.sampler(threads=0), ParameterError, "threads = 0")

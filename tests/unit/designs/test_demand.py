@@ -1,0 +1,180 @@
+"""Asked for a parity, a design never exceeds it and falls short by less than a billionth."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
+from maskwell.designs.demand import as_count, asked_epsilon, asked_gamma
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError, WrongTypeError
+
+LOSS = Fraction(1, 10**9)
+K = [2, 3, 10, 1000, 10**6]
+EPSILONS = [1e-6, "1e-6", 1e-3, 0.1, 0.3, 0.1 + 0.2, 0.5, "0.5", 1, 1.0, 1 / 3, "1/3", 2, math.log(3), 5, 10.7, 20, 50]
+GAMMAS = [1.000001, 1.1, 1.1 + 2.2, 2.7, math.e, 3.3, 9.0, 20.3, 1e6, 1e21 / 3, 0.1 + 0.2 + 1]
+
+
+def readings(number: Any) -> list[Fraction]:
+    """What a number may stand for: its text, and for a float also its binary value."""
+    return [Fraction(str(number)), *([Fraction(number)] if isinstance(number, float) else [])]
+
+
+def exp_range(epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """Fractions just below and just above e**epsilon, good to 100 digits."""
+    with localcontext(Context(prec=110)):
+        value = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+    return value * (1 - Fraction(1, 10**100)), value * (1 + Fraction(1, 10**100))
+
+
+def from_epsilon(epsilon: Any, k: int) -> dict[str, Design]:
+    categories = Categories.numbered(k)
+    return {
+        "uniform": Uniform.from_epsilon(epsilon, categories),
+        "subset, one": Subset.from_epsilon(epsilon, categories, size=1),
+        "subset, most": Subset.from_epsilon(epsilon, categories, size=k - 1),
+        "subset, half": Subset.from_epsilon(epsilon, categories, size=max(1, k // 2)),
+        "rappor": Unary.rappor_from_epsilon(epsilon, categories),
+        "optimised unary": Unary.oue_from_epsilon(epsilon, categories),
+    }
+
+
+def from_gamma(gamma: Any, k: int) -> dict[str, Design]:
+    categories = Categories.numbered(k)
+    return {
+        "uniform": Uniform.from_gamma(gamma, categories),
+        "subset, one": Subset.from_gamma(gamma, categories, size=1),
+        "subset, most": Subset.from_gamma(gamma, categories, size=k - 1),
+        "optimised unary": Unary.oue_from_gamma(gamma, categories),
+        "rappor": Unary.rappor_from_gamma(gamma, categories),
+    }
+
+
+@pytest.mark.parametrize("k", K)
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=repr)
+def test_parity_stays_below_e_to_the_epsilon(epsilon: Any, k: int) -> None:
+    lowest, highest = exp_range(min(readings(epsilon)))
+    for name, design in from_epsilon(epsilon, k).items():
+        parity = design.parity_exact()
+        assert isinstance(parity, Fraction)
+        assert 1 < parity <= lowest, name
+        assert 1 - parity / highest < LOSS, name
+        assert 0 <= design.provenance["parity_loss"] < 1e-9
+        assert design.provenance["asked"] == {"epsilon": str(epsilon)}
+
+
+@pytest.mark.parametrize("k", K)
+@pytest.mark.parametrize("gamma", GAMMAS, ids=repr)
+def test_parity_stays_below_both_readings_of_a_float(gamma: float, k: int) -> None:
+    for name, design in from_gamma(gamma, k).items():
+        parity = design.parity_exact()
+        assert isinstance(parity, Fraction)
+        assert 1 < parity <= min(readings(gamma)), name
+        assert 1 - parity / max(readings(gamma)) < LOSS, name
+
+
+@pytest.mark.parametrize("k", K)
+@pytest.mark.parametrize("gamma", [2, 3, 9, "5/2", Fraction(22, 7), Decimal("1.1"), 10**30, np.int64(7)], ids=repr)
+def test_parity_is_exactly_what_was_asked_in_exact_numbers(gamma: Any, k: int) -> None:
+    for name, design in from_gamma(gamma, k).items():
+        asked = Fraction(str(gamma))
+        if name == "rappor":
+            assert asked * (1 - LOSS) < design.parity_exact() <= asked
+        else:
+            assert design.parity_exact() == asked
+            assert design.provenance["parity_loss"] == 0
+
+
+@pytest.mark.parametrize("root", [2, 3, "5/2"])
+def test_rappor_is_exact_where_the_root_is(root: Any) -> None:
+    assert Unary.rappor_from_gamma(Fraction(root) ** 2, Categories.numbered(4)).parity_exact() == Fraction(root) ** 2
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(st.floats(min_value=1e-6, max_value=50), st.integers(2, 10**6))
+def test_parity_stays_below_for_any_epsilon(epsilon: float, k: int) -> None:
+    lowest, highest = exp_range(min(readings(epsilon)))
+    for design in (
+        Uniform.from_epsilon(epsilon, Categories.numbered(k)),
+        Unary.oue_from_epsilon(epsilon, Categories.numbered(k)),
+    ):
+        assert lowest * (1 - LOSS) < design.parity_exact() <= lowest < highest
+
+
+@pytest.mark.parametrize("k", [2, 1000])
+def test_integers_of_the_exact_form_stay_short(k: int) -> None:
+    """A browser compares two words; the exact form of an ordinary epsilon has no more than 64 bits."""
+    for design in (
+        Uniform.from_epsilon(1, Categories.numbered(k)),
+        Subset.from_epsilon(1, Categories.numbered(k), size=1),
+    ):
+        assert int(design.exact_form()["denominator"]) <= 2**64
+
+
+BAD_GAMMA = [1, 0.5, 0, -3, "1", math.nan, math.inf, -math.inf, "inf", "nan", "three"]
+BAD_EPSILON = [0, -1, 701, math.nan, math.inf, "x"]
+
+
+@pytest.mark.parametrize("gamma", BAD_GAMMA, ids=repr)
+def test_a_gamma_that_is_no_demand_is_refused(gamma: Any) -> None:
+    for make in (Uniform.from_gamma, Unary.rappor_from_gamma, Unary.oue_from_gamma):
+        with pytest.raises(ParameterError, match="gamma = ") as raised:
+            make(gamma, Categories.numbered(3))
+        assert raised.value.hint
+        assert str(gamma) in raised.value.message
+    with pytest.raises(ParameterError, match="gamma = "):
+        Subset.from_gamma(gamma, Categories.numbered(3), size=1)
+    with pytest.raises(ParameterError, match="gamma = "):
+        asked_gamma(gamma)
+
+
+@pytest.mark.parametrize("epsilon", BAD_EPSILON, ids=repr)
+def test_an_epsilon_that_is_no_demand_is_refused(epsilon: Any) -> None:
+    for make in (Uniform.from_epsilon, Unary.rappor_from_epsilon, Unary.oue_from_epsilon):
+        with pytest.raises(ParameterError, match="epsilon = ") as raised:
+            make(epsilon, Categories.numbered(3))
+        assert raised.value.hint
+    with pytest.raises(ParameterError, match="epsilon = "):
+        asked_epsilon(epsilon)
+
+
+@pytest.mark.parametrize("bad", [None, [2], True, 2j], ids=repr)
+def test_what_is_no_number_is_a_wrong_type(bad: Any) -> None:
+    for make in (Uniform.from_gamma, Uniform.from_epsilon, Unary.oue_from_gamma):
+        with pytest.raises(WrongTypeError) as raised:
+            make(bad, Categories.numbered(3))
+        assert raised.value.hint
+
+
+@pytest.mark.parametrize("tight", [1e-17, 1e-20, 1e-300])
+def test_a_demand_too_tight_for_any_information_is_said_so(tight: float) -> None:
+    for make in (Uniform.from_epsilon, Unary.rappor_from_epsilon, Unary.oue_from_epsilon):
+        design, refusal = outcome(make, tight)
+        assert refusal.hint if design is None else 1 < design.parity_exact() <= exp_range(min(readings(tight)))[0]
+
+
+def outcome(make: Any, epsilon: float) -> tuple[Any, Any]:
+    """The design, or the error."""
+    try:
+        return make(epsilon, Categories.numbered(1000)), None
+    except ParameterError as error:
+        return None, error
+
+
+def test_counts_are_whole() -> None:
+    assert as_count(3, "size") == as_count("3", "size") == as_count(3.0, "size") == 3
+    for bad in (2.5, "a", math.nan):
+        with pytest.raises(ParameterError) as raised:
+            as_count(bad, "size")
+        assert raised.value.hint

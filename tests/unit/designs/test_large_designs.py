@@ -1,0 +1,100 @@
+"""Designs of a size that people really use: nothing is written out, overflows, or is refused by accident."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.support.examples import numbered
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs import wire
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import TooLargeError
+
+
+@pytest.mark.parametrize("k", [14_000, 20_000, 100_000])
+def test_a_unary_design_of_many_categories_can_be_shown(k: int) -> None:
+    """2**k has more digits than Python writes out by default."""
+    design = Unary.oue_from_epsilon(1, numbered(k))
+    assert len(repr(design)) < 100
+    with pytest.raises(TooLargeError):
+        design.matrix()
+
+
+def test_a_subset_design_of_many_categories_can_be_shown() -> None:
+    design = Subset.from_epsilon(1, numbered(20_000), size=5000)
+    assert len(repr(design)) < 100
+    with pytest.raises(TooLargeError):
+        design.matrix()
+
+
+def test_a_composition_of_many_categories_can_be_shown() -> None:
+    dense = Dense.of(Uniform.from_gamma(3, numbered(256)).exact_matrix())
+    design = Composed.of(dense, Uniform.from_gamma(3, numbered(256)))
+    assert len(repr(design)) < 100
+    assert len(design.sample(np.arange(256), random=SeededRandom(1))) == 256
+
+
+def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
+    """Shares of different totals in every column: the integers must not grow with the number of columns."""
+    rng = np.random.default_rng(1)
+    totals = rng.integers(10**5, 10**6, 2000)
+    columns = [rng.multinomial(n, [0.2, 0.3, 0.5]) / n for n in totals]
+    design = Dense.of(np.array(columns).T)
+    assert len(wire.dumps(design)) < 10**6
+    assert len(design.sample(np.arange(2000), random=SeededRandom(1))) == 2000
+
+
+def test_products_beyond_32_bits_keep_every_code() -> None:
+    """Nested products: the truth comes back, digit for digit."""
+    inner = Kronecker.of([Uniform.of(1, numbered(2**30)), Uniform.of(1, numbered(2**30 + 1))])
+    outer = Kronecker.of([inner, Uniform.of(1, numbered(3))])
+    codes = np.array([0, 1, 2**53 + 1, 2**60 + 12_345, outer.k - 1], dtype=np.uint64)
+    assert outer.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
+
+
+def test_blocks_of_many_categories_know_their_condition() -> None:
+    part = Uniform.from_gamma(3, numbered(10_000))
+    assert math.isclose(Blocks.of({"a": part}).condition(), part.condition())
+
+
+def test_a_product_of_truthful_designs_is_truthful() -> None:
+    """The identity is the best of all designs, as a product too."""
+    truth = Uniform.of(1, numbered(2))
+    assert Kronecker.of([truth, truth]).is_admissible() == Uniform.of(1, numbered(4)).is_admissible()
+
+
+def test_variances_of_large_parity_do_not_overflow() -> None:
+    design = Unary.oue_from_epsilon(400, numbered(3))
+    for estimator in ("per-bit", "centred", "best-linear"):
+        assert 0 <= design.added_variance_of(estimator) < 2  # type: ignore[arg-type]
+
+
+def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
+    """Beside input and output, the working set stays small whatever the type of the codes."""
+    import tracemalloc
+
+    design = Uniform.from_gamma(3, numbered(16))
+    codes = (np.arange(8_000_000) % 16).astype(np.int8)
+    design.sample(codes[:1000], random=SeededRandom(1))
+    tracemalloc.start()
+    reports = design.sample(codes, random=SeededRandom(1))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - reports.data.nbytes < 30 * 10**6
+
+
+def test_many_categories_are_sampled_exactly_where_they_belong() -> None:
+    design = Uniform.of(Fraction(1), Categories.numbered(70_000))
+    codes = np.array([0, 255, 256, 65_535, 65_536, 69_999])
+    assert design.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()

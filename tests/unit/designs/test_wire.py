@@ -1,0 +1,223 @@
+"""Design files: every emitted one fits the schema, no changed one is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from tests.support.examples import DYADIC, EXAMPLES
+
+from maskwell.core.categories import Categories
+from maskwell.designs import wire
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import DesignFileError
+
+ALL = {**EXAMPLES, **{f"dyadic {name}": design for name, design in DYADIC.items()}}
+VALIDATOR = jsonschema.Draft202012Validator(wire.schema())
+
+
+def content(name: str) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(wire.dumps(ALL[name]))
+    return made
+
+
+Path_ = tuple[Any, ...]
+
+
+def leaves(form: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
+    items = form.items() if isinstance(form, dict) else enumerate(form) if isinstance(form, list) else None
+    if items is None:
+        yield path, form
+        return
+    for key, value in items:
+        yield from leaves(value, (*path, key))
+
+
+def replaced(form: Any, path: Path_, value: Any) -> Any:
+    changed = json.loads(json.dumps(form))
+    at = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return changed
+
+
+def other_digits(value: Any) -> list[Any]:
+    """The value with one digit (or letter) changed, at the start, in the middle and at the end."""
+    if isinstance(value, bool) or value is None:
+        return [not value]
+    if isinstance(value, int | float):
+        return [value + 1, -value - 1, 0 if value else 2]
+    places = {0, len(value) // 2, len(value) - 1} if value else set()
+    changed = [value[:i] + ("1" if value[i] != "1" else "2") + value[i + 1 :] for i in sorted(places)]
+    zeroed = [value[:i] + "0" + value[i + 1 :] for i in sorted(places) if value[i] != "0"]
+    return [*changed, *zeroed, value + "0", "0"] if value != "0" else [*changed, "00"]
+
+
+def is_zero_denominator(path: Path_, value: Any) -> bool:
+    """Tried on its own below."""
+    return path[-1] == "denominator" and int(value) == 0
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(wire.schema())
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_every_design_file_fits_the_schema(name: str) -> None:
+    VALIDATOR.validate(content(name))
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_integers_travel_as_text(name: str) -> None:
+    for path, value in leaves(content(name)["exact"]):
+        if isinstance(value, int | float) and "inputs" not in path and "outputs" not in path:
+            assert path[-1] in ("size", "version")
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_any_change_is_refused(name: str) -> None:
+    original = content(name)
+    all_leaves = [(path, value) for path, value in leaves(original) if path[0] != "provenance"]
+    step = max(1, len(all_leaves) // 60)
+    for path, value in all_leaves[::step] + all_leaves[-3:]:
+        for changed in other_digits(value):
+            if (changed != value or type(changed) is not type(value)) and not is_zero_denominator(path, changed):
+                with pytest.raises(DesignFileError) as raised:
+                    wire.design_from_dict(replaced(original, path, changed))
+                assert raised.value.hint
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_missing_and_added_entries_are_refused(name: str) -> None:
+    original = content(name)
+    for key in original:
+        if key != "provenance":
+            with pytest.raises(DesignFileError):
+                wire.design_from_dict({k: v for k, v in original.items() if k != key})
+    with pytest.raises(DesignFileError):
+        wire.design_from_dict({**original, "note": "added"})
+    assert not VALIDATOR.is_valid({**original, "note": "added"})
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_a_fingerprint_that_was_made_again_is_only_accepted_for_a_design(name: str) -> None:
+    """Whoever recomputes the fingerprint after a change gets a valid design or an error, never something else."""
+    from maskwell.designs.fingerprint import fingerprint_of
+
+    original = content(name)
+    covered = {key: value for key, value in original.items() if key not in ("provenance", "fingerprint")}
+    for path, value in list(leaves(covered))[:30]:
+        for changed in other_digits(value):
+            if is_zero_denominator(path, changed):
+                continue
+            forged = replaced(covered, path, changed)
+            forged = {**forged, "provenance": {}, "fingerprint": fingerprint_of(forged)}
+            try:
+                design = wire.design_from_dict(forged)
+            except DesignFileError:
+                continue
+            assert design.fingerprint == forged["fingerprint"]
+            if design.m * design.k < 10**4:
+                assert np.allclose(design.matrix().sum(axis=0), 1)
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_a_denominator_of_zero_is_refused(name: str) -> None:
+    original = content(name)
+    for path, _ in leaves(original):
+        if path[-1] == "denominator":
+            with pytest.raises(DesignFileError):
+                wire.design_from_dict(replaced(original, path, "0"))
+
+
+SMALL = content("uniform k=3")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        [],
+        "design",
+        3,
+        {},
+        {**SMALL, "version": 2},
+        {**SMALL, "version": "1"},
+        {**SMALL, "version": True},
+        {**SMALL, "version": 1.0},
+        {**SMALL, "kind": "nonsense"},
+        {**SMALL, "kind": None},
+        {**SMALL, "inputs": None},
+        {**SMALL, "inputs": []},
+        {**SMALL, "inputs": {"count": 3.0}},
+        {**SMALL, "inputs": ["a", "a", "b"]},
+        {**SMALL, "inputs": ["a", None, "b"]},
+        {**SMALL, "exact": None},
+        {**SMALL, "exact": {}},
+        {**SMALL, "exact": {"denominator": "x", "truth": "1"}},
+        {**SMALL, "exact": {"denominator": "2", "truth": "3"}},
+        {**SMALL, "exact": {"denominator": "2", "truth": "-1"}},
+        {**SMALL, "provenance": 3},
+        {**SMALL, "provenance": {"self": 1}},
+        {**SMALL, "fingerprint": None},
+        {**SMALL, "exact": {"denominator": "0", "truth": "1"}},
+        {**SMALL, "kind": []},
+        {**SMALL, "note": float("nan")},
+    ],
+    ids=lambda bad: (
+        str(bad)[:60] if not isinstance(bad, dict) else str({k: v for k, v in bad.items() if v != SMALL.get(k)})[:60]
+    ),
+)
+def test_what_is_not_a_design_file_is_refused(bad: Any) -> None:
+    with pytest.raises(DesignFileError) as raised:
+        wire.design_from_dict(bad)
+    assert raised.value.hint
+    assert raised.value.message
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", "[1", "\ud800", "NaN", '{"a": 1e999}', "9" * 5000])
+def test_a_file_that_is_not_json_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "design.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(DesignFileError) as raised:
+        wire.load_design(path)
+    assert raised.value.hint
+
+
+def test_a_file_nested_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "design.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(DesignFileError):
+        wire.load_design(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DesignFileError, match=r"nowhere\.json") as raised:
+        wire.load_design(tmp_path / "nowhere.json")
+    assert raised.value.hint
+
+
+def test_a_file_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "design.json"
+    path.write_text(wire.dumps(ALL["nested"]), encoding="utf-8")
+    assert wire.load_design(path) == wire.load_design(str(path)) == ALL["nested"]
+
+
+def test_spaces_and_key_order_do_not_matter() -> None:
+    original = content("nested")
+    turned = json.loads(json.dumps(dict(reversed(original.items())), indent=7, ensure_ascii=True))
+    assert wire.design_from_dict(turned) == ALL["nested"]
+
+
+def test_labels_that_look_alike_are_told_apart() -> None:
+    texts = ["1", "\u00e9", "e\u0301", "a "]
+    numbers = [1, "\u00e9", "e\u0301", "a "]
+    kept, changed = (Uniform.from_gamma(3, Categories.of(labels)) for labels in (texts, numbers))
+    assert kept.fingerprint != changed.fingerprint
+    assert wire.design_from_dict(json.loads(wire.dumps(kept))).inputs.labels == tuple(texts)
