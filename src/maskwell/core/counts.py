@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -34,12 +35,13 @@ class Counts:
     fingerprint: str
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, Integral) or self.n < 0:
-            raise ReportError(f"n = {self.n!r} reports", hint="give a whole number of 0 or more", n=self.n)
+        n: Any = self.n
+        if isinstance(n, bool) or not isinstance(n, Integral) or n < 0:
+            raise ReportError(f"n = {n!r} reports", hint="give a whole number of 0 or more", n=n)
         values = _whole_numbers(np.asarray(self.values))
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "n", int(self.n))
+        object.__setattr__(self, "n", int(n))
 
     def share(self) -> Array:
         """Counts as shares of the number of reports."""

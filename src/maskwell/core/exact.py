@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
@@ -42,7 +42,7 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     try:
         if isinstance(given, Rational):
             return Fraction(int(given.numerator), int(given.denominator))
-        return Fraction(given if isinstance(given, str | Decimal) else repr(float(given)))
+        return Fraction(given if isinstance(given, str | Decimal) else str(given))
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
             f"{name} = {given!r} is not a finite number",
@@ -59,8 +59,21 @@ def safe_below(value: Number, name: str = "number") -> Fraction:
     >>> safe_below(0.1) == Fraction(1, 10), safe_below(0.3) < Fraction(3, 10)
     (True, True)
     """
+    return min(_readings(value, name))
+
+
+def safe_above(value: Number, name: str = "number") -> Fraction:
+    """A fraction that is below neither reading of a float.
+
+    >>> safe_above(0.1) > Fraction(1, 10), safe_above(0.3) == Fraction(3, 10)
+    (True, True)
+    """
+    return max(_readings(value, name))
+
+
+def _readings(value: Any, name: str) -> list[Fraction]:
     exact = as_fraction(value, name)
-    return min(exact, Fraction(float(value))) if is_float(value) else exact
+    return [exact, Fraction(*map(int, value.as_integer_ratio()))] if is_float(value) else [exact]
 
 
 def is_float(value: object) -> bool:
@@ -69,13 +82,13 @@ def is_float(value: object) -> bool:
 
 
 def exp_below(epsilon: Fraction) -> Fraction:
-    """A fraction just below ``e**epsilon`` (relative gap under 1e-55).
+    """A fraction just below ``e**epsilon`` (relative gap under 1e-50).
 
     >>> gap = math.e - float(exp_below(Fraction(1)))
     >>> 0 <= gap < 1e-15
     True
     """
-    context = Context(prec=_DIGITS, Emax=10**9, Emin=-(10**9))
+    context = Context(prec=_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
     exponent = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
     value = context.exp(exponent)
     slack = Fraction(10) ** -(_DIGITS - 5) * (1 + abs(epsilon))  # covers the rounding of the quotient and of exp
@@ -108,16 +121,17 @@ def floor_to(value: Fraction, bits: int) -> Fraction:
     return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
 
 
-def resolution(gamma: Fraction) -> int:
-    """Bits to keep when rounding the probabilities of a design of parity ``gamma``.
+def resolution(gamma: Fraction, k: int) -> int:
+    """Bits to keep when rounding the probabilities of a design of parity ``gamma`` over ``k`` categories.
 
-    The relative loss of parity is at most about ``k * gamma / 2**bits``, far below 1e-9 for any number k of categories
-    that fits in memory. Two words serve until ``gamma`` is large.
+    The relative loss of parity is at most about ``k * gamma / 2**bits``: below 1e-10 with this choice. Two words serve
+    until k or gamma is large.
 
-    >>> resolution(Fraction(3)), resolution(Fraction(10**30))
+    >>> resolution(Fraction(3), 1000), resolution(Fraction(10**30), 2)
     (64, 160)
     """
-    return 64 + 32 * -(-max(0, math.ceil(gamma).bit_length() - 16) // 32)
+    beyond = math.ceil(gamma).bit_length() + k.bit_length() - 28
+    return 64 + 32 * -(-max(0, beyond) // 32)
 
 
 def check_probability(value: Number, name: str, *, open_: bool = False) -> Fraction:
@@ -164,7 +178,10 @@ def to_text(value: Parity) -> str:
     >>> to_text(Fraction(7, 3)), to_text(math.inf)
     ('7/3', 'inf')
     """
-    return "inf" if value == math.inf else str(value)
+    if isinstance(value, float):
+        return "inf"
+    whole = value.denominator == 1
+    return to_digits(value.numerator) + ("" if whole else "/" + to_digits(value.denominator))
 
 
 def log_of(value: Parity) -> float:
@@ -179,3 +196,23 @@ def log_of(value: Parity) -> float:
         return math.log1p(float(value - 1))
     nearest = to_float(value)
     return math.log(nearest) if nearest < math.inf else math.log(value.numerator) - math.log(value.denominator)
+
+
+def to_digits(number: int) -> str:
+    """An integer of any length in decimal digits.
+
+    >>> len(to_digits(10**5000))
+    5001
+    """
+    return f"{Decimal(number):f}"
+
+
+def from_digits(text: Any) -> int:
+    """The integer of 0 or more that decimal digits stand for; ValueError for anything else.
+
+    >>> from_digits("12")
+    12
+    """
+    if not (isinstance(text, str) and text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r:.50} is not an integer of 0 or more in decimal digits")
+    return int(Decimal(text))

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from textwrap import shorten
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import MatrixError, NotIdentifiableError, TooLargeError
+from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, TooLargeError
 
 MATRIX_LIMIT = 10**7
 EXACT_LIMIT = 10**6
@@ -141,8 +142,8 @@ class Design(ABC):
     def _check_size(self, limit: int) -> None:
         if self.m * self.k > limit:
             raise TooLargeError(
-                f"the matrix of this {self.kind} design has {_big(self.m)} rows and {_big(self.k)} columns, "
-                f"about {_big(8 * self.m * self.k)} bytes; at most {_big(limit)} entries are written out",
+                f"the matrix of this {self.kind} design has {big(self.m)} rows and {big(self.k)} columns, "
+                f"about {big(8 * self.m * self.k)} bytes; at most {big(limit)} entries are written out",
                 hint="use apply, solve, parity and the other methods: they work on the structure",
                 m=self.m,
                 k=self.k,
@@ -206,11 +207,14 @@ class Design(ABC):
 
     def check_distribution(self, pi: Real, name: str = "pi") -> Real:
         """``pi`` as an array of k probabilities that sum to one, or an error."""
-        values = np.asarray(pi, dtype=np.float64)
+        try:
+            values = np.asarray(pi, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         fits = values.shape == (self.k,) and np.isfinite(values).all()
         if not fits or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
             raise MatrixError(
-                f"{name} = {np.array2string(values, threshold=8)} is not a distribution over {self.k} categories",
+                f"{name} = {shorten(repr(pi), 80)} is not a distribution over {self.k} categories",
                 hint=f"give {self.k} numbers of 0 or more that sum to 1",
                 **{name: pi},
             )
@@ -312,18 +316,31 @@ class Design(ABC):
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        parity = self.parity_exact()
-        shown = "inf" if parity == math.inf else f"{self.parity():.6g}"
-        return f"{type(self).__name__}(k={self.k}, m={_big(self.m)}, parity={shown})"
+        try:
+            parity = f"{self.parity():.6g}"
+        except TooLargeError:
+            parity = "not worked out"
+        return f"{type(self).__name__}(k={self.k}, m={big(self.m)}, parity={parity})"
 
 
-def _big(number: int) -> str:
+def big(number: int) -> str:
     """A count for people: digits when short, a power otherwise.
 
-    >>> _big(12345), _big(2**200)
-    ('12,345', '1.60e+60')
+    >>> big(12345), big(2**200), big(2**100000)
+    ('12,345', '1.61e+60', '9.99e+30102')
     """
     if number < 10**12:
         return f"{number:,}"
-    exponent = len(str(number)) - 1
-    return f"{number // 10 ** (exponent - 2) / 100:.2f}e+{exponent}"
+    exponent, rest = divmod(math.log10(number), 1)
+    return f"{10**rest:.2f}e+{int(exponent)}"
+
+
+def check_relabelling(design: Design, inputs: Categories, outputs: Categories | None) -> None:
+    """Raise unless the new labels are as many as the old ones; for designs whose reports bear the input labels."""
+    if len(inputs) != design.k:
+        raise LabelError(f"{len(inputs)} labels for {design.k} categories", hint=f"give {design.k} labels")
+    if outputs is not None and outputs.labels != inputs.labels:
+        raise LabelError(
+            f"the reports of a {design.kind} design bear the labels of its categories",
+            hint="give labels for the categories only, or write the matrix out as a dense design",
+        )

@@ -111,15 +111,10 @@ class Blocks(CodedDesign):
         """The sum of the ranks."""
         return sum(part.rank() for part in self.parts)
 
-    @cached_property
-    def _singular_ends(self) -> tuple[float, float]:
-        ends = [_singular_ends(part) for part in self.parts]
-        return max(high for high, _ in ends), min(low for _, low in ends)
-
-    def condition(self) -> float:
-        """Largest over smallest singular value of all parts."""
-        high, low = self._singular_ends
-        return high / low if self.identifiable else math.inf
+    def singular_range(self) -> tuple[float, float]:
+        """The largest and the smallest of all parts."""
+        ranges = [part.singular_range() for part in self.parts]
+        return max(high for high, _ in ranges), min(low for _, low in ranges)
 
     def _matrix(self) -> Real:
         P = np.zeros((self.m, self.k))
@@ -195,9 +190,3 @@ class Blocks(CodedDesign):
         raise ParameterError(
             "the labels of a block design are those of its parts", hint="relabel the parts with with_labels"
         )
-
-
-def _singular_ends(part: CodedDesign) -> tuple[float, float]:
-    """Largest and smallest singular value of P."""
-    values = np.linalg.svd(part.matrix(), compute_uv=False)
-    return float(values[0]), float(values[-1])

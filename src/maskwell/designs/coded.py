@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -71,6 +72,15 @@ class CodedDesign(Design):
         self.check_identifiable()
         return self.backward_squared(self._check_share(share))
 
+    @abstractmethod
+    def singular_range(self) -> tuple[float, float]:
+        """The largest and the smallest of the singular values of P."""
+
+    def condition(self) -> float:
+        """Largest over smallest singular value; infinite when the columns are dependent."""
+        high, low = self.singular_range()
+        return high / low if self.identifiable else math.inf
+
     def _check_share(self, share: Real) -> Real:
         values = np.asarray(share, dtype=np.float64)
         if values.shape != (self.m,) or not np.isfinite(values).all():
@@ -98,11 +108,8 @@ class CodedDesign(Design):
 
     def tally(self, reports: Any) -> Counts:
         """How often each report occurs. Takes :class:`Reports`, or a column of report labels."""
-        codes = (
-            check_codes(reports_of(self, reports))
-            if isinstance(reports, Reports)
-            else self.outputs.encode(reports).codes
-        )
+        made = isinstance(reports, Reports)
+        codes = check_codes(reports_of(self, reports)) if made else self.outputs.encode(reports).codes
         if self.m > TALLY_LIMIT:
             raise TooLargeError(
                 f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together"

@@ -102,9 +102,9 @@ class Composed(CodedDesign):
         """Of the product."""
         return self._whole.rank()
 
-    def condition(self) -> float:
+    def singular_range(self) -> tuple[float, float]:
         """Of the product."""
-        return self._whole.condition()
+        return self._whole.singular_range()
 
     def check_identifiable(self) -> None:
         """The product must be."""

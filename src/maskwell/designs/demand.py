@@ -23,15 +23,19 @@ class Asked:
     exact: Fraction
     rounded: bool
 
-    def down(self, probability: Fraction) -> Fraction:
+    def down(self, probability: Fraction, k: int) -> Fraction:
         """A probability that may fall but not rise, in the form in which it will be drawn."""
-        rounded = floor_to(probability, resolution(self.exact)) if self.rounded else probability
+        rounded = floor_to(probability, resolution(self.exact, k)) if self.rounded else probability
         if rounded <= 0:
-            raise ParameterError(
-                f"{self.name} = {self.text} is too tight: the design would carry no information",
-                hint="ask for a little less privacy",
-            )
+            raise self.too_tight()
         return rounded
+
+    def too_tight(self) -> ParameterError:
+        """The error for a demand that no informative design can meet."""
+        return ParameterError(
+            f"{self.name} = {self.text} is too tight: the design would carry no information",
+            hint="ask for a little less privacy",
+        )
 
     def note(self, parity: Parity) -> dict[str, Any]:
         """For the provenance: what was asked and the relative loss of parity."""
@@ -70,7 +74,10 @@ def asked_epsilon(epsilon: Number) -> Asked:
         raise ParameterError(
             f"epsilon = {epsilon} is no protection at all", hint="give epsilon of at most 700", epsilon=epsilon
         )
-    return Asked("epsilon", str(epsilon), exp_below(exact), True)
+    asked = Asked("epsilon", str(epsilon), exp_below(exact), True)
+    if asked.exact <= 1:
+        raise asked.too_tight()
+    return asked
 
 
 def as_count(value: object, name: str) -> int:

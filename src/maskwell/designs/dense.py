@@ -1,4 +1,4 @@
-"""Dense design: any transition matrix, kept as integers over one denominator.
+"""Dense design: any transition matrix, kept as integers over one denominator for each column.
 
 Source: [ChaiNayak2018, section 1]; the left inverse for more reports than categories is [NayakZhai2019, eq. (6.3)].
 """
@@ -6,7 +6,7 @@ Source: [ChaiNayak2018, section 1]; the left inverse for more reports than categ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,19 +18,19 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
-from maskwell.core.exact import Parity, to_float
+from maskwell.core.exact import Parity, from_digits, to_digits, to_float
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.matrices import check_rows_shape, exact_columns
+from maskwell.designs.matrices import exact_columns, read_rows
 from maskwell.designs.rows import reduced_rows
 from maskwell.designs.tables import ThresholdTable
-from maskwell.errors import LabelError, NotIdentifiableError
+from maskwell.errors import LabelError, MatrixError, NotIdentifiableError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Dense(CodedDesign):
     """Any design with few enough entries to be written out.
 
-    ``numerators[j][i] / denominator`` is the chance of report i for truth j: one tuple for each truth.
+    ``numerators[j][i] / denominators[j]`` is the chance of report i for truth j: one tuple for each truth.
 
     >>> design = Dense.of([["7/10", "2/10"], ["3/10", "8/10"]])
     >>> design.parity_exact()
@@ -38,7 +38,7 @@ class Dense(CodedDesign):
     """
 
     numerators: tuple[tuple[int, ...], ...]
-    denominator: int
+    denominators: tuple[int, ...]
     truths: Categories
     reports: Categories
     kind: ClassVar[str] = "dense"
@@ -50,37 +50,30 @@ class Dense(CodedDesign):
         Floats are read as the simplest fractions that they can stand for (0.7 as 7/10), and otherwise by their binary
         value; ``provenance["settled"]`` tells the largest change that made the columns sum to one exactly.
         """
-        numerators, denominator, settled = exact_columns(P)
-        design = cls.from_integers(numerators, denominator, inputs, outputs)
+        numerators, settled = exact_columns(P)
+        design = cls.from_integers(numerators, inputs, outputs)
         return design.with_provenance(settled=settled) if settled else design
 
     @classmethod
     def from_rows(cls, R: Any, inputs: Categories | None = None, outputs: Categories | None = None) -> Self:
         """From the transposed convention: rows are truths and sum to one."""
-        check_rows_shape(R)
-        return cls.of([list(column) for column in zip(*R, strict=True)], inputs, outputs)
+        return cls.of(read_rows(R), inputs, outputs)
 
     @classmethod
     def from_integers(
         cls,
         numerators: Sequence[Sequence[int]],
-        denominator: int,
         inputs: Categories | None = None,
         outputs: Categories | None = None,
     ) -> Self:
-        """From one list of integers for each truth, each summing to the denominator. Labels default to 0, 1, 2, ..."""
+        """From integers for each truth, in the ratio of the probabilities. Labels default to 0, 1, 2, ..."""
         k, m = len(numerators), len(numerators[0])
         inputs = Categories.numbered(k) if inputs is None else inputs
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)
-        if (len(inputs), len(outputs)) != (k, m):
-            raise LabelError(
-                f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
-                hint=f"give {k} categories and {m} reports",
-            )
-        common = math.gcd(denominator, *(n for column in numerators for n in column))
-        reduced = tuple(tuple(n // common for n in column) for column in numerators)
-        return cls(numerators=reduced, denominator=denominator // common, truths=inputs, reports=outputs)
+        _check_counts(k, m, inputs, outputs)
+        reduced = tuple(tuple(n // math.gcd(*column) for n in column) for column in numerators)
+        return cls(numerators=reduced, denominators=tuple(map(sum, reduced)), truths=inputs, reports=outputs)
 
     @property
     def inputs(self) -> Categories:
@@ -94,13 +87,17 @@ class Dense(CodedDesign):
 
     @cached_property
     def _P(self) -> Real:  # noqa: N802
-        return np.array([[n / self.denominator for n in column] for column in self.numerators]).T
+        return np.array([[n / d for n in column] for column, d in self._columns()]).T
+
+    def _columns(self) -> Iterable[tuple[tuple[int, ...], int]]:
+        return zip(self.numerators, self.denominators, strict=True)
 
     def _matrix(self) -> Real:
         return self._P.copy()
 
     def _exact_matrix(self) -> list[list[Fraction]]:
-        return [[Fraction(n, self.denominator) for n in row] for row in zip(*self.numerators, strict=True)]
+        columns = [[Fraction(n, d) for n in column] for column, d in self._columns()]
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def details(self) -> dict[str, Any]:
         """The parity of every row."""
@@ -108,7 +105,9 @@ class Dense(CodedDesign):
 
     def row_parities(self) -> list[Parity]:
         """Largest over smallest entry of each row; 1 for a row of zeros."""
-        return [_ratio(max(row), min(row)) for row in zip(*self.numerators, strict=True)]
+        common = math.lcm(*self.denominators)
+        scaled = [[n * (common // d) for n in column] for column, d in self._columns()]
+        return [_ratio(max(row), min(row)) for row in zip(*scaled, strict=True)]
 
     def parity_exact(self) -> Parity:
         """The largest row parity."""
@@ -139,18 +138,17 @@ class Dense(CodedDesign):
         return np.asarray(np.linalg.svd(self._P, compute_uv=False), dtype=np.float64)
 
     def rank(self) -> int:
-        """Singular values above ``k m eps`` times the largest."""
+        """Singular values above ``max(k m eps, 1e-12)`` times the largest."""
         values = self._singular_values
-        return int((values > values[0] * self.k * self.m * np.finfo(float).eps).sum())
+        return int((values > values[0] * max(self.k * self.m * np.finfo(float).eps, 1e-12)).sum())
 
-    def condition(self) -> float:
-        """Largest over smallest singular value."""
-        return float(self._singular_values[0] / self._singular_values[-1]) if self.identifiable else math.inf
+    def singular_range(self) -> tuple[float, float]:
+        """From the singular value decomposition."""
+        return float(self._singular_values[0]), float(self._singular_values[-1])
 
     def check_identifiable(self) -> None:
         """Raise, naming a direction that reports cannot show, unless the columns are safely independent."""
-        values = self._singular_values
-        if len(values) == self.k and values[-1] > 1e-12 * values[0]:
+        if self.identifiable:
             return
         direction = np.linalg.svd(self._P)[2][-1]
         raise NotIdentifiableError(
@@ -204,32 +202,34 @@ class Dense(CodedDesign):
 
     @cached_property
     def _table(self) -> ThresholdTable:
-        return ThresholdTable.of(self._thresholds, self.denominator)
+        return ThresholdTable.of(self._thresholds, self.denominators)
 
     def draw(self, truth: int, words: WordReader) -> int:
         """One report by the definition."""
-        return interval(self._thresholds[truth], self.denominator, words.part(self.words_per_row))
+        return interval(self._thresholds[truth], self.denominators[truth], words.part(self.words_per_row))
 
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
         """Reports of many rows."""
         return self._table.draw_rows(codes, words, out)
 
     def exact_form(self) -> Mapping[str, Any]:
-        """One list of integers for each truth, over one denominator."""
-        columns = [[str(n) for n in column] for column in self.numerators]
-        return {"denominator": str(self.denominator), "columns": columns}
+        """One list of integers for each truth, and what they sum to."""
+        columns = [[to_digits(n) for n in column] for column in self.numerators]
+        return {"denominators": [to_digits(d) for d in self.denominators], "columns": columns}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories, outputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        denominator = int(exact["denominator"])
-        rows = [[Fraction(int(n), denominator) for n in row] for row in zip(*exact["columns"], strict=True)]
-        return cls.of(rows, inputs, outputs)
+        columns = [[from_digits(n) for n in column] for column in exact["columns"]]
+        if [sum(column) for column in columns] != [from_digits(d) for d in exact["denominators"]] or not all(columns):
+            raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
+        return cls.from_integers(columns, inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels; reports take the input labels unless they differ in number."""
         if outputs is None:
             outputs = inputs if self.m == self.k else self.reports
+        _check_counts(self.k, self.m, inputs, outputs)
         return replace(self, truths=inputs, reports=outputs)
 
 
@@ -237,3 +237,11 @@ def _ratio(high: int, low: int) -> Parity:
     if high == low:
         return Fraction(1)
     return Fraction(high, low) if low else math.inf
+
+
+def _check_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
+    if (len(inputs), len(outputs)) != (k, m):
+        raise LabelError(
+            f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
+            hint=f"give {k} categories and {m} reports",
+        )

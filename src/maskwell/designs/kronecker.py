@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
@@ -22,7 +22,7 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
-from maskwell.designs.base import Design
+from maskwell.designs.base import Design, big
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 
@@ -51,7 +51,7 @@ class Kronecker(CodedDesign):
         for count in (math.prod(f.k for f in parts), math.prod(f.m for f in parts)):
             if count >= 2**63:
                 raise TooLargeError(
-                    f"a product of {len(parts)} designs has {count:.3g} cells, more than one code can number",
+                    f"a product of {len(parts)} designs has {big(count)} cells, more than one code can number",
                     hint="randomize the columns one by one; each keeps its own design",
                 )
         return cls(factors=parts)
@@ -71,7 +71,12 @@ class Kronecker(CodedDesign):
         return math.prod((f.parity_exact() for f in self.factors), start=Fraction(1))
 
     def is_admissible(self) -> bool:
-        """Only when a single factor says anything: a product of two informative rows takes more than two values."""
+        """Only when a single factor says anything, since the rows of a product of two take more than two values.
+
+        Without a bound on parity, only telling the truth is admissible.
+        """
+        if self.parity_exact() == math.inf:
+            return all(f.k == 1 or (f.parity_exact() == math.inf and f.is_admissible()) for f in self.factors)
         informative = [f for f in self.factors if f.parity_exact() > 1]
         return len(informative) == 1 and informative[0].is_admissible()
 
@@ -90,9 +95,10 @@ class Kronecker(CodedDesign):
         """The product of the ranks."""
         return math.prod(f.rank() for f in self.factors)
 
-    def condition(self) -> float:
-        """The product of the condition numbers."""
-        return math.prod(f.condition() for f in self.factors)
+    def singular_range(self) -> tuple[float, float]:
+        """The products of the largest, and of the smallest, singular values."""
+        ranges = [f.singular_range() for f in self.factors]
+        return math.prod(high for high, _ in ranges), math.prod(low for _, low in ranges)
 
     def _matrix(self) -> Real:
         return reduce(lambda left, right: np.asarray(np.kron(left, right)), [f.matrix() for f in self.factors])
@@ -144,7 +150,7 @@ class Kronecker(CodedDesign):
             report = factor.empty_reports(len(codes))
             part = words[:, used : used + factor.words_per_row]
             unsettled.append(factor.draw_rows(truth.astype(np.uint64), part, report))
-            joint = joint * factor.m + report
+            joint = joint * factor.m + report.astype(np.int64)
             used += factor.words_per_row
         out[:] = joint
         return np.unique(np.concatenate(unsettled))
@@ -162,10 +168,6 @@ class Kronecker(CodedDesign):
         raise ParameterError(
             "the labels of a product are those of its factors", hint="relabel the factors with with_labels"
         )
-
-    def with_factors(self, factors: Iterable[Design]) -> Self:
-        """A product of other factors with the same provenance."""
-        return replace(self, factors=check_coded(factors, "a product of designs"))
 
 
 def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]:

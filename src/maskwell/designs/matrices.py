@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Real as RealNumber
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
-from maskwell.core.exact import as_fraction, common_denominator
+from maskwell.core.exact import as_fraction, common_denominator, is_float, to_float
 from maskwell.errors import MatrixError, OrientationError, TooLargeError, WrongTypeError
 
 SUM_TOLERANCE = 1e-9
@@ -21,24 +19,31 @@ _ROUNDING = Fraction(1, 2**50)  # how far a float may lie from the fraction that
 Columns = list[list[Fraction]]
 
 
-def exact_columns(P: Any) -> tuple[list[list[int]], int, float]:
-    """Integers for each truth over one denominator, and the largest change that was needed, after all checks."""
-    rows = _read(P)
-    given = [list(column) for column in zip(*rows, strict=True)]
+def exact_columns(P: Any) -> tuple[list[list[int]], float]:
+    """Integers for each truth in the ratio of its probabilities, and the largest change that was needed."""
+    values = _values(P)
+    given = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
     check_columns(given)
     columns = given
     if any(sum(column) != 1 for column in given):
-        columns = _simplest(given) or _settled(P, given)
-    settled = max(
-        float(abs(a - b)) for old, new in zip(given, columns, strict=True) for a, b in zip(old, new, strict=True)
-    )
-    denominator = common_denominator(p for column in columns for p in column)
-    return [[int(p * denominator) for p in column] for column in columns], denominator, settled
+        columns = _simplest(given) or _settled(_transposed(values), given)
+    flat = zip(chain.from_iterable(given), chain.from_iterable(columns), strict=True)
+    return [_over_one_denominator(column) for column in columns], max(float(abs(old - new)) for old, new in flat)
 
 
-def _read(P: Any) -> list[list[Fraction]]:
+def _over_one_denominator(column: list[Fraction]) -> list[int]:
+    denominator = common_denominator(column)
+    return [int(p * denominator) for p in column]
+
+
+def _transposed(rows: list[list[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _values(P: Any) -> list[list[Any]]:
+    """The entries as they were given, row by row."""
     rows = P.tolist() if isinstance(P, np.ndarray) else [list(row) if _is_row(row) else row for row in _as_list(P)]
-    if not rows or not all(_is_row(row) for row in rows) or not all(rows):
+    if not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
         raise MatrixError("a matrix needs at least one row and one column of numbers", hint="give m rows of k numbers")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
@@ -48,7 +53,7 @@ def _read(P: Any) -> list[list[Fraction]]:
             f"a dense matrix of {len(rows):,} x {lengths[0]:,} entries; at most {DENSE_LIMIT:,} are kept",
             hint="use a structured design (uniform, mixture, subset, kronecker, blocks)",
         )
-    return [[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(rows)]
+    return rows
 
 
 def _as_list(P: Any) -> list[Any]:
@@ -76,14 +81,14 @@ def check_columns(columns: Columns) -> None:
         for i, p in enumerate(column):
             if p < 0:
                 raise MatrixError(
-                    f"entry [{i}, {j}] = {float(p):g} is negative",
+                    f"entry [{i}, {j}] = {to_float(p):g} is negative",
                     hint="probabilities are 0 or more; nothing is clipped for you",
                 )
     sums = [sum(column, Fraction(0)) for column in columns]
     wrong = [j for j, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if not wrong:
         return
-    shown = ", ".join(f"column {j} sums to {float(sums[j]):.10g}" for j in wrong[:3])
+    shown = ", ".join(f"column {j} sums to {to_float(sums[j]):.10g}" for j in wrong[:3])
     if all(abs(sum(row) - 1) <= SUM_TOLERANCE for row in zip(*columns, strict=True)):
         raise OrientationError(
             f"rows sum to 1, not columns ({shown})",
@@ -95,16 +100,17 @@ def check_columns(columns: Columns) -> None:
     )
 
 
-def check_rows_shape(R: Any) -> None:
-    """Raise unless the rows of R sum to one, pointing at the transposed reading."""
-    rows = _read(R)
-    sums = [sum(row, Fraction(0)) for row in rows]
+def read_rows(R: Any) -> list[list[Any]]:
+    """The entries of a matrix whose rows are truths, transposed; an error unless its rows sum to one."""
+    values = _values(R)
+    sums = [sum((_entry(v, i, j) for j, v in enumerate(row)), Fraction(0)) for i, row in enumerate(values)]
     wrong = [i for i, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if wrong:
         raise OrientationError(
-            f"row {wrong[0]} sums to {float(sums[wrong[0]]):.10g}, not 1",
+            f"row {wrong[0]} sums to {to_float(sums[wrong[0]]):.10g}, not 1",
             hint="rows are truths in this form; if columns are truths, leave out --rows (Dense.of)",
         )
+    return _transposed(values)
 
 
 def _simplest(given: Columns) -> Columns | None:
@@ -115,22 +121,13 @@ def _simplest(given: Columns) -> Columns | None:
     return columns if stands_for and all(sum(column) == 1 for column in columns) else None
 
 
-def _settled(P: Any, given: Columns) -> Columns:
+def _settled(values: list[list[Any]], given: Columns) -> Columns:
     """Binary values of the floats; what is missing to one, at most 1e-9, goes to the largest entry of the column."""
-    columns = _binary_values(P, given)
+    columns = [
+        [Fraction(float(v)) if is_float(v) else p for v, p in zip(as_given, exact, strict=True)]
+        for as_given, exact in zip(values, given, strict=True)
+    ]
     for column in columns:
         largest = max(range(len(column)), key=column.__getitem__)
         column[largest] += 1 - sum(column)
     return columns
-
-
-def _binary_values(P: Any, given: Columns) -> Columns:
-    rows: Array | Sequence[Any] = P if isinstance(P, np.ndarray) else [list(row) for row in P]
-    values = [list(column) for column in zip(*rows, strict=True)]
-    return [
-        [
-            Fraction(float(v)) if isinstance(v, RealNumber) and not isinstance(v, int | Fraction) else p
-            for v, p in zip(col, ps, strict=True)
-        ]
-        for col, ps in zip(values, given, strict=True)
-    ]

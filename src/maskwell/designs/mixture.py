@@ -21,7 +21,8 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
-from maskwell.core.exact import Number, Parity, check_probability, common_denominator
+from maskwell.core.exact import Number, Parity, check_probability, common_denominator, from_digits, to_digits
+from maskwell.designs.base import check_relabelling
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.tables import ThresholdTable
 from maskwell.errors import ParameterError
@@ -111,7 +112,7 @@ class Mixture(TruthOrFixed):
             )
         if p + sum(q) != 1:
             raise ParameterError(
-                f"truth + fixed = {float(p + sum(q)):.12g}, not 1",
+                f"truth and fixed sum to 1 {float(p + sum(q) - 1):+.3g}, not to 1",
                 hint="the probabilities of all reports must sum to 1 exactly",
             )
         return cls(categories=categories, truth=p, fixed=q)
@@ -131,14 +132,12 @@ class Mixture(TruthOrFixed):
         """Only when all q are equal: then every row has the same parity."""
         return self.truth > 0 and len(set(self.fixed)) == 1 and (self.fixed[0] > 0 or self.truth == 1) and self.k > 1
 
-    def condition(self) -> float:
+    def singular_range(self) -> tuple[float, float]:
         """From a 2 x 2 matrix: P acts as p times the identity outside the span of 1 and q."""
-        if not self.identifiable:
-            return math.inf
         basis, _ = np.linalg.qr(np.column_stack([np.ones(self.k), self._q]))
         inner = np.linalg.svd(basis.T @ self.forward(basis.T).T, compute_uv=False)
         values = [*inner.tolist(), float(self.truth)] if self.k > 2 else inner.tolist()
-        return float(max(values) / min(values))
+        return float(max(values)), float(min(values))
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         return [[q + self.truth * (i == j) for j in range(self.k)] for i, q in enumerate(self.fixed)]
@@ -164,7 +163,7 @@ class Mixture(TruthOrFixed):
 
     @cached_property
     def _table(self) -> ThresholdTable:
-        return ThresholdTable.of([self._thresholds], self._denominator)
+        return ThresholdTable.of([self._thresholds], [self._denominator])
 
     def draw(self, truth: int, words: WordReader) -> int:
         """One report by the definition."""
@@ -182,17 +181,19 @@ class Mixture(TruthOrFixed):
         """Integers over one denominator."""
         d = self._denominator
         return {
-            "denominator": str(d),
-            "truth": str(int(self.truth * d)),
-            "fixed": [str(int(q * d)) for q in self.fixed],
+            "denominator": to_digits(d),
+            "truth": to_digits(int(self.truth * d)),
+            "fixed": [to_digits(int(q * d)) for q in self.fixed],
         }
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        d = int(exact["denominator"])
-        return cls.of(Fraction(int(exact["truth"]), d), [Fraction(int(q), d) for q in exact["fixed"]], inputs)
+        d = from_digits(exact["denominator"])
+        fixed = [Fraction(from_digits(q), d) for q in exact["fixed"]]
+        return cls.of(Fraction(from_digits(exact["truth"]), d), fixed, inputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels."""
+        check_relabelling(self, inputs, outputs)
         return replace(self, categories=inputs)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array
+from maskwell.core.arrays import Array, code_type
 from maskwell.core.draws import WordReader
 from maskwell.core.randomness import RandomSource, Stream
 from maskwell.core.reported import Reports
@@ -40,16 +41,18 @@ class Sampler:
         self._threads = _processors() if threads is None else threads
         self._stream = random.stream()
         self._row = 0
+        self._lock = threading.Lock()
 
     def sample(self, codes: Array) -> Reports:
         """Reports of the next rows."""
         design = self.design
         codes = check_codes(codes, design.k)
         out = design.empty_reports(len(codes))
-        first, self._row = self._row, self._row + len(codes)
+        with self._lock:
+            first, self._row = self._row, self._row + len(codes)
         ends = self._cuts(len(codes))
         if len(ends) == 2:
-            self._sample_rows(self._stream, codes, out, first)
+            self._sample_rows(self._stream.twin(), codes, out, first)
         else:
             with ThreadPoolExecutor(len(ends) - 1) as pool:
                 parts = [slice(start, end) for start, end in pairwise(ends)]
@@ -60,6 +63,12 @@ class Sampler:
             for job in jobs:
                 job.result()
         return Reports(design.fingerprint, design.k, design.encoding, out, self.private)
+
+    def __reduce__(self) -> Any:
+        raise WrongTypeError(
+            "a sampler cannot be copied or sent to another process: two holders would draw the same words",
+            hint="make one there with design.sampler()",
+        )
 
     def _cuts(self, rows: int) -> list[int]:
         worthwhile = 4 * self.design.words_per_row * rows // BYTES_PER_THREAD
@@ -86,7 +95,10 @@ def _processors() -> int:
 
 def check_codes(codes: Array, k: int) -> Array:
     """Codes as a contiguous one-dimensional array of unsigned integers below k, or an error."""
-    array = np.asarray(codes)
+    try:
+        array = np.asarray(codes)
+    except ValueError:
+        array = np.empty((0, 0))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise WrongTypeError(
             f"codes must be one column of integers, got shape {array.shape} of {array.dtype}",
@@ -97,5 +109,5 @@ def check_codes(codes: Array, k: int) -> Array:
         raise UnknownCategoryError(
             f"codes outside 0..{k - 1}: {wrong}", hint=f"this design has {k} categories", codes=wrong
         )
-    native = array.dtype.newbyteorder("=") if array.dtype.kind == "u" else np.dtype(np.uint64)
-    return np.ascontiguousarray(array, dtype=native)
+    native = array.dtype.newbyteorder("=") if array.dtype.kind == "u" else code_type(k)
+    return np.require(array, dtype=native, requirements=["C_CONTIGUOUS", "ALIGNED"])

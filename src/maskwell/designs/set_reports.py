@@ -28,7 +28,7 @@ from maskwell.core.containers import join
 from maskwell.core.counts import Counts
 from maskwell.core.reported import Encoding, Reports, SetReports, bits_from_texts
 from maskwell.designs import kernels
-from maskwell.designs.base import Design
+from maskwell.designs.base import Design, check_relabelling
 from maskwell.designs.coded import reports_of
 from maskwell.errors import ReportError
 
@@ -175,13 +175,14 @@ class SetDesign(Design):
         shape_fits = bits.ndim == 2 and bits.shape[1] == (self.k + 7) // 8 and bits.dtype == np.uint8
         if not shape_fits or (self.k % 8 and (bits[:, -1] >> (self.k % 8)).any()):
             raise ReportError(
-                f"set reports of {self.k} categories are bytes in {(self.k + 7) // 8} columns with no bit beyond category "
-                f"{self.k - 1}; got shape {bits.shape} of {bits.dtype}",
+                f"reports of {self.k} categories are bytes in {(self.k + 7) // 8} columns with no bit beyond the last "
+                f"category; got shape {bits.shape} of {bits.dtype}",
                 hint="use the reports as the design made them",
             )
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels."""
+        check_relabelling(self, inputs, outputs)
         return replace(self, categories=inputs)
 
 

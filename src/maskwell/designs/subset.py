@@ -19,7 +19,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin, others
-from maskwell.core.exact import Number, Parity, check_probability
+from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.demand import Asked, as_count, asked_epsilon, asked_gamma
@@ -103,12 +103,7 @@ class Subset(FixedSizeSets):
     @classmethod
     def of(cls, include: Number, size: int, categories: Categories) -> Self:
         """From the chance that the truth is in the set; it must make naming the truth an advantage."""
-        check_two(categories)
-        k, q = len(categories), as_count(size, "size")
-        if not 1 <= q <= k - 1:
-            raise ParameterError(
-                f"size = {size} of {k} categories", hint=f"give a size from 1 to {k - 1}", size=size, k=k
-            )
+        k, q = len(categories), check_set_size(size, categories)
         p = check_probability(include, "include", open_=True)
         if p * (k - q) <= (1 - p) * q:
             raise ParameterError(
@@ -129,8 +124,8 @@ class Subset(FixedSizeSets):
 
     @classmethod
     def _asked(cls, asked: Asked, categories: Categories, size: int) -> Self:
-        q, k = as_count(size, "size"), len(categories)
-        design = cls.of(asked.down(q * asked.exact / (q * asked.exact + max(k - q, 1))), q, categories)
+        k, q = len(categories), check_set_size(size, categories)
+        design = cls.of(asked.down(q * asked.exact / (q * asked.exact + k - q), k), q, categories)
         return design.with_provenance(**asked.note(design.parity_exact()))
 
     @property
@@ -167,9 +162,19 @@ class Subset(FixedSizeSets):
 
     def exact_form(self) -> Mapping[str, Any]:
         """The chance to name the truth as an integer over a denominator; sets are chosen uniformly."""
-        return {"denominator": str(self.chance.denominator), "include": str(self.chance.numerator), "size": self.size}
+        chance = {"denominator": to_digits(self.chance.denominator), "include": to_digits(self.chance.numerator)}
+        return {**chance, "size": self.size}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        return cls.of(Fraction(int(exact["include"]), int(exact["denominator"])), exact["size"], inputs)
+        return cls.of(Fraction(from_digits(exact["include"]), from_digits(exact["denominator"])), exact["size"], inputs)
+
+
+def check_set_size(size: int, categories: Categories) -> int:
+    """A size from 1 to k - 1, or an error."""
+    check_two(categories)
+    k, q = len(categories), as_count(size, "size")
+    if not 1 <= q <= k - 1:
+        raise ParameterError(f"size = {size} of {k} categories", hint=f"give a size from 1 to {k - 1}", size=size, k=k)
+    return q

@@ -34,9 +34,10 @@ class ThresholdTable:
     guide_bits: int
 
     @classmethod
-    def of(cls, columns: Sequence[Sequence[int]], denominator: int) -> ThresholdTable:
+    def of(cls, columns: Sequence[Sequence[int]], denominators: Sequence[int]) -> ThresholdTable:
         """From cumulative numerators (without the last, which is the denominator), one list for each column."""
-        rows = [[threshold64(numerator, denominator) for numerator in column] for column in columns]
+        pairs = zip(columns, denominators, strict=True)
+        rows = [[threshold64(numerator, denominator) for numerator in column] for column, denominator in pairs]
         thresholds = np.array(rows, dtype=np.uint64).reshape(len(columns), len(columns[0]))
         bits = max(1, (4 * thresholds.shape[1]).bit_length())
         starts = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)

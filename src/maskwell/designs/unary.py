@@ -22,7 +22,16 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, settle
-from maskwell.core.exact import Number, Parity, check_probability, common_denominator, resolution, root_below
+from maskwell.core.exact import (
+    Number,
+    Parity,
+    check_probability,
+    common_denominator,
+    from_digits,
+    resolution,
+    root_below,
+    to_digits,
+)
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
@@ -80,14 +89,16 @@ class Unary(SetDesign):
 
     @classmethod
     def _rappor(cls, asked: Asked, categories: Categories) -> Self:
-        root = root_below(asked.exact, 2, resolution(asked.exact))
+        root = root_below(asked.exact, 2, resolution(asked.exact, len(categories)))
         if root <= 1:
-            raise ParameterError(f"{asked.name} = {asked.text} is too tight", hint="ask for a little less privacy")
+            raise asked.too_tight()
         return cls._noted(root / (1 + root), 1 / (1 + root), asked, categories)
 
     @classmethod
     def _oue(cls, asked: Asked, categories: Categories) -> Self:
-        flip = 1 - asked.down(asked.exact / (asked.exact + 1))
+        flip = 1 - asked.down(asked.exact / (asked.exact + 1), len(categories))
+        if flip >= Fraction(1, 2):
+            raise asked.too_tight()
         return cls._noted(Fraction(1, 2), flip, asked, categories)
 
     @classmethod
@@ -168,15 +179,13 @@ class Unary(SetDesign):
         return self._best_linear_variance()
 
     def _best_linear_variance(self) -> float:
-        k, p, r, gamma = self.k, float(self.keep), float(self.flip), self.parity()
-        s = np.arange(k + 1)
-        log_r, log_not_r = math.log(r), math.log1p(-r)
-        log_choose = np.concatenate([[0.0], np.cumsum(np.log((k - np.arange(k - 1) - 1) / np.arange(1, k)))])
-        with_truth = np.concatenate([[0.0], p * np.exp(log_choose + s[:-1] * log_r + (k - 1 - s[:-1]) * log_not_r)])
-        without = np.concatenate([(1 - p) * np.exp(log_choose + s[:-1] * log_r + (k - 1 - s[:-1]) * log_not_r), [0.0]])
-        f = k * k * (s * gamma**2 + k - s) / (s * gamma + k - s) ** 2
-        trace = ((with_truth + without) * f).sum()
-        return float((k - 1) ** 2 / (trace - k) + 1 / k - 1)
+        k, p, r, inverse = self.k, float(self.keep), float(self.flip), float(1 / Fraction(self.parity_exact()))
+        s = np.arange(1, k)  # the empty and the full report tell nothing: their f is k
+        f = k * k * (s + (k - s) * inverse**2) / (s + (k - s) * inverse) ** 2
+        of_others = _binomial(k - 1, r)  # how many other bits are one
+        weight = p * of_others[:-1] + (1 - p) * of_others[1:]
+        gain = (weight * (f - k)).sum()
+        return float((k - 1) ** 2 / gain + 1 / k - 1)
 
     # Each bit has one 16-bit half of a word, low half first; a tie with a threshold reads further words, bit by bit.
 
@@ -209,10 +218,18 @@ class Unary(SetDesign):
     def exact_form(self) -> Mapping[str, Any]:
         """The two bit probabilities as integers over one denominator."""
         d = common_denominator([self.keep, self.flip])
-        return {"denominator": str(d), "keep": str(int(self.keep * d)), "flip": str(int(self.flip * d))}
+        bits = {"keep": to_digits(int(self.keep * d)), "flip": to_digits(int(self.flip * d))}
+        return {"denominator": to_digits(d), **bits}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        d = int(exact["denominator"])
-        return cls.of(Fraction(int(exact["keep"]), d), Fraction(int(exact["flip"]), d), inputs)
+        d = from_digits(exact["denominator"])
+        return cls.of(Fraction(from_digits(exact["keep"]), d), Fraction(from_digits(exact["flip"]), d), inputs)
+
+
+def _binomial(n: int, p: float) -> Real:
+    """Probabilities of 0..n successes in n trials, shape (n + 1,)."""
+    s = np.arange(n + 1)
+    log_choose = np.concatenate([[0.0], np.cumsum(np.log((n - s[:-1]) / s[1:]))])
+    return np.asarray(np.exp(log_choose + s * math.log(p) + (n - s) * math.log1p(-p)))

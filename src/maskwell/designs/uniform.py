@@ -21,12 +21,13 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, choice, choice_from, settle
-from maskwell.core.exact import Number, Parity, check_probability
+from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
 from maskwell.designs import kernels
+from maskwell.designs.base import check_relabelling
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.mixture import TruthOrFixed
 from maskwell.designs.tables import threshold64
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, TooLargeError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -65,7 +66,8 @@ class Uniform(TruthOrFixed):
 
     @classmethod
     def _asked(cls, asked: Asked, categories: Categories) -> Self:
-        design = cls.of(asked.down((asked.exact - 1) / (asked.exact - 1 + len(categories))), categories)
+        k, gamma = len(categories), asked.exact
+        design = cls.of(asked.down((gamma - 1) / (gamma - 1 + k), k), categories)
         return design.with_provenance(**asked.note(design.parity_exact()))
 
     @property
@@ -80,9 +82,9 @@ class Uniform(TruthOrFixed):
         """Always: every row takes two values in the ratio of the parity."""
         return True
 
-    def condition(self) -> float:
-        """``1 / p``: the singular values are 1 and p."""
-        return float(1 / self.truth)
+    def singular_range(self) -> tuple[float, float]:
+        """1 and p."""
+        return 1.0, float(self.truth)
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         q = (1 - self.truth) / self.k
@@ -120,20 +122,25 @@ class Uniform(TruthOrFixed):
 
     def exact_form(self) -> Mapping[str, Any]:
         """The probability of the truth as an integer over a denominator; the rest is shared equally."""
-        return {"denominator": str(self.truth.denominator), "truth": str(self.truth.numerator)}
+        return {"denominator": to_digits(self.truth.denominator), "truth": to_digits(self.truth.numerator)}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        return cls.of(Fraction(int(exact["truth"]), int(exact["denominator"])), inputs)
+        return cls.of(Fraction(from_digits(exact["truth"]), from_digits(exact["denominator"])), inputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels."""
+        check_relabelling(self, inputs, outputs)
         return replace(self, categories=inputs)
 
 
 def check_two(categories: Categories) -> None:
-    """Raise unless there are at least two categories."""
+    """Raise unless there are at least two categories, and no more than one random word can choose among."""
+    if len(categories) >= 2**32:
+        raise TooLargeError(
+            f"k = {len(categories):,} categories; at most {2**32 - 1:,} are possible", hint="group rare categories"
+        )
     if len(categories) < 2:
         raise ParameterError(
             f"k = {len(categories)} category: nothing to hide and nothing to learn", hint="give at least two categories"

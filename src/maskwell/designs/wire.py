@@ -94,10 +94,24 @@ def dumps(design: Design) -> str:
     return json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
 
 
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers could take two different ones of repeated keys for the truth."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is repeated")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
 def load_design(path: str | Path) -> Design:
     """Read a design file."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(
+            Path(path).read_text(encoding="utf-8"), object_pairs_hook=_no_repeats, parse_constant=_no_constant
+        )
     except OSError as error:
         raise DesignFileError(
             f"cannot read {path}: {error.strerror}", hint="check the path of the design file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -73,6 +73,27 @@ def describe(field: Any) -> dict[str, Any] | None:
 def described(field: Any, about: dict[str, Any]) -> Any:
     """The field with metadata about the reports in it, and no other."""
     return field.with_metadata({KEY: json.dumps(about).encode()})
+
+
+def without_traces(schema: Any, columns: Sequence[str]) -> Any:
+    """The schema without notes about the file that could tell of the true values in these columns.
+
+    Of the notes of pandas only those on the other columns are kept, so that an index is found again.
+    """
+    notes = _pandas_notes(schema)
+    if notes is None:
+        return schema.remove_metadata()
+    kept = [note for note in notes.get("columns", []) if note.get("field_name", note.get("name")) not in columns]
+    cleaned = {**notes, "columns": kept, "attributes": {}}
+    return schema.with_metadata({b"pandas": json.dumps(cleaned).encode()})
+
+
+def _pandas_notes(schema: Any) -> dict[str, Any] | None:
+    try:
+        notes = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
+    except ValueError:
+        return None
+    return notes if isinstance(notes, dict) else None
 
 
 def masks_from_bits(bits: Bits) -> Any:

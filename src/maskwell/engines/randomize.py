@@ -13,9 +13,9 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
-from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits
+from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
 from maskwell.engines.atomic import atomic_file, check_output
-from maskwell.engines.base import BATCH_ROWS
+from maskwell.engines.base import BATCH_ROWS, Sink
 from maskwell.engines.columns import (
     Assignment,
     Problems,
@@ -43,7 +43,8 @@ class RandomizedColumn:
     encoding: str
     parity: float
     private: bool
-    missing: int
+    missing: int | None
+    """Rows without a value that were left out; None where they were randomized like the others, and not counted."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def randomize_file(
         columns = [
             ColumnRandomizer(a, source.schema, path, source_of_draws, texts_only=texts_only) for a in assignments
         ]
-        schema = source.schema
+        schema = without_traces(source.schema, names)
         for column in columns:
             schema = column.changed(schema)
         with (
@@ -123,10 +124,12 @@ def randomize_file(
             open_sink(file, output, schema, style=source.style) as sink,
         ):
             rows = written = 0
-            for batch in pieces(source.batches(), min(column.rows_at_once for column in columns)):
+            at_once = min(column.rows_at_once for column in columns)
+            even = EvenRows(sink, at_once)
+            for batch in pieces(source.batches(), at_once):
                 changed = _randomize_batch(batch, columns, schema, rows, missing)
                 if changed is not None:
-                    sink.write(changed)
+                    even.write(changed)
                     written += len(changed)
                 rows += len(batch)
                 if progress is not None:
@@ -134,7 +137,37 @@ def randomize_file(
             if rows == 0:
                 raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
             raise_first((problem for column in columns for problem in column.problems), rows)
+            even.finish()
     return Randomized(written, rows - written, {n: s for c in columns for n, s in c.summary().items()}, output)
+
+
+class EvenRows:
+    """Hands rows on in pieces of one length, whatever the lengths they came in.
+
+    A reader cuts a text file by bytes, so that the lengths of its batches depend on the true values. Were they kept,
+    the cuts of the output would tell about the truth.
+    """
+
+    def __init__(self, sink: Sink, rows: int) -> None:
+        self._sink, self._rows, self._waiting, self._count = sink, rows, [], 0  # type: ignore[var-annotated]
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        self._waiting.append(batch)
+        self._count += len(batch)
+        while self._count >= self._rows:
+            self._pass_on(self._rows)
+
+    def finish(self) -> None:
+        """Hand on what is left."""
+        if self._count:
+            self._pass_on(self._count)
+
+    def _pass_on(self, rows: int) -> None:
+        table = require().Table.from_batches(self._waiting)
+        for batch in table.slice(0, rows).unify_dictionaries().combine_chunks().to_batches():
+            self._sink.write(batch)
+        self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
 
 
 def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
@@ -174,7 +207,7 @@ class ColumnRandomizer:
         self._check_true_values()
         self._sampler = assignment.design.sampler(random)
         self.problems = [Problems(n, leaf.inputs) for n, leaf in zip(self._names, self._leaves, strict=True)]
-        self._missing = [0] * len(self._names)
+        self._missing: list[int | None] = [0] * len(self._names)
         self._labels = [self._label_array(d, f.type) for d, f in zip(self._leaves, self._fields, strict=True)]
 
     @property
@@ -195,7 +228,12 @@ class ColumnRandomizer:
         encoded = [
             p.encode(batch.column(i), row + 1, missing) for p, i in zip(self.problems, self.positions, strict=True)
         ]
-        self._missing = [n + (0 if e is None else e.n_missing) for n, e in zip(self._missing, encoded, strict=True)]
+        if missing == "category":  # then a missing value is a truth like others, and their number is nobody's business
+            self._missing = [None] * len(encoded)
+        else:
+            self._missing = [
+                (n or 0) + (0 if e is None else e.n_missing) for n, e in zip(self._missing, encoded, strict=True)
+            ]
         return encoded
 
     def draw(self, codes: list[Array]) -> list[Any]:

@@ -14,13 +14,12 @@ Source: [ChaiNayak2018, Theorems 1.2 and 3.1, eq. (1.6)], [NayakZhangAdeshiyan20
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import Number, Parity, as_fraction, exp_below, log_of, safe_below, to_text
+from maskwell.core.exact import Number, Parity, exp_below, log_of, safe_above, safe_below, to_float, to_text
 from maskwell.errors import ParameterError
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
@@ -83,7 +82,7 @@ class Demand:
     @classmethod
     def from_rho(cls, rho1: Number, rho2: Number, *, closed: bool = False) -> Demand:
         """Nobody's suspicion may rise from below rho1 to above rho2, nor fall from above rho2 to below rho1."""
-        low, high = as_fraction(rho1, "rho1"), as_fraction(rho2, "rho2")
+        low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
             raise ParameterError(
                 f"rho1 = {rho1}, rho2 = {rho2}", hint="give 0 < rho1 < rho2 < 1, such as 0.1 0.5", rho1=rho1, rho2=rho2
@@ -120,7 +119,7 @@ def in_every_language(gamma: Parity) -> dict[str, Any]:
     >>> in_every_language(Fraction(9))["rho"][1]
     {'rho1': 0.1, 'rho2': 0.5}
     """
-    value = math.inf if isinstance(gamma, float) else float(gamma)
+    value = to_float(gamma)
     pairs = [{"rho1": float(p), "rho2": float(posterior_range(gamma, p)[1])} for p in RHO_EXAMPLES]
     names = dict.fromkeys(("gamma", "beta", "bayes_factor"), value)
     return {**names, "gamma_exact": to_text(gamma), "epsilon": log_of(gamma), "rho": pairs}

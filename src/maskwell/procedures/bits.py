@@ -81,7 +81,7 @@ def _one_each(names: list[str], probabilities: Sequence[Number]) -> list[Fractio
 
 
 def _within(names: list[str], asked: Asked) -> Kronecker:
-    root = root_below(asked.exact, len(names), resolution(asked.exact))
+    root = root_below(asked.exact, len(names), resolution(asked.exact, 2))
     if root <= 1:
         raise ParameterError(
             f"{asked.name} = {asked.text} is too tight for {len(names)} items",

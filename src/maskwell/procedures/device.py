@@ -44,8 +44,8 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
             hint="these shares must sum to 1; nothing is rescaled for you",
             shares=dict(shares),
         )
-    numerators, denominator, settled = exact_columns([[value] for value in shares.values()])
-    return [Fraction(n, denominator) for n in numerators[0]], settled
+    (numerators,), settled = exact_columns([[value] for value in shares.values()])
+    return [Fraction(n, sum(numerators)) for n in numerators], settled
 
 
 def _summed(names: Sequence[str]) -> str:

@@ -226,7 +226,8 @@ def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> lis
     dropped = f", {found['dropped']:,} left out" if found["dropped"] else ""
     where = "standard output" if found["output"] == "-" else found["output"]
     lines = [f"{found['rows']:,} rows randomized{dropped}, written to {where}."]
-    rows = [[name, number(c["parity"]), str(c["k"]), str(c["missing"]), c["encoding"]] for name, c in columns.items()]
+    lost = {name: "randomized" if c["missing"] is None else str(c["missing"]) for name, c in columns.items()}
+    rows = [[name, number(c["parity"]), str(c["k"]), lost[name], c["encoding"]] for name, c in columns.items()]
     lines += table(["column", "parity", "categories", "missing", "reports"], rows)
     given = " ".join(f"--design {name}={path}" for name, path in designs.items())
     return [*lines, f"Next: maskwell estimate {found['output']} {given}"]
