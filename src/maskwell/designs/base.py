@@ -28,7 +28,7 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, TooLargeError
+from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError
 
 MATRIX_LIMIT = 10**7
 EXACT_LIMIT = 10**6
@@ -343,4 +343,16 @@ def check_relabelling(design: Design, inputs: Categories, outputs: Categories | 
         raise LabelError(
             f"the reports of a {design.kind} design bear the labels of its categories",
             hint="give labels for the categories only, or write the matrix out as a dense design",
+        )
+
+
+def check_two(categories: Categories) -> None:
+    """Raise unless there are at least two categories, and no more than one random word can choose among."""
+    if len(categories) >= 2**32:
+        raise TooLargeError(
+            f"k = {len(categories):,} categories; at most {2**32 - 1:,} are possible", hint="group rare categories"
+        )
+    if len(categories) < 2:
+        raise ParameterError(
+            f"k = {len(categories)} category: nothing to hide and nothing to learn", hint="give at least two categories"
         )

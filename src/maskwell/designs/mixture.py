@@ -22,7 +22,7 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Number, Parity, check_probability, common_denominator, from_digits, to_digits
-from maskwell.designs.base import check_relabelling
+from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.tables import ThresholdTable
 from maskwell.errors import ParameterError
@@ -103,6 +103,7 @@ class Mixture(TruthOrFixed):
     @classmethod
     def of(cls, truth: Number, fixed: Sequence[Number], categories: Categories) -> Self:
         """Checked: k probabilities q_i that sum, with p, to one."""
+        check_two(categories)
         p = check_probability(truth, "truth")
         q = tuple(check_probability(value, f"fixed[{i}]") for i, value in enumerate(fixed))
         if len(q) != len(categories):
@@ -112,7 +113,7 @@ class Mixture(TruthOrFixed):
             )
         if p + sum(q) != 1:
             raise ParameterError(
-                f"truth and fixed sum to 1 {float(p + sum(q) - 1):+.3g}, not to 1",
+                f"truth and fixed sum to {float(p + sum(q)):.12g}, which is 1 {float(p + sum(q) - 1):+.3g}",
                 hint="the probabilities of all reports must sum to 1 exactly",
             )
         return cls(categories=categories, truth=p, fixed=q)

@@ -22,10 +22,10 @@ from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
+from maskwell.designs.base import check_two
 from maskwell.designs.demand import Asked, as_count, asked_epsilon, asked_gamma
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
 from maskwell.designs.tables import threshold64
-from maskwell.designs.uniform import check_two
 from maskwell.errors import ParameterError
 
 

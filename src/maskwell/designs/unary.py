@@ -34,9 +34,9 @@ from maskwell.core.exact import (
 )
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
+from maskwell.designs.base import check_two
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.set_reports import SetDesign
-from maskwell.designs.uniform import check_two
 from maskwell.errors import ParameterError
 
 Estimator = Literal["per-bit", "centred", "best-linear"]

@@ -23,11 +23,11 @@ from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, choice, choice_from, settle
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
 from maskwell.designs import kernels
-from maskwell.designs.base import check_relabelling
+from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.mixture import TruthOrFixed
 from maskwell.designs.tables import threshold64
-from maskwell.errors import ParameterError, TooLargeError
+from maskwell.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -133,15 +133,3 @@ class Uniform(TruthOrFixed):
         """The same probabilities under other labels."""
         check_relabelling(self, inputs, outputs)
         return replace(self, categories=inputs)
-
-
-def check_two(categories: Categories) -> None:
-    """Raise unless there are at least two categories, and no more than one random word can choose among."""
-    if len(categories) >= 2**32:
-        raise TooLargeError(
-            f"k = {len(categories):,} categories; at most {2**32 - 1:,} are possible", hint="group rare categories"
-        )
-    if len(categories) < 2:
-        raise ParameterError(
-            f"k = {len(categories)} category: nothing to hide and nothing to learn", hint="give at least two categories"
-        )
