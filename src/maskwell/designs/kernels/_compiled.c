@@ -203,7 +203,7 @@ static void pack_and_insert(const uint8_t *ones, Py_ssize_t words, uint32_t at, 
 FOR_EACH_WIDTH Py_ssize_t subset_rows(const Sets *s, const void *codes, int code_size, const uint32_t *words,
                                       Py_ssize_t stride, Py_ssize_t first, int lanes, uint8_t *out,
                                       int64_t *unsettled) {
-    const Py_ssize_t bytes = (s->k + 7) / 8, whole = (s->k + 63) / 64;
+    const Py_ssize_t bytes = ((Py_ssize_t)s->k + 7) / 8, whole = ((Py_ssize_t)s->k + 63) / 64;
     const uint32_t *w[LANES];
     uint32_t includes[LANES], open[LANES];
     for (int l = 0; l < lanes; l++) {
@@ -241,10 +241,10 @@ static Py_ssize_t subset(const Sets *s, const void *codes, int code_size, const 
 /* ---- unary: bit j is one when the j-th 16-bit half is below its threshold -------------------------------------- */
 
 /* Bit j of `bits` = (half j < flip), for j from `first` to k; returns whether some half equals flip. */
-static int compare_halves(const uint16_t *half, uint32_t first, uint32_t k, uint16_t flip, uint8_t *bits) {
+static int compare_halves(const uint16_t *half, size_t first, size_t k, uint16_t flip, uint8_t *bits) {
     int tie = 0;
-    for (uint32_t j = first; j < k; j += 8) {
-        uint32_t byte = 0, width = k - j < 8 ? k - j : 8;
+    for (size_t j = first; j < k; j += 8) {
+        uint32_t byte = 0, width = k - j < 8 ? (uint32_t)(k - j) : 8;
         for (uint32_t b = 0; b < width; b++) {
             byte |= (uint32_t)(half[j + b] < flip) << b;
             tie |= half[j + b] == flip;
@@ -256,11 +256,11 @@ static int compare_halves(const uint16_t *half, uint32_t first, uint32_t k, uint
 
 #ifdef HAVE_AVX2_PATH
 /* The same, 32 halves a turn. AVX2 compares signed numbers only, so the top bit is flipped on both sides. */
-__attribute__((target("avx2"))) static int compare_halves_avx2(const uint16_t *half, uint32_t k, uint16_t flip,
+__attribute__((target("avx2"))) static int compare_halves_avx2(const uint16_t *half, size_t k, uint16_t flip,
                                                                uint8_t *bits) {
     const __m256i TOP = _mm256_set1_epi16((short)0x8000), FLIP = _mm256_xor_si256(_mm256_set1_epi16((short)flip), TOP);
     __m256i equal = _mm256_setzero_si256();
-    uint32_t j = 0;
+    size_t j = 0;
     for (; j + 32 <= k; j += 32) {
         __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(half + j)), TOP);
         __m256i y = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(half + j + 16)), TOP);
@@ -296,7 +296,7 @@ static int settle_tie(const uint16_t *half, uint32_t k, uint32_t truth, uint64_t
 /* `keep` and `flip` are the first 48 bits of the two probabilities. */
 static Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n, uint32_t k,
                         uint64_t keep, uint64_t flip, uint8_t *out, int64_t *unsettled) {
-    Py_ssize_t found = 0, bytes = (k + 7) / 8;
+    Py_ssize_t found = 0, bytes = ((Py_ssize_t)k + 7) / 8;
     const uint16_t keep16 = (uint16_t)(keep >> 32), flip16 = (uint16_t)(flip >> 32);
 #ifdef HAVE_AVX2_PATH
     const int wide = __builtin_cpu_supports("avx2");
@@ -312,7 +312,7 @@ static Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words,
 #endif
         set_bit(bits, truth, half[truth] < keep16);
         if (tie || half[truth] == keep16)
-            if (!settle_tie(half, k, truth, keep, flip, words[i * stride + (k + 1) / 2], bits)) unsettled[found++] = i;
+            if (!settle_tie(half, k, truth, keep, flip, words[i * stride + ((Py_ssize_t)k + 1) / 2], bits)) unsettled[found++] = i;
     }
     return found;
 }
@@ -370,6 +370,13 @@ static Py_ssize_t tally_bits(const uint8_t *bits, Py_ssize_t n, Py_ssize_t bytes
     return wrong;
 }
 
+/* A number of categories or a size that fits one random word, or an error: PyArg_ParseTuple would cut it down. */
+static int fits_word(unsigned long long number) {
+    if (number >= 1 && number < (1ull << 32)) return 1;
+    PyErr_SetString(PyExc_OverflowError, "a number of categories must be from 1 to 2**32 - 1");
+    return 0;
+}
+
 /* ---- doorway from Python: buffers in, counts of unsettled rows out ---------------------------------------------- */
 
 enum { MAX_BUFFERS = 5 };
@@ -406,14 +413,14 @@ static int take_all(Buffers *b, PyObject *codes, PyObject *words, PyObject *out,
 
 static PyObject *py_uniform(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
-    unsigned int k;
-    unsigned long long threshold;
+    unsigned long long k, threshold;
     Buffers b;
     Py_ssize_t found;
-    if (!PyArg_ParseTuple(args, "OOIKOO", &codes, &words, &k, &threshold, &out, &unsettled)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOKKOO", &codes, &words, &k, &threshold, &out, &unsettled)) return NULL;
+    if (!fits_word(k)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    found = uniform(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), k, threshold,
+    found = uniform(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, threshold,
                     b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
     give_back(&b);
@@ -443,19 +450,19 @@ static PyObject *py_categorical(PyObject *self, PyObject *args) {
 
 static PyObject *py_subset(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
-    unsigned int k, size;
+    unsigned long long k, size, threshold;
     int coin;
-    unsigned long long threshold;
     Buffers b;
     Py_ssize_t found = -1;
-    if (!PyArg_ParseTuple(args, "OOIIpKOO", &codes, &words, &k, &size, &coin, &threshold, &out, &unsettled))
+    if (!PyArg_ParseTuple(args, "OOKKpKOO", &codes, &words, &k, &size, &coin, &threshold, &out, &unsettled))
         return NULL;
+    if (!fits_word(k) || !fits_word(size)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
     size_t whole = ((size_t)k + 63) / 64;
     uint8_t *scratch = malloc(whole * (LANES * 64 + 8));
     if (scratch) {
-        Sets s = {.k = k, .size = size, .coin = coin, .threshold = threshold, .mask = (uint64_t *)(void *)scratch};
+        Sets s = {.k = (uint32_t)k, .size = (uint32_t)size, .coin = coin, .threshold = threshold, .mask = (uint64_t *)(void *)scratch};
         for (int l = 0; l < LANES; l++) s.chosen[l] = scratch + whole * (8 + 64 * (size_t)l);
         found = subset(&s, b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[2].buf, b.view[3].buf);
     }
@@ -467,14 +474,14 @@ static PyObject *py_subset(PyObject *self, PyObject *args) {
 
 static PyObject *py_unary(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
-    unsigned int k;
-    unsigned long long keep, flip;
+    unsigned long long k, keep, flip;
     Buffers b;
     Py_ssize_t found;
-    if (!PyArg_ParseTuple(args, "OOIKKOO", &codes, &words, &k, &keep, &flip, &out, &unsettled)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOKKKOO", &codes, &words, &k, &keep, &flip, &out, &unsettled)) return NULL;
+    if (!fits_word(k)) return NULL;
     if (!take_all(&b, codes, words, out, unsettled)) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), k, keep, flip, b.view[2].buf, b.view[3].buf);
+    found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, keep, flip, b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
     give_back(&b);
     return PyLong_FromSsize_t(found);

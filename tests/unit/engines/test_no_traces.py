@@ -1,0 +1,95 @@
+"""What a randomized file must not tell beside its reports: where it was cut, and notes about the true file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+from maskwell import Categories, SeededRandom, Subset, Uniform
+from maskwell.engines.columns import Assignment
+from maskwell.engines.randomize import randomize_file
+
+LABELS = Categories.of(["no", "a much longer answer"])
+DESIGN = Uniform.from_gamma(3, LABELS)
+ROWS = 300_000
+
+
+def layout(path):
+    """Lengths of the pieces that a file is stored in."""
+    if path.suffix == ".parquet":
+        stored = pq.ParquetFile(path).metadata
+        return [stored.row_group(i).num_rows for i in range(stored.num_row_groups)]
+    reader = pyarrow.ipc.open_file(path)
+    return [len(reader.get_batch(i)) for i in range(reader.num_record_batches)]
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+@pytest.mark.parametrize("source", ["csv", "parquet", "arrow"])
+def test_the_cuts_of_a_file_do_not_depend_on_the_truth(tmp_path, ending, source):
+    found = []
+    for share in (0, 0.5, 1):
+        truth = np.where(np.arange(ROWS) < share * ROWS, LABELS.labels[1], LABELS.labels[0])
+        table = pa.table({"id": np.arange(ROWS), "answer": truth})
+        given, made = tmp_path / f"{share}.{source}", tmp_path / f"{share}-out.{ending}"
+        if source == "csv":
+            pa.csv.write_csv(table, given)
+        elif source == "parquet":
+            pq.write_table(table, given, row_group_size=50_000 + int(10_000 * share))
+        else:
+            with pa.OSFile(str(given), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table, max_chunksize=50_000 + int(10_000 * share))
+        randomize_file(str(given), str(made), [Assignment.of("answer", DESIGN)])
+        found.append(layout(made))
+    assert sum(found[0]) == ROWS
+    assert found[0] == found[1] == found[2]
+
+
+def test_zipped_text_does_not_depend_on_the_cuts(tmp_path):
+    """The same reports give the same bytes, whatever lengths the true values had."""
+    made = []
+    for share in (0, 1):
+        truth = np.where(np.arange(100_000) < share * 100_000, LABELS.labels[1], LABELS.labels[0])
+        given, out = tmp_path / f"{share}.csv", tmp_path / f"{share}-out.csv.gz"
+        pa.csv.write_csv(pa.table({"id": np.arange(100_000), "answer": truth}), given)
+        flat = Uniform.of(
+            "1e-300", LABELS
+        )  # never the truth in a hundred thousand draws: equal reports from equal words
+        randomize_file(str(given), str(out), [Assignment.of("answer", flat)], random=SeededRandom(1))
+        made.append(out.read_bytes())
+    assert made[0] == made[1]
+
+
+def test_notes_about_the_true_file_are_left_behind(tmp_path):
+    frame = pd.DataFrame({"answer": pd.Categorical(["no"] * 50, categories=["no"]), "x": range(50)})
+    frame.index = pd.Index(range(100, 150), name="person")
+    frame.attrs = {"note": "everyone said no"}
+    table = pa.Table.from_pandas(frame)
+    table = table.replace_schema_metadata({**table.schema.metadata, b"other": b"50 times no"})
+    pq.write_table(table, tmp_path / "true.parquet")
+    randomize_file(str(tmp_path / "true.parquet"), str(tmp_path / "out.parquet"), [Assignment.of("answer", DESIGN)])
+    schema = pq.read_schema(tmp_path / "out.parquet")
+    text = json.dumps({k.decode(): v.decode() for k, v in schema.metadata.items() if k != b"ARROW:schema"})
+    assert "num_categories" not in text
+    assert "everyone" not in text
+    assert "50 times" not in text
+    back = pd.read_parquet(tmp_path / "out.parquet")
+    assert back.index.name == "person"
+    assert list(back.columns) == ["answer", "x"]
+
+
+def test_set_reports_are_cut_evenly_too(tmp_path):
+    design = Subset.from_gamma(3, Categories.of(["a", "b" * 40, "c"]), size=1)
+    found = []
+    for label in ("a", "b" * 40):
+        pa.csv.write_csv(pa.table({"answer": [label] * 200_000}), tmp_path / "true.csv")
+        made = randomize_file(
+            str(tmp_path / "true.csv"), str(tmp_path / "out.arrow"), [Assignment.of("answer", design)], force=True
+        )
+        assert made.rows == 200_000
+        found.append(layout(tmp_path / "out.arrow"))
+    assert found[0] == found[1]
