@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,7 +37,16 @@ def convert(l: str | None, k: str | None, *, as_json: bool, **options: Any) -> N
     if as_json:
         print_json(content)
     else:
-        print_lines(convert_text(content))
+        print_lines(convert_text(content, _typed(options) or f"--gamma {content['gamma']!r}"))
+
+
+def _typed(options: Mapping[str, Any]) -> str:
+    """The demand as it was typed."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return " ".join(
+        f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else value}"
+        for name, value in given.items()
+    )
 
 
 def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:

@@ -114,13 +114,13 @@ def posterior_range(gamma: Parity, prior: Fraction) -> tuple[Fraction, Fraction]
 
 
 def in_every_language(gamma: Parity) -> dict[str, Any]:
-    """A parity bound as gamma, epsilon, beta, Bayes factor, and pairs rho1-to-rho2.
+    """A parity bound as gamma, epsilon, beta, Bayes factor, and pairs [rho1, rho2].
 
     >>> in_every_language(Fraction(9))["rho"][1]
-    {'rho1': 0.1, 'rho2': 0.5}
+    [0.1, 0.5]
     """
     value = to_float(gamma)
-    pairs = [{"rho1": float(p), "rho2": float(posterior_range(gamma, p)[1])} for p in RHO_EXAMPLES]
+    pairs = [[float(p), float(posterior_range(gamma, p)[1])] for p in RHO_EXAMPLES]
     names = dict.fromkeys(("gamma", "beta", "bayes_factor"), value)
     return {**names, "gamma_exact": to_text(gamma), "epsilon": log_of(gamma), "rho": pairs}
 

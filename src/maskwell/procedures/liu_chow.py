@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
-from maskwell.designs.mixture import Mixture
 from maskwell.designs.base import check_two
+from maskwell.designs.mixture import Mixture
 from maskwell.errors import ParameterError
 from maskwell.procedures.device import NO_PROTECTION, check_shares, named, numbered
 from maskwell.procedures.procedure import Kind, Parameter, Procedure

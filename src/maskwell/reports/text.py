@@ -196,13 +196,14 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
 def _posteriors(found: Mapping[str, Any]) -> list[str]:
     if math.isinf(found["parity"]):
         return []
-    rows = [[number(pair["rho1"]), number(pair["rho2"])] for pair in found["rho"]]
+    rows = [[number(low), number(high)] for low, high in found["rho"]]
     return table(["a suspicion of", "can rise to at most"], rows)
 
 
-def convert_text(found: Mapping[str, Any]) -> list[str]:
-    """One demand in every language."""
-    lines = [f"{found['stated']} is the demand that parity is at most {number(found['gamma'], 10)}."]
+def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
+    """One demand in every language; ``option`` is how it is typed."""
+    says = "is as accurate as subset selection of parity" if "l" in found else "is the demand that parity is at most"
+    lines = [f"{found['stated']} {says} {number(found['gamma'], 10)}."]
     pairs = [
         (name, number(found[key], 10)) for name, key in (("gamma, beta, Bayes factor", "gamma"), ("epsilon", "epsilon"))
     ]
@@ -212,11 +213,11 @@ def convert_text(found: Mapping[str, Any]) -> list[str]:
     if "l_real" in found:
         least = found["l_floor"] if found["l_floor"] >= 2 else f"{found['l_floor']} (no l-diversity is that accurate)"
         pairs.append((f"as accurate as l, k = {found['k']}", f"{number(found['l_real'])}, rounded down {least}"))
-    rows = [[number(pair["rho1"]), number(pair["rho2"])] for pair in found["rho"]]
+    rows = [[number(low), number(high)] for low, high in found["rho"]]
     lines += [*facts(pairs), *table(["a suspicion of", "can rise to at most"], rows)]
     return [
         *lines,
-        f"Next: maskwell design k-ary --k {found.get('k', 4)} --gamma {number(found['gamma'], 10)} -o design.json",
+        f"Next: maskwell design k-ary --k {found.get('k', 4)} {option} -o design.json",
     ]
 
 
