@@ -243,6 +243,31 @@ def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) ->
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("k", [5, 31, 32, 33, 64, 65, 100])
+def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: str) -> None:
+    """Every category in turn ties with the leading bits of its threshold; the last word decides, unless it ties too."""
+    from maskwell.core.categories import Categories
+    from maskwell.designs.unary import Unary
+
+    design = Unary.of("5/7", "2/7", Categories.numbered(k))
+    rng = np.random.default_rng(k)
+    rows = 3 * k
+    halves = rng.integers(0, 1 << 16, size=(rows, 2 * design.words_per_row), dtype=np.uint16)
+    codes = rng.integers(0, k, rows).astype(np.uint32)
+    tied = np.arange(rows) // 3
+    keep, flip = (int(p * 2**48) for p in (design.keep, design.flip))
+    at = np.where(tied == codes, keep, flip)
+    halves[halves == keep >> 32] += 1
+    halves[halves == flip >> 32] += 1
+    halves[np.arange(rows), tied] = at >> 32
+    words = halves.view(np.uint32).copy()
+    words[:, -1] = (at & 0xFFFFFFFF) + np.arange(rows) % 3 - 1
+    reports, unsettled = kernel_rows(design, codes, words, path)
+    assert unsettled == [row for row in range(rows) if row % 3 == 1]
+    check_against_definition(design, codes, words, reports, unsettled)
+
+
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
 def test_subset_of_every_size_names_that_many(k: int, size: int, path: str) -> None:
     from maskwell.core.categories import Categories

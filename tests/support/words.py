@@ -127,8 +127,8 @@ def _thresholds(design: Design) -> set[Fraction]:
     for part in _parts(design):
         found |= _thresholds(part)
     if hasattr(design, "numerators"):
-        sums = [itertools.accumulate(column) for column in design.numerators]
-        found |= {Fraction(n, design.denominator) for column in sums for n in column}
+        pairs = zip(design.numerators, design.denominators, strict=True)
+        found |= {Fraction(n, d) for column, d in pairs for n in itertools.accumulate(column)}
     if hasattr(design, "fixed"):
         found |= set(itertools.accumulate((design.truth, *design.fixed)))
     return set(sorted(found)[:40]) or {Fraction(1, 2)}

@@ -132,10 +132,12 @@ def test_floor_to_is_the_largest_that_does_not_exceed(value: Fraction, bits: int
 
 
 def test_resolution_is_whole_words_and_grows_with_gamma() -> None:
-    bits = [resolution(Fraction(2) ** power) for power in range(1, 1010, 10)]
-    assert all(b % 32 == 0 for b in bits)
-    assert bits == sorted(bits)
-    assert all(b - power >= 40 for b, power in zip(bits, range(1, 1010, 10), strict=True))
+    for k in (2, 1000, 10**6, 2**32 - 1):
+        powers = range(1, 1010, 10)
+        bits = [resolution(Fraction(2) ** power, k) for power in powers]
+        assert all(b % 32 == 0 for b in bits)
+        assert bits == sorted(bits)
+        assert all(b - power - k.bit_length() >= 34 for b, power in zip(bits, powers, strict=True))
 
 
 @thorough

@@ -315,6 +315,19 @@ def test_grandchildren_draw_other_words_too() -> None:
 
 
 @needs_fork
+def test_a_child_with_the_process_number_of_an_ancestor_draws_other_words() -> None:
+    """Process numbers are used again; here every process has the same."""
+    script = """
+    os.getpid = lambda: 4242
+    stream = SECURE.stream()
+    stream.words(0, 1, 4)
+    in_children(lambda: show(stream.words(1, 1, 4)))
+    """
+    found = run(FORKED + script)
+    assert len(found) == len(set(found)) == 4
+
+
+@needs_fork
 def test_a_forked_child_draws_the_same_words_from_a_seed() -> None:
     script = (
         FORKED
@@ -327,20 +340,31 @@ def test_a_forked_child_draws_the_same_words_from_a_seed() -> None:
 
 
 @needs_fork
-def test_a_fork_while_another_thread_draws_does_not_hang_the_child() -> None:
-    """Another thread holds the lock of the source at the moment of the fork."""
-    script = (
-        FORKED
-        + """
-    import signal
-    source = SecureRandom()
-    with source._lock:
+def test_forks_while_other_threads_draw_do_not_hang_the_children() -> None:
+    """Threads take streams without pause while children are forked, which take one each."""
+    script = """
+    import signal, threading
+    sources, done = [SECURE, SeededRandom(1)], threading.Event()
+
+    def work():
+        while not done.is_set():
+            for source in sources:
+                source.stream().words(0, 1, 4)
+
+    for source in sources:
+        source.stream()  # the cipher is loaded with the first stream
+    for _ in range(4):
+        threading.Thread(target=work, daemon=True).start()
+    hung = 0
+    for _ in range(40):
         child = os.fork()
         if child == 0:
-            signal.alarm(5)
-            show(source.stream().words(0, 1, 4))
+            signal.alarm(10)
+            for source in sources:
+                source.stream()
             os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0, "the child hangs"
+        hung += os.waitpid(child, 0)[1] != 0
+    done.set()
+    print(hung)
     """
-    )
-    assert len(run(script)) == 1
+    assert run(FORKED + script) == ["0"]

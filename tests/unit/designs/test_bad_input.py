@@ -141,6 +141,7 @@ def test_nothing_is_changed_silently() -> None:
     assert design.provenance["settled"] == pytest.approx(5e-13, rel=0.01)
     assert "settled" not in Dense.of([["0.3"], ["0.7"]]).provenance
     assert [sum(c) for c in zip(*design.exact_matrix(), strict=True)] == [1, 1]
+    assert design.exact_matrix()[0] == [Fraction(0.3), Fraction(0.1234567890123)]
 
 
 @pytest.mark.parametrize(
