@@ -139,7 +139,9 @@ def tally_sets(design: Design, n: int) -> Line:
     """Bit masks into inclusion counts."""
     reports = design.sample(_codes(n, design.k))
     seconds = best_seconds({"ours": lambda: design.tally(reports)})
-    return Line(f"tally of {design.kind} reports, k = {design.k}", f"{n / seconds['ours'] / 1e6:.0f} M reports/s", "", "")
+    return Line(
+        f"tally of {design.kind} reports, k = {design.k}", f"{n / seconds['ours'] / 1e6:.0f} M reports/s", "", ""
+    )
 
 
 def working_memory() -> Line:
@@ -152,12 +154,19 @@ def working_memory() -> Line:
     tracemalloc.stop()
     beside = (peak - reports.data.nbytes) / 1e6
     top = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    return Line("memory beside input and output, 10^8 rows", f"{beside:.1f} MB", f"whole process at its peak {top:.0f} MB", "50 MB")
+    return Line(
+        "memory beside input and output, 10^8 rows",
+        f"{beside:.1f} MB",
+        f"whole process at its peak {top:.0f} MB",
+        "50 MB",
+    )
 
 
 def _seconds_in_fresh_process(code: str) -> float:
     program = f"import time; start = time.perf_counter(); {code}; print(time.perf_counter() - start)"
-    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(9)]
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(9)
+    ]
     return min(float(run.stdout) for run in runs)
 
 

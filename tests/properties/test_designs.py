@@ -76,13 +76,10 @@ def test_exact_matrices_are_read_exactly(given_columns: Columns) -> None:
 
 @often
 @given(columns())
-def test_floats_are_read_as_simple_fractions_or_by_their_text(given_columns: Columns) -> None:
-    """By their text where all columns then sum to one, else as the fractions that they stand for."""
+def test_floats_are_read_as_the_simple_fractions_that_they_stand_for(given_columns: Columns) -> None:
     rows = rows_of(given_columns)
     floats = [[float(p) for p in row] for row in rows]
-    texts = [[Fraction(repr(x)) for x in row] for row in floats]
-    by_text = all(sum(column) == 1 for column in zip(*texts, strict=True))
-    assert Dense.of(floats).exact_matrix() == (texts if by_text else rows)
+    assert Dense.of(floats).exact_matrix() == rows
     assert Dense.of(np.array(floats)) == Dense.of(floats)
 
 

@@ -21,6 +21,9 @@ import os
 from typing import Any, Protocol
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
 
 from maskwell.core.arrays import Words
 from maskwell.errors import ParameterError, WrongTypeError
@@ -69,8 +72,6 @@ class Stream:
         return Stream(self._key, self._number, secure=self._secure)
 
     def _set_key(self, key: bytes) -> None:
-        from cryptography.hazmat.primitives.ciphers.algorithms import AES
-
         self._process = _process()
         self._key, self._aes = key, AES(key)
         self._position = -1
@@ -103,9 +104,6 @@ class Stream:
         self._cipher.update(bytes(skip))
 
     def _encryptor(self, block: int) -> Any:
-        from cryptography.hazmat.primitives.ciphers import Cipher
-        from cryptography.hazmat.primitives.ciphers.modes import CTR
-
         counter = self._number.to_bytes(8, "big") + block.to_bytes(8, "big")
         return Cipher(self._aes, CTR(counter)).encryptor()
 

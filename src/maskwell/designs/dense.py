@@ -68,6 +68,8 @@ class Dense(CodedDesign):
     ) -> Self:
         """From integers for each truth, in the ratio of the probabilities. Labels default to 0, 1, 2, ..."""
         k, m = len(numerators), len(numerators[0])
+        if any(len(column) != m for column in numerators):
+            raise MatrixError("columns of different lengths", hint=f"give {m} integers for each truth")
         inputs = Categories.numbered(k) if inputs is None else inputs
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)

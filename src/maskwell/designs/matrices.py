@@ -24,9 +24,7 @@ def exact_columns(P: Any) -> tuple[list[list[int]], float]:
     values = _values(P)
     given = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
     check_columns(given)
-    columns = given
-    if any(sum(column) != 1 for column in given):
-        columns = _simplest(given) or _settled(_transposed(values), given)
+    columns = _exact(_transposed(values), given)
     flat = zip(chain.from_iterable(given), chain.from_iterable(columns), strict=True)
     return [_over_one_denominator(column) for column in columns], max(float(abs(old - new)) for old, new in flat)
 
@@ -113,12 +111,22 @@ def read_rows(R: Any) -> list[list[Any]]:
     return _transposed(values)
 
 
-def _simplest(given: Columns) -> Columns | None:
-    """The small fractions that floats such as 0.16666666666666666 stand for, if all columns then sum to one."""
-    columns = [[p.limit_denominator(_SIMPLE) for p in column] for column in given]
-    pairs = [(p, s) for old, new in zip(given, columns, strict=True) for p, s in zip(old, new, strict=True)]
-    stands_for = all(abs(p - s) <= _ROUNDING and (s > 0) == (p > 0) for p, s in pairs)
-    return columns if stands_for and all(sum(column) == 1 for column in columns) else None
+def _exact(values: list[list[Any]], given: Columns) -> Columns:
+    """Fractions that sum to one in every column: the simplest that floats stand for, else as typed, else settled."""
+    for columns in (_simplest(values, given), given):
+        if all(sum(column) == 1 for column in columns):
+            return columns
+    return _settled(values, given)
+
+
+def _simplest(values: list[list[Any]], given: Columns) -> Columns:
+    """Small fractions in place of floats such as 0.16666666666666666, where they can stand for them."""
+
+    def simple(value: Any, p: Fraction) -> Fraction:
+        near = p.limit_denominator(_SIMPLE)
+        return near if is_float(value) and abs(p - near) <= _ROUNDING and (near > 0) == (p > 0) else p
+
+    return [list(map(simple, as_given, exact)) for as_given, exact in zip(values, given, strict=True)]
 
 
 def _settled(values: list[list[Any]], given: Columns) -> Columns:
