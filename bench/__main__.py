@@ -13,9 +13,8 @@ from bench.measure import on_one_core
 def main() -> None:
     on_one_core()
     when = datetime.now(UTC).strftime("%Y-%m-%d")
-    print(
-        f"{when}, {platform.machine()}, Python {platform.python_version()}, one core, {speed.kernel_name()} kernels\n"
-    )
+    machine = f"{platform.machine()}, Python {platform.python_version()}, one core"
+    print(f"{when}, {machine}, {speed.kernel_name()} kernels\n")
     print("| job | measured | compared | bar |\n|---|---|---|---|")
     for line in speed.lines():
         print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")

@@ -7,8 +7,14 @@ import numpy as np
 CHUNK = 1 << 16
 
 
-def uniform(codes: np.ndarray, k: int, gamma: float, rng: np.random.Generator) -> np.ndarray:
-    """Gamma-diagonal: keep with probability p, else one of all categories."""
+def uniform_plain(codes: np.ndarray, k: int, gamma: float, rng: np.random.Generator) -> np.ndarray:
+    """Gamma-diagonal in two lines: keep with probability p, else one of all categories."""
+    p = (gamma - 1) / (gamma - 1 + k)
+    return np.where(rng.random(len(codes)) < p, codes, rng.integers(0, k, len(codes)))
+
+
+def uniform_tuned(codes: np.ndarray, k: int, gamma: float, rng: np.random.Generator) -> np.ndarray:
+    """The same in chunks that fit the cache, with one-byte integers throughout."""
     out = np.empty_like(codes)
     p = (gamma - 1) / (gamma - 1 + k)
     for start in range(0, len(codes), CHUNK):
@@ -28,8 +34,20 @@ def dense(codes: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndar
     return out
 
 
-def subset_loop(codes: np.ndarray, k: int, size: int, include: float, rng: np.random.Generator) -> np.ndarray:
-    """Subset selection, one report at a time."""
+def subset_plain(codes: np.ndarray, k: int, size: int, include: float, rng: np.random.Generator) -> list[np.ndarray]:
+    """Subset selection, one report at a time, each a sorted array of categories."""
+    domain, reports = np.arange(k), []
+    for truth in codes.tolist():
+        others = domain[domain != truth]
+        if rng.random() < include:
+            reports.append(np.sort(np.append(rng.choice(others, size - 1, replace=False), truth)))
+        else:
+            reports.append(np.sort(rng.choice(others, size, replace=False)))
+    return reports
+
+
+def subset_tuned(codes: np.ndarray, k: int, size: int, include: float, rng: np.random.Generator) -> np.ndarray:
+    """The same without copies of the domain and without sorting, packed into bits."""
     out = np.empty((len(codes), (k + 7) // 8), dtype=np.uint8)
     for row, truth in enumerate(codes.tolist()):
         includes = rng.random() < include

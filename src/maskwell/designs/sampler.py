@@ -20,8 +20,8 @@ from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
 
-CHUNK_BYTES = 1 << 17
-"""Random bytes made at a time: small enough to stay in the processor's cache."""
+CHUNK_BYTES = 1 << 20
+"""Random bytes made at a time: enough that Python does not count, little enough for the cache shared by the cores."""
 
 BYTES_PER_THREAD = 1 << 23
 """A thread is worth starting for this many random bytes: a few milliseconds of work."""

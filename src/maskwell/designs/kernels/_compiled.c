@@ -178,16 +178,27 @@ static inline uint32_t choose_one(uint32_t word, uint32_t last, uint8_t *chosen)
     return open;
 }
 
-/* Bytes of 0 or 1 to bits, the first byte to the lowest bit; then a bit is put in at `at`, moving up those above. */
-static void pack_and_insert(const uint8_t *ones, Py_ssize_t words, uint32_t at, uint64_t bit, uint64_t *mask) {
-    for (Py_ssize_t w = 0; w < words; w++) {
-        mask[w] = 0;
-        for (int b = 0; b < 8; b++) {
-            uint64_t eight;
-            memcpy(&eight, ones + 64 * w + 8 * b, 8);
-            mask[w] |= (eight * 0x0102040810204080ull >> 56) << (8 * b);
-        }
+/* 64 bytes of 0 or 1 to bits, the first byte to the lowest bit. */
+static inline uint64_t pack64(const uint8_t *ones) {
+    uint64_t bits = 0;
+#ifdef __SSE2__
+    for (int b = 0; b < 4; b++) {
+        __m128i sixteen = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)(ones + 16 * b)), 7);
+        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(sixteen) << (16 * b);
     }
+#else
+    for (int b = 0; b < 8; b++) {
+        uint64_t eight;
+        memcpy(&eight, ones + 8 * b, 8);
+        bits |= (eight * 0x0102040810204080ull >> 56) << (8 * b);
+    }
+#endif
+    return bits;
+}
+
+/* Bytes of 0 or 1 to bits; then a bit is put in at `at`, moving up those above. */
+static void pack_and_insert(const uint8_t *ones, Py_ssize_t words, uint32_t at, uint64_t bit, uint64_t *mask) {
+    for (Py_ssize_t w = 0; w < words; w++) mask[w] = pack64(ones + 64 * w);
     Py_ssize_t w = at >> 6;
     uint64_t low = (1ull << (at & 63)) - 1, carry = mask[w] >> 63;
     mask[w] = (mask[w] & low) | (mask[w] & ~low) << 1 | bit << (at & 63);
