@@ -26,28 +26,6 @@ if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
     from maskwell.procedures.procedure import Parameter, Procedure
 
-EXAMPLES = {
-    "warner": "--p 0.7",
-    "simmons": "--p 0.7 --beta 1/4",
-    "mangat-singh": "--t 0.4 --p 0.7",
-    "mangat": "--p 0.7",
-    "forced": "--truth 3/4 --yes 1/6 --no 1/12",
-    "crosswise": "--q 1/6",
-    "triangular": "--q 1/4",
-    "kuk": "--theta1 0.8 --theta2 0.2 --draws 3",
-    "chow": "--red 6 --blue 4 --draws 2",
-    "christofides": "--probabilities 1/2,1/3,1/6",
-    "liu-chow": "--categories never,once,often --p 1/2 --q 1/6,1/6,1/6",
-    "bourke-dalenius": "--categories a,b,c --weights 0.7,0.2,0.1",
-    "k-ary": "--categories never,once,often --epsilon 1",
-    "subset": "--k 10 --gamma 3",
-    "rappor": "--k 10 --epsilon 1",
-    "oue": "--k 10 --epsilon 1",
-    "l-diverse": "--k 10 --l 3",
-    "bits": "--items bread,milk --gamma 9",
-}
-"""What ``--help`` shows; a test runs them all."""
-
 
 class FamilyGroup(CommandGroup):
     """One command for each procedure of the registry, and those in files of their own."""
@@ -133,7 +111,7 @@ def _family_command(procedure: Procedure) -> click.Command:
         callback=_callback(procedure),
         help=f"{procedure.summary[0].upper()}{procedure.summary[1:]}.\n\nSource: {procedure.source}.",
         short_help=procedure.summary,
-        epilog=example(f"maskwell design {procedure.name} {EXAMPLES.get(procedure.name, '')} -o design.json"),
+        epilog=example(f"maskwell design {procedure.name} {procedure.example} -o design.json"),
     )
 
 

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, safe_below
 from maskwell.designs.demand import as_count
-from maskwell.designs.subset import Subset
 from maskwell.errors import ParameterError
 
 
@@ -44,13 +42,6 @@ def minimax_size(k: int, gamma: Number) -> int:
     if q + 1 <= k - 1 and g * g * q * (q + 1) < q * (q + 1) + k * (k - 2 * q - 1):
         return q + 1
     return q
-
-
-def best_subset(epsilon_or_gamma: str, value: Number, categories: Categories) -> Subset:
-    """Minimax subset selection for a demand stated as ``"epsilon"`` or ``"gamma"``."""
-    make = Subset.from_epsilon if epsilon_or_gamma == "epsilon" else Subset.from_gamma
-    gamma = make(value, categories, size=1).parity_exact()
-    return make(value, categories, size=minimax_size(len(categories), as_fraction(gamma)))
 
 
 @dataclass(frozen=True)

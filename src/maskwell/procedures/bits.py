@@ -106,6 +106,7 @@ BITS = Procedure(
     build=bits,
     summary="a set of items, one bit for each, kept or flipped on its own",
     source="Nayak, Zhang and Adeshiyan 2016, section 4, after Rizvi and Haritsa 2002",
+    example="--items bread,milk --gamma 9",
     parameters=(
         Parameter("items", Kind.LABELS, "names of the items"),
         Parameter("p", Kind.PROBABILITY, "chance to keep each bit, above 1/2", required=False),

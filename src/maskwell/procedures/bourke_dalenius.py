@@ -48,6 +48,7 @@ BOURKE_DALENIUS = Procedure(
     build=bourke_dalenius,
     summary="cards list the categories in different orders; report the place of yours",
     source="after Bourke and Dalenius 1976",
+    example="--categories a,b,c --weights 0.7,0.2,0.1",
     parameters=(Parameter("weights", Kind.PROBABILITIES, "shares of the k cards, by how far they move the list on"),),
     truths=None,
     reports=None,

@@ -58,6 +58,7 @@ CHOW = Procedure(
     build=chow,
     summary="the number of red, or of blue, balls drawn from an urn",
     source="Adeshiyan 2011, section 2.5, after Leysieffer and Warner 1976",
+    example="--red 6 --blue 4 --draws 2",
     parameters=(
         Parameter("red", Kind.COUNT, "red balls in the urn"),
         Parameter("blue", Kind.COUNT, "blue balls in the urn"),

@@ -47,6 +47,7 @@ CHRISTOFIDES = Procedure(
     build=christofides,
     summary="a random number, or its mirror image for the sensitive group",
     source="Adeshiyan 2011, section 2.5, after Christofides 2003",
+    example="--probabilities 1/2,1/3,1/6",
     parameters=(Parameter("probabilities", Kind.PROBABILITIES, "chances of the numbers 1, 2, ..."),),
     reports=None,
 )

@@ -42,6 +42,7 @@ CROSSWISE = Procedure(
     build=crosswise,
     summary="whether the answers to a sensitive and an innocuous question are the same",
     source="after Yu, Tian and Tang 2008",
+    example="--q 1/6",
     parameters=(Parameter("q", Kind.PROBABILITY, "known share of yes to the innocuous question"),),
     reports=REPORTS,
 )

@@ -40,6 +40,7 @@ FORCED = Procedure(
     build=forced,
     summary="dice say: the truth, yes, or no",
     source="after Boruch 1971 and Fox and Tracy 1986",
+    example="--truth 3/4 --yes 1/6 --no 1/12",
     parameters=(
         Parameter("truth", Kind.PROBABILITY, "chance to be asked for the truth"),
         Parameter("yes", Kind.PROBABILITY, "chance to be told to say yes"),

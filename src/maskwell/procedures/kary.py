@@ -32,6 +32,7 @@ KARY = Procedure(
     build=kary,
     summary="the truth, or any category with equal chance",
     source="Chai and Nayak 2018, Theorem 4.4",
+    example="--categories never,once,often --epsilon 1",
     parameters=(demand(),),
     truths=None,
     reports=None,

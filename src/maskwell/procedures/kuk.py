@@ -48,6 +48,7 @@ KUK = Procedure(
     build=kuk,
     summary="the number of red cards drawn from one of two decks",
     source="Adeshiyan 2011, section 2.5, after Kuk 1990",
+    example="--theta1 0.8 --theta2 0.2 --draws 3",
     parameters=(
         Parameter("theta1", Kind.PROBABILITY, "red share of the deck for the sensitive group"),
         Parameter("theta2", Kind.PROBABILITY, "red share of the deck for the others"),

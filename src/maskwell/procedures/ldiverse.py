@@ -29,6 +29,7 @@ LDIVERSE = Procedure(
     build=ldiverse,
     summary="the true category and l - 1 random others",
     source="Nayak and Zhai 2019, section 4",
+    example="--k 10 --l 3",
     parameters=(Parameter("l", Kind.COUNT, "how many categories a report names"),),
     truths=None,
     reports=None,

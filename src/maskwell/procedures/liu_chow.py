@@ -53,6 +53,7 @@ LIU_CHOW = Procedure(
     build=liu_chow,
     summary="a ball asks for the truth or says what to report",
     source="Adeshiyan 2011, Example 3.1, after Liu and Chow 1976",
+    example="--categories never,once,often --p 1/2 --q 1/6,1/6,1/6",
     parameters=(
         Parameter("p", Kind.PROBABILITY, "share of balls that ask for the truth"),
         Parameter("q", Kind.PROBABILITIES, "shares of balls that name each category"),

@@ -39,5 +39,6 @@ MANGAT = Procedure(
     build=mangat,
     summary="members say yes, the others use Warner's cards",
     source="after Mangat 1994",
+    example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
 )

@@ -54,6 +54,7 @@ MANGAT_SINGH = Procedure(
     build=mangat_singh,
     summary="the direct question or Warner's cards, in two stages",
     source="Adeshiyan 2011, chapter 1, after Mangat and Singh 1990",
+    example="--t 0.4 --p 0.7",
     parameters=(
         Parameter("t", Kind.PROBABILITY, "chance of the direct question"),
         Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),

@@ -32,6 +32,7 @@ OUE = Procedure(
     build=oue,
     summary="one bit for each category: a fair coin for the truth, rare ones elsewhere",
     source="after Wang et al. 2017",
+    example="--k 10 --epsilon 1",
     parameters=(demand(),),
     truths=None,
     reports=None,

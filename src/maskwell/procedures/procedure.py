@@ -79,6 +79,8 @@ class Procedure:
         The family, as typed on the command line and kept in the provenance of the design.
     build
         Parameters in, design out. Builders of free categories take them first, as ``categories``.
+    example
+        Options that make a design, as typed on the command line; shown in the help and run by the tests.
     truths
         Labels of the true categories, or None when the caller names them. For sets of items: of each item.
     truths_named
@@ -101,6 +103,7 @@ class Procedure:
     build: Callable[..., Design]
     summary: str
     source: str
+    example: str
     parameters: tuple[Parameter, ...]
     truths: tuple[str | int, ...] | None = ("yes", "no")
     truths_named: bool = True

@@ -32,6 +32,7 @@ RAPPOR = Procedure(
     build=rappor,
     summary="one bit for each category, all flipped with the same chance",
     source="after Erlingsson et al. 2014",
+    example="--k 10 --epsilon 1",
     parameters=(demand(),),
     truths=None,
     reports=None,

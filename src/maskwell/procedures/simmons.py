@@ -39,6 +39,7 @@ SIMMONS = Procedure(
     build=simmons,
     summary="the sensitive question or an unrelated one with a known yes-rate",
     source="Adeshiyan 2011, eq. (2.3), after Greenberg et al. 1969",
+    example="--p 0.7 --beta 1/4",
     parameters=(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
         Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question"),

@@ -34,6 +34,7 @@ SUBSET = Procedure(
     build=subset,
     summary="a set of categories, more likely with the true one in it",
     source="Nayak and Zhai 2019, section 3.2",
+    example="--k 10 --gamma 3",
     parameters=(
         Parameter("size", Kind.COUNT, "how many categories a report names; the minimax size if left out", planned=True),
         demand(),

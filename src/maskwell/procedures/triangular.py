@@ -45,6 +45,7 @@ TRIANGULAR = Procedure(
     build=triangular,
     summary="whether a sensitive or an innocuous trait applies, or neither",
     source="after Yu, Tian and Tang 2008",
+    example="--q 1/4",
     parameters=(Parameter("q", Kind.PROBABILITY, "known share of people with the innocuous trait"),),
     reports=REPORTS,
 )

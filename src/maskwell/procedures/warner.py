@@ -38,5 +38,6 @@ WARNER = Procedure(
     build=warner,
     summary="cards that say the sensitive statement or its opposite",
     source="Adeshiyan 2011, eq. (2.1), after Warner 1965",
+    example="--p 0.7",
     parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
 )

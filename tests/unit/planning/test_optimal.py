@@ -1,6 +1,5 @@
 """Best sizes and matching levels, against scans over all sizes."""
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from maskwell import Categories, LocalDiversity, Subset
 from maskwell.errors import ParameterError
-from maskwell.planning.optimal import added_variance, best_subset, matching_gamma, matching_l, minimax_size
+from maskwell.planning.optimal import added_variance, matching_gamma, matching_l, minimax_size
 
 
 @given(k=st.integers(2, 60), gamma=st.fractions(Fraction(101, 100), 100))
@@ -38,11 +37,6 @@ def test_matching_levels_agree_with_the_designs(k, data):
     assert match.added_variance == pytest.approx(diverse.added_variance(), rel=1e-9)
     assert min(added_variance(k, match.gamma, q) for q in range(1, k)) == pytest.approx(match.added_variance, rel=1e-8)
     assert matching_l(k, match.gamma)[0] == pytest.approx(size, rel=1e-9)
-
-
-def test_best_subset_for_a_demand():
-    design = best_subset("epsilon", 1, Categories.numbered(64))
-    assert design.size == 17 and design.parity() <= math.e * (1 + 1e-15)
 
 
 @pytest.mark.parametrize("call", [lambda: minimax_size(1, 3), lambda: minimax_size(5, 1), lambda: matching_gamma(5, 5),
