@@ -69,11 +69,14 @@ class Reports:
         >>> Reports("", 3, "bits", np.array([[0b101]], dtype=np.uint8)).texts().tolist()
         ['101']
         """
+        return np.asarray(self.ascii_texts().astype(f"U{self.k}"))
+
+    def ascii_texts(self) -> Array:
+        """The same as byte strings, which take a quarter of the memory."""
         if self.encoding != "bits":
             raise ReportError("these reports are codes, not sets", hint="decode them with the design's outputs")
-        characters = np.unpackbits(self.data, axis=1, count=self.k, bitorder="little") + np.uint8(ord("0"))
-        texts: Array = characters.view(f"S{self.k}").ravel().astype(f"U{self.k}")
-        return texts
+        characters = np.unpackbits(self.data, axis=1, count=self.k, bitorder="little") | np.uint8(ord("0"))
+        return np.asarray(characters.view(f"S{self.k}").ravel())
 
     def __repr__(self) -> str:
         mark = "" if self.private else ", not private"

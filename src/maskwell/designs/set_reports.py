@@ -149,8 +149,8 @@ class SetDesign(Design):
 
     def labels_of(self, reports: Reports, *, like: Any = None, kept: Array | None = None) -> Any:
         """Reports as 0/1 texts, in the kind of container of ``like``."""
-        distinct, codes = np.unique(reports.texts(), return_inverse=True)
-        return join(codes, [distinct.tolist()], like, kept)
+        distinct, codes = np.unique(reports.ascii_texts(), return_inverse=True)
+        return join(codes, [distinct.astype(np.str_).tolist()], like, kept)
 
     def tally(self, reports: Any) -> Counts:
         """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""
