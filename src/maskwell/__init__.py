@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from maskwell.designs.uniform import Uniform as Uniform
     from maskwell.designs.wire import design_from_dict as design_from_dict
     from maskwell.designs.wire import load_design as load_design
+    from maskwell.designs.wire import save_design as save_design
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
@@ -59,7 +60,7 @@ _HOMES = {
     "maskwell.designs.subset": ["Subset"],
     "maskwell.designs.unary": ["Unary"],
     "maskwell.designs.uniform": ["Uniform"],
-    "maskwell.designs.wire": ["design_from_dict", "load_design"],
+    "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
     "maskwell.errors": ["MaskwellError"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],

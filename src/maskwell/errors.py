@@ -49,6 +49,9 @@ class MaskwellError(Exception):
         self.hint = hint
         self.objects = objects
 
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
 
 class InputError(MaskwellError, ValueError):
     """Something given is not allowed."""

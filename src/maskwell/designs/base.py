@@ -28,7 +28,7 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError
+from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
 
 MATRIX_LIMIT = 10**7
 EXACT_LIMIT = 10**6
@@ -346,8 +346,18 @@ def check_relabelling(design: Design, inputs: Categories, outputs: Categories | 
         )
 
 
+def check_categories(categories: object) -> None:
+    """Raise unless these are categories, which a list of labels is not yet."""
+    if not isinstance(categories, Categories):
+        raise WrongTypeError(
+            f"categories must be Categories, not {shorten(repr(categories), 60)}",
+            hint='write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
+        )
+
+
 def check_two(categories: Categories) -> None:
     """Raise unless there are at least two categories, and no more than one random word can choose among."""
+    check_categories(categories)
     if len(categories) >= 2**32:
         raise TooLargeError(
             f"k = {len(categories):,} categories; at most {2**32 - 1:,} are possible", hint="group rare categories"

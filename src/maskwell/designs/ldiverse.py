@@ -19,7 +19,7 @@ from maskwell.core.arrays import Array, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
-from maskwell.designs.base import check_two
+from maskwell.designs.base import check_categories, check_two
 from maskwell.designs.demand import as_count
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.errors import ParameterError
@@ -39,6 +39,7 @@ class LocalDiversity(FixedSizeSets):
     @classmethod
     def of(cls, l: int, categories: Categories) -> Self:  # noqa: E741 (the literature's name)
         """Checked: l = 1 would be the truth, l = k would say nothing."""
+        check_categories(categories)
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
             raise ParameterError(

@@ -89,6 +89,7 @@ class Unary(SetDesign):
 
     @classmethod
     def _rappor(cls, asked: Asked, categories: Categories) -> Self:
+        check_two(categories)
         root = root_below(asked.exact, 2, resolution(asked.exact, len(categories)))
         if root <= 1:
             raise asked.too_tight()
@@ -96,6 +97,7 @@ class Unary(SetDesign):
 
     @classmethod
     def _oue(cls, asked: Asked, categories: Categories) -> Self:
+        check_two(categories)
         flip = 1 - asked.down(asked.exact / (asked.exact + 1), len(categories))
         if flip >= Fraction(1, 2):
             raise asked.too_tight()

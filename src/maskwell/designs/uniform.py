@@ -66,6 +66,7 @@ class Uniform(TruthOrFixed):
 
     @classmethod
     def _asked(cls, asked: Asked, categories: Categories) -> Self:
+        check_two(categories)
         k, gamma = len(categories), asked.exact
         design = cls.of(asked.down((gamma - 1) / (gamma - 1 + k), k), categories)
         return design.with_provenance(**asked.note(design.parity_exact()))

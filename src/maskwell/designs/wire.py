@@ -94,6 +94,17 @@ def dumps(design: Design) -> str:
     return json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
 
 
+def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a design file; an existing file is replaced only if asked."""
+    try:
+        with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
+            file.write(dumps(design))
+    except FileExistsError as error:
+        raise DesignFileError(f"{path} exists", hint="give another name, or overwrite=True") from error
+    except OSError as error:
+        raise DesignFileError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
+
+
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two readers could take two different ones of repeated keys for the truth."""
     found = dict(pairs)

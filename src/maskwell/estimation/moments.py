@@ -13,13 +13,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
-from maskwell.errors import ReportError
+from maskwell.errors import ReportError, WrongTypeError
 from maskwell.estimation.result import Estimate
 
 COVARIANCE_LIMIT = 2000
 """With more categories than this only variances are kept."""
+
+MISFIT = 4
+"""An estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand for a normal estimate."""
+
+ROUNDING = 1e-12
 
 
 def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
@@ -32,6 +38,10 @@ def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
     >>> [round(float(x), 4) for x in (result.pi_hat[0], result.standard_error[0])]   # a quarter, give or take 7 points
     [0.25, 0.0708]
     """
+    if not isinstance(counts, Counts):
+        raise WrongTypeError(
+            f"an estimate needs Counts, not {type(counts).__name__}", hint="count first: design.tally(reports)"
+        )
     n, share = counts.n, _checked_share(counts, design)
     pi_hat = design.solve(share)
     moment = design.second_moment_diagonal(share)
@@ -53,7 +63,7 @@ def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
     )
 
 
-def _checked_share(counts: Counts, design: Design) -> np.ndarray:
+def _checked_share(counts: Counts, design: Design) -> Real:
     if counts.fingerprint != design.fingerprint:
         raise ReportError("these counts were made with another design", hint="count and estimate with the same design")
     if counts.n < 2:
@@ -71,18 +81,24 @@ def _checked_share(counts: Counts, design: Design) -> np.ndarray:
     return share
 
 
-def _flags(
-    pi_hat: np.ndarray, variance: np.ndarray, sampling: np.ndarray, covariance: np.ndarray | None
-) -> tuple[str, ...]:
-    outside = int(((pi_hat < 0) | (pi_hat > 1)).sum())
+def _flags(pi_hat: Real, variance: Real, sampling: Real, covariance: Real | None) -> tuple[str, ...]:
+    outside = np.maximum(-pi_hat, pi_hat - 1)
+    n_outside = int((outside > ROUNDING).sum())
+    error = np.sqrt(np.maximum(variance, 0))
     flags = []
-    if outside:
+    if n_outside and (outside > MISFIT * error).any():
         flags.append(
-            f"{outside} estimates lie outside [0, 1], as unbiased estimates of small shares may; do not cut them"
+            "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
+            "the one used, labels may be swapped, or respondents did not follow the instructions"
         )
-    if (variance < 0).any():
-        flags.append("a variance estimate is negative: too few reports for this design")
-    if (sampling < 0).any():
+    elif n_outside:
+        flags.append(
+            f"{n_outside} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small shares may be; "
+            "do not cut them"
+        )
+    if (variance <= ROUNDING).any():
+        flags.append("a standard error is zero or not defined: too little variation in the reports for an interval")
+    if (sampling < -ROUNDING).any():
         flags.append(
             "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
         )

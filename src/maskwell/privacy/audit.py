@@ -17,7 +17,7 @@ from maskwell.privacy.criteria import Demand, in_every_language
 SHOWN_ENTRIES = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """What a design promises, and whether it meets a demand.
 
@@ -37,6 +37,17 @@ class Audit:
     def meets(self) -> bool | None:
         """Whether the demand is met; ``None`` without one."""
         return None if self.demand is None else self.demand.allows(self.parity_exact)
+
+    def __repr__(self) -> str:
+        design, shown = self.design, self.to_dict()
+        met = "" if self.demand is None else f"; {self.demand.text}: {'met' if self.meets else 'not met'}"
+        lines = [
+            f"Audit of {design!r}{met}",
+            f"  parity {to_text(self.parity_exact)}, epsilon {design.epsilon():.6g}",
+            f"  best guess right: {shown['guess_probability']:.4f}, without report {shown['guess_without_report']:.4f}",
+            f"  identifiable: {design.identifiable}, admissible: {shown['admissible']}",
+        ]
+        return "\n".join([*lines, *(f"  note: {warning}" for warning in design.warnings())])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import Number, Parity, exp_below, log_of, safe_above, safe_below, to_float, to_text
+from maskwell.core.exact import Number, Parity, exp_below, is_float, log_of, safe_above, safe_below, to_float, to_text
 from maskwell.errors import ParameterError
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
@@ -37,6 +37,9 @@ class Demand:
         The bound: a fraction that never exceeds what was asked.
     closed
         Whether reaching the bound is already a breach (the closed form of rho1-to-rho2).
+    slack
+        Relative slack of the comparison: none for integers, fractions and text; 1e-9 for floats, whose last digit is
+        not meant.
 
     >>> Demand.from_rho("0.1", "0.5").gamma_exact
     Fraction(9, 1)
@@ -46,6 +49,7 @@ class Demand:
     text: str
     gamma_exact: Fraction
     closed: bool = False
+    slack: Fraction = Fraction(0)
 
     @classmethod
     def from_gamma(cls, gamma: Number) -> Demand:
@@ -67,7 +71,7 @@ class Demand:
         bound = safe_below(value, name)
         if bound < 1:
             raise ParameterError(f"{name} = {value} is below 1", hint=f"give {name} of 1 or more", **{name: value})
-        return cls(name, f"{name} = {value}", bound)
+        return cls(name, f"{name} = {value}", bound, slack=_slack(value))
 
     @classmethod
     def from_epsilon(cls, epsilon: Number) -> Demand:
@@ -77,7 +81,7 @@ class Demand:
             raise ParameterError(
                 f"epsilon = {epsilon} is not from 0 to 700", hint="give a number such as 1", epsilon=epsilon
             )
-        return cls("epsilon", f"epsilon = {epsilon}", exp_below(bound))
+        return cls("epsilon", f"epsilon = {epsilon}", exp_below(bound), slack=_slack(epsilon))
 
     @classmethod
     def from_rho(cls, rho1: Number, rho2: Number, *, closed: bool = False) -> Demand:
@@ -87,15 +91,23 @@ class Demand:
             raise ParameterError(
                 f"rho1 = {rho1}, rho2 = {rho2}", hint="give 0 < rho1 < rho2 < 1, such as 0.1 0.5", rho1=rho1, rho2=rho2
             )
-        return cls("rho", f"rho1 = {rho1} to rho2 = {rho2}", high * (1 - low) / (low * (1 - high)), closed)
+        return cls(
+            "rho", f"rho1 = {rho1} to rho2 = {rho2}", high * (1 - low) / (low * (1 - high)), closed, _slack(rho1, rho2)
+        )
 
     def allows(self, parity: Parity) -> bool:
         """Whether a design of this parity meets the demand."""
-        return parity < self.gamma_exact if self.closed else parity <= self.gamma_exact
+        if self.closed:
+            return parity < self.gamma_exact
+        return parity <= self.gamma_exact * (1 + self.slack)
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""
         return {"stated": self.text, "closed": self.closed, **in_every_language(self.gamma_exact)}
+
+
+def _slack(*given: Number) -> Fraction:
+    return Fraction(1, 10**9) if any(map(is_float, given)) else Fraction(0)
 
 
 def posterior_range(gamma: Parity, prior: Fraction) -> tuple[Fraction, Fraction]:

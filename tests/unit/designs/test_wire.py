@@ -14,7 +14,7 @@ from tests.support.examples import DYADIC, EXAMPLES
 from maskwell.core.categories import Categories
 from maskwell.designs import wire
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DesignFileError
+from maskwell.errors import DesignFileError, WrongTypeError
 
 ALL = {**EXAMPLES, **{f"dyadic {name}": design for name, design in DYADIC.items()}}
 VALIDATOR = jsonschema.Draft202012Validator(wire.schema())
@@ -258,3 +258,21 @@ def test_labels_that_look_alike_are_told_apart() -> None:
     kept, changed = (Uniform.from_gamma(3, Categories.of(labels)) for labels in (texts, numbers))
     assert kept.fingerprint != changed.fingerprint
     assert wire.design_from_dict(json.loads(wire.dumps(kept))).inputs.labels == tuple(texts)
+
+
+def test_a_saved_design_is_read_back_and_not_overwritten(tmp_path: Path) -> None:
+    design, path = Uniform.from_gamma(3, Categories.of(["yes", "no"])), tmp_path / "design.json"
+    wire.save_design(design, path)
+    assert wire.load_design(path) == design
+    with pytest.raises(DesignFileError, match="exists"):
+        wire.save_design(design, path)
+    wire.save_design(Uniform.from_gamma(5, Categories.of(["yes", "no"])), path, overwrite=True)
+    assert wire.load_design(path).parity_exact() == 5
+    with pytest.raises(DesignFileError, match="cannot write"):
+        wire.save_design(design, tmp_path / "nowhere" / "design.json")
+
+
+@pytest.mark.parametrize("categories", [["yes", "no"], 3, None, "yes"])
+def test_a_list_of_labels_is_not_yet_categories(categories: Any) -> None:
+    with pytest.raises(WrongTypeError, match="Categories"):
+        Uniform.from_gamma(3, categories)

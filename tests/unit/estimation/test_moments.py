@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from maskwell import Categories, Counts, Dense, LocalDiversity, Subset, Unary, Uniform, estimate_by_moments
-from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
 
 P3 = [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]]
 
@@ -65,6 +65,20 @@ def test_outside_estimates_are_kept_and_flagged():
     assert "note:" in repr(result)
 
 
+def test_reports_that_do_not_fit_the_design_are_called_so():
+    """Warner with p = 0.7 and not one yes in three hundred: the yes rate cannot be below 0.3."""
+    warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    result = estimate_by_moments(Counts(np.array([0, 300]), 300, warner.fingerprint), warner)
+    assert any("do not fit the design" in flag for flag in result.flags)
+    assert any("standard error is zero" in flag for flag in result.flags)
+    assert not any("do not cut" in flag for flag in result.flags)
+
+
+def test_good_reports_have_no_flags():
+    warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    assert estimate_by_moments(Counts(np.array([120, 180]), 300, warner.fingerprint), warner).flags == ()
+
+
 def test_many_categories_have_variances_but_no_covariance():
     design = Uniform.from_epsilon(2, Categories.numbered(5000))
     result = estimate_by_moments(design.tally(design.sample(np.zeros(100, dtype=int))), design)
@@ -91,6 +105,8 @@ def test_frame():
 
 def test_refusals():
     design = Dense.of(P3)
+    with pytest.raises(WrongTypeError, match="needs Counts"):
+        estimate_by_moments([30, 50, 20], design)
     with pytest.raises(ReportError, match="at least two reports"):
         estimate_by_moments(Counts(np.array([1, 0, 0]), 1, design.fingerprint), design)
     with pytest.raises(ReportError, match="another design"):

@@ -53,7 +53,16 @@ def test_a_design_made_for_a_demand_meets_it_and_a_tighter_one_not():
     for epsilon in ("0.01", "1", 2.3, 10):
         design = Uniform.from_epsilon(epsilon, Categories.numbered(7))
         assert audit(design, Demand.from_epsilon(epsilon)).meets
-        assert not audit(design, Demand.from_epsilon(float(epsilon) * (1 - 1e-9))).meets
+        assert not audit(design, Demand.from_epsilon(float(epsilon) * (1 - 1e-6))).meets
+
+
+def test_typed_demands_are_exact_and_floats_have_slack():
+    nine = Uniform.from_gamma(9, Categories.numbered(3))
+    assert audit(nine, Demand.from_rho("0.1", "0.5")).meets
+    assert audit(nine, Demand.from_rho(0.1, 0.5)).meets
+    assert not audit(nine, Demand.from_gamma("8.9999999999")).meets
+    assert not audit(nine, Demand.from_gamma(8.9999)).meets
+    assert audit(Uniform.from_gamma("3.3", Categories.numbered(3)), Demand.from_gamma(3.3)).meets
 
 
 @pytest.mark.parametrize("make", [Demand.from_gamma, Demand.from_beta, Demand.from_bayes_factor])
