@@ -1,4 +1,4 @@
-"""Sphinx configuration: Markdown pages, nothing generated."""
+"""Sphinx configuration: Markdown pages, and the Python names from their docstrings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ author = "The maskwell developers"
 copyright = "the maskwell developers"
 version = release = _metadata["version"]
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "adr/0000-template.md"]
 nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]  # names of types in docstrings need no page of their own
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -24,3 +25,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_title = f"maskwell {version}"
 html_show_sphinx = False
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "separated"

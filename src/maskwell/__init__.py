@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from maskwell.privacy.audit import Audit as Audit
     from maskwell.privacy.audit import audit as audit
     from maskwell.privacy.criteria import Demand as Demand
+    from maskwell.procedures.registry import make_design as make_design
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ _HOMES = {
     "maskwell.planning.optimal": ["minimax_size"],
     "maskwell.privacy.audit": ["Audit", "audit"],
     "maskwell.privacy.criteria": ["Demand"],
+    "maskwell.procedures.registry": ["make_design"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -5,6 +5,10 @@ A new procedure is one file that ends with a :class:`~maskwell.procedures.proced
 
 from __future__ import annotations
 
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.bits import BITS
 from maskwell.procedures.bourke_dalenius import BOURKE_DALENIUS
@@ -66,3 +70,22 @@ def procedure_named(name: str) -> Procedure:
             f"no procedure is called {name!r}", hint=f"the names are {', '.join(PROCEDURES)}", name=name
         )
     return PROCEDURES[name]
+
+
+def make_design(
+    family: str,
+    *,
+    categories: Categories | None = None,
+    reports: Categories | None = None,
+    allow_unidentifiable: bool = False,
+    **parameters: Any,
+) -> Design:
+    """The design of a named family, as ``maskwell design FAMILY`` makes it; parameters bear the same names.
+
+    >>> warner = make_design("warner", p="0.7")
+    >>> warner.parity_exact(), warner.outputs.labels   # "yes" is 7/3 times likelier from those concerned
+    (Fraction(7, 3), ('yes', 'no'))
+    """
+    return procedure_named(family).design(
+        parameters, categories=categories, reports=reports, allow_unidentifiable=allow_unidentifiable
+    )
