@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from tests.support.command_line import refused, run
+
+from maskwell.designs.wire import load_design
 
 AUDIT_KEYS = {
     "parity",
@@ -65,6 +68,50 @@ def test_infinite_parity_is_a_finding(warner: str) -> None:
     assert "no bound" in run("audit", "l.json").out
 
 
+def test_the_next_step_after_a_failed_audit_works(warner: str) -> None:
+    run("design", "subset", "--k", "30", "--gamma", "9", "-o", "numbered.json")
+    for path, asked in ((warner, ["--epsilon", "1"]), ("design.json", ["--rho", "0.1", "0.2"])):
+        if path == "design.json":
+            run("design", "k-ary", "--categories", 'a,"b, c",d', "--gamma", "9", "-o", path, "--force")
+        last = run("audit", path, *asked, status=1).out.splitlines()[-1]
+        following = shlex.split(last.removeprefix("Next: maskwell "))
+        run(*following)
+        assert load_design(following[-1]).inputs == load_design(path).inputs
+        run("audit", following[-1], *asked)
+    last = run("audit", "numbered.json", "--gamma", "2", status=1).out.splitlines()[-1]
+    assert last == "Next: maskwell design k-ary --k 30 --gamma 2 -o design.json"
+    run(
+        "design",
+        "k-ary",
+        "--categories",
+        ",".join(f"label number {i}" for i in range(8)),
+        "--gamma",
+        "9",
+        "-o",
+        "m.json",
+    )
+    last = run("audit", "m.json", "--gamma", "2", status=1).out.splitlines()[-1]
+    assert last == "Next: maskwell design k-ary --categories @LABELS.txt --gamma 2 -o design.json"
+    run("design", "kronecker", warner, warner, "-o", "both.json")
+    assert "k-ary --help" in run("audit", "both.json", "--gamma", "2", status=1).out.splitlines()[-1]
+
+
+def test_what_the_audit_shows_of_the_design(warner: str) -> None:
+    shown = run("audit", warner).out
+    assert "warner, p = 3/4\n" in shown
+    assert "1.5 (for comparison only)\n" in shown
+    assert "  yes             0.7500  0.2500\n" in shown
+    run("design", "k-ary", "--k", "40", "--gamma", "3", "-o", "k.json")
+    shown = run("audit", "k.json").out
+    assert "reports the truth with 7.1 %, each other answer with 2.4 %\n" in shown
+    assert "report \\ truth" not in shown
+    run("design", "oue", "--k", "4", "--epsilon", "1", "-o", "o.json")
+    line = next(line for line in run("audit", "o.json").out.splitlines() if line.startswith("  by estimator"))
+    assert line.split()[2::2] == ["per-bit", "centred", "best-linear"]
+    run("design", "crosswise", "--q", "1/4", "-o", "c.json")
+    assert "crosswise, q = 1/4 (the same as warner --p 1/4)\n" in run("audit", "c.json").out
+
+
 def test_a_prior(warner: str) -> None:
     found = run("audit", warner, "--prior", "9/10,1/10", "--json").json()
     assert found["guess_probability"] == pytest.approx(0.9)
@@ -75,6 +122,9 @@ def test_a_prior(warner: str) -> None:
 def test_lines_fit_the_terminal() -> None:
     labels = ",".join(f"a very long label number {i}" for i in range(30))
     run("design", "k-ary", "--categories", labels, "--epsilon", "1", "-o", "d.json")
+    few = ",".join(labels.split(",")[:8])
+    run("design", "k-ary", "--categories", few, "--epsilon", "1", "-o", "few.json")
+    assert max(map(len, run("audit", "few.json", "--epsilon", "0.5", status=1).out.splitlines())) <= 100
     for shown in (run("audit", "d.json").out, run("design", "k-ary", "--categories", labels, "--gamma", "3").out):
         assert max(map(len, shown.splitlines())) <= 100
 
@@ -102,14 +152,28 @@ def test_convert_in_every_language() -> None:
 
 def test_convert_with_k() -> None:
     found = run("convert", "--gamma", "6", "--k", "10", "--json").json()
-    assert (found["l_real"], found["l_floor"], found["q"]) == (5, 5, 1)
+    assert (found["l_real"], found["l_floor"], found["q"], found["q_all"]) == (5, 5, 1, [1, 2])
+    assert run("convert", "--gamma", "7", "--k", "10", "--json").json()["q_all"] == [1]
     assert run("convert", "--gamma", "1", "--k", "10", "--json").json()["epsilon"] == 0
 
 
 def test_convert_from_l() -> None:
     found = run("convert", "--l", "5", "--k", "10", "--json").json()
     assert found["gamma"] == 6
-    assert found["q"] in found["q_all"] == [1, 2]
+    assert (found["q"], found["q_all"]) == (1, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("args", "family"),
+    [
+        (["--epsilon", "1"], "k-ary --k 4"),
+        (["--gamma", "6", "--k", "10"], "k-ary --k 10"),
+        (["--gamma", "2", "--k", "10"], "subset --k 10"),
+        (["--l", "5", "--k", "10"], "l-diverse --k 10 --l 5"),
+    ],
+)
+def test_the_best_family_comes_next(args: list[str], family: str) -> None:
+    assert run("convert", *args).out.splitlines()[-1].startswith(f"Next: maskwell design {family} ")
 
 
 @pytest.mark.parametrize("args", [["--epsilon", "1"], ["--gamma", "3", "--k", "7"], ["--l", "3", "--k", "9"]])

@@ -83,6 +83,74 @@ def test_labels_may_hold_commas() -> None:
     assert made["design"]["inputs"] == ["no", "yes, once"]
 
 
+def test_labels_with_a_comma_are_shown_in_quotes() -> None:
+    shown = run("design", "k-ary", "--categories", 'no,"yes, once"', "--gamma", "2").out
+    assert 'no, "yes, once"\n' in shown
+
+
+def test_labels_from_a_file() -> None:
+    Path("labels.txt").write_text("never\nyes, once\n often \n\n", encoding="utf-8-sig")
+    made = run("design", "k-ary", "--categories", "@labels.txt", "--gamma", "2", "--json").json()
+    assert made["design"]["inputs"] == ["never", "yes, once", "often"]
+    made = run("design", "bits", "--items", "@labels.txt", "--gamma", "8", "--json").json()
+    assert made["k"] == 8
+    Path("two.txt").write_text("A\nB\n", encoding="utf-8")
+    made = run("design", "warner", "--p", "0.7", "--reports", "@two.txt", "--json").json()
+    assert made["design"]["outputs"] == ["A", "B"]
+    made = run("design", "k-ary", "--categories", '"@home",away', "--gamma", "2", "--json").json()
+    assert made["design"]["inputs"] == ["@home", "away"]
+    refused("design", "k-ary", "--categories", "@none.txt", "--gamma", "2", saying="one label per line")
+    Path("gap.txt").write_text("A\n\nB\n", encoding="utf-8")
+    refused("design", "k-ary", "--categories", "@gap.txt", "--gamma", "2", saying="line 2 is empty", kind="bad_labels")
+    Path("odd.txt").write_bytes(b"\xff\xfe\xff")
+    refused("design", "k-ary", "--categories", "@odd.txt", "--gamma", "2", saying="UTF-8")
+
+
+@pytest.mark.parametrize("option", ["--categories", "--reports"])
+@pytest.mark.parametrize("labels", ["a,b,", ",a", "a,,b", 'a,""', ""])
+def test_empty_labels_are_refused(option: str, labels: str) -> None:
+    refused("design", "warner", "--p", "0.7", option, labels, saying="is empty", kind="bad_labels")
+
+
+def test_the_help_says_how_labels_are_typed() -> None:
+    for args in (["k-ary"], ["matrix"], ["bits"]):
+        shown = " ".join(run("design", *args, "--help").out.split())
+        assert "@FILE reads one label per line" in shown
+        assert """'no,"yes, once"'""" in shown
+
+
+def test_what_a_k_ary_design_does_in_words() -> None:
+    shown = run("design", "k-ary", "--k", "4", "--epsilon", "1").out
+    assert "  made as       k-ary, epsilon = 1\n" in shown
+    assert "reports the truth with 47.5 %, each other answer with 17.5 %\n" in shown
+    shown = run("design", "k-ary", "--k", "5000", "--gamma", "3").out
+    assert "reports the truth with 0.060 %, each other answer with 0.020 %\n" in shown
+
+
+def test_the_matrix_of_a_small_design() -> None:
+    lines = run("design", "warner", "--p", "0.7").out.splitlines()
+    assert "  made as       warner, p = 7/10" in lines
+    start = next(i for i, line in enumerate(lines) if line.startswith("  report \\ truth"))
+    assert [line.split() for line in lines[start + 1 : start + 3]] == [
+        ["yes", "0.7000", "0.3000"],
+        ["no", "0.3000", "0.7000"],
+    ]
+    assert "report \\ truth" not in run("design", "rappor", "--k", "9", "--epsilon", "1").out
+    sets = run("design", "l-diverse", "--k", "3", "--l", "2").out
+    assert [line.split() for line in sets.splitlines() if line.startswith("  011")] == [
+        ["011", "0", "0.5000", "0.5000"]
+    ]
+    wide = run("design", "forced", "--truth", "0.99999", "--yes", "0.000005", "--no", "0.000005").out
+    assert "5.0e-06" in wide
+
+
+def test_articles_and_counts() -> None:
+    assert run("design", "oue", "--k", "3", "--epsilon", "1").out.startswith("An oue design over ")
+    assert run("design", "l-diverse", "--k", "4", "--l", "2").out.startswith("An l-diverse design over ")
+    one = run("design", "subset", "--k", "4", "--gamma", "3", "--size", "1").out
+    assert "4 sets of 1 category, " in one
+
+
 def test_items_by_number() -> None:
     made = run("design", "bits", "--items", "3", "--gamma", "8", "--json").json()
     assert (made["k"], made["parity_exact"]) == (8, "8")
@@ -148,6 +216,7 @@ def test_kronecker() -> None:
     run("design", "warner", "--p", "3/4", "-o", "w.json")
     made = run("design", "kronecker", "w.json", "w.json", "--json").json()
     assert (made["k"], made["parity_exact"]) == (4, "9")
+    assert "(yes, yes), (yes, no), " in run("design", "kronecker", "w.json", "w.json").out
     run("design", "subset", "--k", "4", "--gamma", "3", "-o", "s.json")
     refused("design", "kronecker", "w.json", "s.json", "-o", "both.json", saying="set")
 

@@ -66,10 +66,13 @@ def test_counted_set_reports() -> None:
     assert counted["estimates"] == rows["estimates"]
 
 
-@pytest.mark.parametrize("bad", ["x", "-1", "1.5", ""])
+@pytest.mark.parametrize("bad", ["x", "-1", "1.5", "", "1" * 30])
 def test_bad_counts(warner: str, bad: str) -> None:
     write("c.csv", f"answer,n\nyes,100\nno,{bad}\n")
-    refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n", saying="'n'", kind="bad_report")
+    said = refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n", saying="'n'", kind="bad_report")
+    assert "in row 2" in said
+    assert "arrow" not in said.lower()
+    assert "int64" not in said
     refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "m", saying="no column 'm'")
 
 
@@ -81,6 +84,7 @@ def test_what_people_see(warner: str) -> None:
     assert lines[2].split() == ["yes", "0.250", "0.071", "0.111", "0.389"]
     assert lines[2].index(".") == lines[3].index(".")
     assert lines[-1].startswith("Next: ")
+    assert "Randomization makes up 87 % of the variance, sampling the rest." in lines
     assert max(map(len, lines)) <= 100
 
 
@@ -89,7 +93,8 @@ def test_a_level(warner: str) -> None:
     args = ["estimate", "c.csv", "--design", "answer=w.json", "--counts", "n"]
     wide, narrow = (run(*args, "--level", level, "--json").json() for level in ("0.99", "1/2"))
     assert wide["estimates"][0]["interval"][0] < narrow["estimates"][0]["interval"][0]
-    refused(*args, "--level", "95", saying="level = 95")
+    refused(*args, "--level", "95", saying="write 0.95)")
+    refused(*args, "--level", "95%", saying="0.95 for 95 %")
     refused(*args, "--level", "1")
 
 
@@ -101,7 +106,11 @@ def test_a_joint_table(warner: str) -> None:
     assert [row["category"] for row in found["estimates"][:2]] == [["yes", "a"], ["yes", "b"]]
     assert sum(row["estimate"] for row in found["estimates"]) == pytest.approx(1)
     shown = run("estimate", "r.csv", "--design", "x=w.json", "--design", "y=k.json").out
-    assert shown.startswith("x x y = ")
+    assert shown.startswith("x x y = (")
+    assert shown.splitlines()[-2:] == [
+        "The reports of one person reveal more together: their parities multiply.",
+        "Next: what each report reveals: maskwell audit w.json; maskwell audit k.json",
+    ]
     run("design", "subset", "--k", "3", "--gamma", "5", "-o", "s.json")
     refused("estimate", "r.csv", "--design", "x=w.json", "--design", "y=s.json", saying="set")
 
@@ -116,15 +125,16 @@ def test_the_design_must_be_the_one_that_made_the_reports(warner: str) -> None:
 
 def test_missing_reports(warner: str) -> None:
     write("r.csv", "id,answer\n1,yes\n2,\n3,no\n4,no\n")
-    refused("estimate", "r.csv", "--design", "answer=w.json", saying="1 of 4 values are missing")
+    refused("estimate", "r.csv", "--design", "answer=w.json", saying="1 of 4 values is missing")
     found = run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop", "--json").json()
     assert (found["n"], found["dropped"]) == (3, 1)
-    assert "left out" in run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop").out
+    shown = run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop").out
+    assert "note: 1 of 4 rows had no report and was left out\n" in shown
 
 
 def test_reports_that_the_design_does_not_know(warner: str) -> None:
     write("r.csv", "answer\nyes\nmaybe\n")
-    refused("estimate", "r.csv", "--design", "answer=w.json", saying="'maybe' (1 times)", kind="unknown_category")
+    refused("estimate", "r.csv", "--design", "answer=w.json", saying="'maybe' (1 time)", kind="unknown_category")
 
 
 def test_an_estimate_needs_two_reports(warner: str) -> None:

@@ -29,6 +29,22 @@ def test_help_and_version() -> None:
     assert re.fullmatch(r"maskwell \d+\.\d+\.\d+\S*\n", run("--version").out)
 
 
+@pytest.mark.parametrize("group", [[], ["design"]], ids=["maskwell", "design"])
+def test_a_group_alone_shows_its_help(group: list[str]) -> None:
+    alone = run(*group)
+    assert alone.out == run(*group, "--help").out
+    assert alone.err == ""
+
+
+def test_no_entry_of_the_help_is_cut() -> None:
+    shown = run("design", "--help").out
+    assert "  kronecker        several variables, each with a design of its own\n" in shown
+    assert "  matrix           any matrix, read from a file\n" in shown
+    told = run("demo", "--help").out
+    assert "\\b" not in told
+    assert "    maskwell demo -o first-look --json\n" in told
+
+
 def test_help_loads_nothing_heavy() -> None:
     probe = (
         "import sys\nfrom maskwell.cli.main import cli\n"
@@ -75,6 +91,44 @@ def test_completion_completes() -> None:
     words = {"_MASKWELL_COMPLETE": "bash_complete", "COMP_WORDS": "maskwell design k-a", "COMP_CWORD": "2"}
     done = subprocess.run(MASKWELL, env={**os.environ, **words}, capture_output=True, text=True, check=False)
     assert "k-ary" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"),
+    [
+        ("audit ", "file"),
+        ("randomize ", "file"),
+        ("randomize a.csv -o ", "file"),
+        ("estimate ", "file"),
+        ("design matrix ", "file"),
+        ("design kronecker a.json ", "file"),
+        ("design k-ary -o ", "file"),
+        ("demo -o ", "dir"),
+    ],
+)
+def test_completion_of_file_names(typed: str, kind: str) -> None:
+    line = f"maskwell {typed}"
+    words = {"_MASKWELL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()))}
+    done = subprocess.run(MASKWELL, env={**os.environ, **words}, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(f"{kind},"), done.stdout
+
+
+def test_the_help_of_completion_shows_every_shell() -> None:
+    shown = run("completion", "--help").out
+    assert all(f"    maskwell completion {shell} > " in shown for shell in ("bash", "zsh", "fish"))
+
+
+@pytest.mark.parametrize(
+    ("args", "saying"),
+    [
+        (["design", "warner", "--p", "70%"], "0.7 for 70 %"),
+        (["design", "k-ary", "--k", "3", "--rho", "10%", "50%"], "0.1 for 10 %"),
+        (["convert", "--rho", "10 %", "50 %"], "0.1 for 10 %"),
+        (["design", "warner", "--p", "95"], "(95 for 95 %? write 0.95)"),
+    ],
+)
+def test_percentages_are_recognised(args: list[str], saying: str) -> None:
+    refused(*args, saying=saying, kind="bad_parameter")
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,32 @@ def test_a_product_on_several_columns() -> None:
     refused("randomize", "a.csv", "--design", "x,y,i=both.json", "-o", "q.csv", saying="3 columns")
 
 
+def test_several_columns_together(d: str) -> None:
+    run("design", "k-ary", "--categories", "yes,no", "--gamma", "7/2", "-o", "two.json")
+    run("design", "kronecker", "two.json", "two.json", "-o", "both.json")
+    run("design", "l-diverse", "--categories", "yes,no,other", "--l", "2", "-o", "l.json")
+    write_csv("a.csv", [("never", "yes", "no")], header="drugs,b,c")
+    joint = {
+        ("drugs=d.json",): None,
+        ("drugs=d.json", "b=two.json"): (10.5, "21/2"),
+        ("b,c=both.json",): (12.25, "49/4"),
+        ("drugs=d.json", "b,c=both.json"): (36.75, "147/4"),
+        ("drugs=d.json", "b=l.json"): ("inf", "inf"),
+    }
+    for designs, parity in joint.items():
+        args = [word for design in designs for word in ("--design", design)]
+        found = run("randomize", "a.csv", *args, "-o", "r.csv", "--force", "--json").json()
+        shown = run("randomize", "a.csv", *args, "-o", "r.csv", "--force").out
+        assert shown.startswith("1 row randomized, ")
+        if parity is None:
+            assert "parity_joint" not in found
+            assert "together" not in shown
+        else:
+            assert (found["parity_joint"], found["parity_joint_exact"]) == parity
+            told = "infinite" if parity[0] == "inf" else f"{parity[0]:g}"
+            assert f"  together: parity {told}\n" in shown
+
+
 def test_quotes_and_letters_pass_through(d: str) -> None:
     fields = [
         "plain",
@@ -273,7 +299,7 @@ def test_a_pipe_between_processes(answers: str) -> None:
 
 def test_nothing_reaches_standard_output_on_failure(answers: str) -> None:
     stdin = Path(answers).read_bytes() + b"x,sometimes,y\n"
-    refused("randomize", "-", "--design", "drugs=d.json", "-o", "-", stdin=stdin, saying="'sometimes' (1 times)")
+    refused("randomize", "-", "--design", "drugs=d.json", "-o", "-", stdin=stdin, saying="'sometimes' (1 time)")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
@@ -305,7 +331,7 @@ def test_rows_missing_in_either_column_are_dropped() -> None:
 
 def test_one_column_keeps_its_empty_lines(d: str) -> None:
     Path("a.csv").write_text("drugs\nnever\n\nonce\n", encoding="utf-8")
-    refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="1 of 3 values are missing")
+    refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="1 of 3 values is missing")
 
 
 # ---- bad input: one error, exit 2, nothing written
@@ -318,6 +344,21 @@ def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch:
     assert "600 of 1,000 values" in said
     assert "'smtms' (500 times), 'Never' (100 times)" in said
     assert "allowed: 'never', 'once', 'often'" in said
+
+
+@pytest.mark.parametrize("text", ["NA", "N/A", "nan", "null", "None"])
+def test_words_for_missing_are_labels(d: str, text: str) -> None:
+    write_csv("a.csv", [(1, "never", ""), (2, text, "")])
+    said = refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="1 of 2 values is not among")
+    assert "only an empty cell counts as missing" in said
+
+
+def test_a_design_without_a_category_for_missing_values(d: str) -> None:
+    write_csv("a.csv", [(1, "never", ""), (2, "", "")])
+    args = ["randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", "--missing", "category"]
+    said = refused(*args, saying="--categories never,once,often,missing", kind="missing_values")
+    assert "--missing drop" in said
+    assert "Categories" not in said
 
 
 def test_very_many_unknown_values(d: str) -> None:
@@ -387,7 +428,16 @@ def test_unknown_endings_and_missing_files(answers: str) -> None:
     refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known endings")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
     refused("randomize", answers, "--design", "drugs=none.json", "-o", "r.csv", saying="none.json")
+    refused("randomize", "a.xlsx", "--design", "drugs=d.json", "-o", "r.csv", saying="the ending .xlsx is not known")
+    refused("randomize", "a", "--design", "drugs=d.json", "-o", "r.csv", saying="a has no ending")
     refused("randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design answer=design.json")
+    for text, lacks in (
+        ("drugs", "design file"),
+        ("drugs=", "design file"),
+        ("=d.json", "column"),
+        ("d.json", "column"),
+    ):
+        refused("randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} names no {lacks}")
 
 
 def test_output_equal_to_input(answers: str) -> None:

@@ -80,6 +80,8 @@ def test_the_text_fits_a_terminal(here: Path) -> None:
     assert "\x1b" not in result.stdout
     assert "Open maskwell-demo/page.html" in result.stdout
     assert sum(line.startswith("  maskwell ") for line in lines) == 3
+    assert "ask real people only once" in lines[-1]
+    assert "it reports the truth with 47.5 %, each other answer with 17.5 %." in result.stdout
 
 
 def test_the_commands_it_names_work(here: Path) -> None:

@@ -6,14 +6,23 @@ from typing import Any
 
 import click
 
-from maskwell.cli.options import demand_options, example, given_demand, json_option, load_design, split_list
+from maskwell.cli.options import (
+    FilePath,
+    demand_options,
+    example,
+    given_demand,
+    json_option,
+    load_design,
+    split_list,
+    typed_demand,
+)
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 
 
 @click.command(
     epilog=example("maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
 )
-@click.argument("design", metavar="D")
+@click.argument("design", metavar="D", type=FilePath())
 @demand_options
 @click.option(
     "--prior", metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
@@ -37,5 +46,5 @@ def audit(design: str, prior: str | None, *, as_json: bool, **demand: Any) -> in
     if as_json:
         print_json(content)
     else:
-        print_lines(audit_text(content, loaded, design))
+        print_lines(audit_text(content, loaded, design, typed_demand(demand)))
     return ANSWER_IS_NO if found.meets is False else OK

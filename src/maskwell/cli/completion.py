@@ -15,12 +15,21 @@ WHERE = {
 }
 
 
-@click.command(epilog=example("maskwell completion fish > ~/.config/fish/completions/maskwell.fish"))
+@click.command(
+    epilog=example(
+        "maskwell completion bash > ~/.local/share/bash-completion/completions/maskwell",
+        'maskwell completion zsh > "${fpath[1]}/_maskwell"',
+        "maskwell completion fish > ~/.config/fish/completions/maskwell.fish",
+    )
+)
 @click.argument("shell", type=click.Choice(list(WHERE)))
 @json_option
 @click.pass_context
 def completion(ctx: click.Context, shell: str, *, as_json: bool) -> None:
-    """Print the script that completes commands and options in SHELL."""
+    """Print the script that completes commands, options and file names in SHELL.
+
+    Write it where the shell looks for it, as below; the folder must exist. It works in every shell started afterwards.
+    """
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(ctx.find_root().command, {}, "maskwell", "_MASKWELL_COMPLETE").source()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import demand_options, example, given_demand, json_option
+from maskwell.cli.options import demand_options, example, given_demand, json_option, typed_demand
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -37,16 +37,7 @@ def convert(l: str | None, k: str | None, *, as_json: bool, **options: Any) -> N
     if as_json:
         print_json(content)
     else:
-        print_lines(convert_text(content, _typed(options) or f"--gamma {content['gamma']!r}"))
-
-
-def _typed(options: Mapping[str, Any]) -> str:
-    """The demand as it was typed."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return " ".join(
-        f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else value}"
-        for name, value in given.items()
-    )
+        print_lines(convert_text(content, typed_demand(options) or f"--l {content['l']}"))
 
 
 def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
@@ -59,7 +50,24 @@ def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
     size = as_count(k, "k")
     q = minimax_size(size, demand.gamma_exact)
     l_real, l_floor = matching_l(size, demand.gamma_exact)
-    return {**found, "k": size, "q": q, "q_all": [q], "l_real": l_real, "l_floor": l_floor}
+    return {
+        **found,
+        "k": size,
+        "q": q,
+        "q_all": _tied(size, demand.gamma_exact, q),
+        "l_real": l_real,
+        "l_floor": l_floor,
+    }
+
+
+def _tied(k: int, gamma: Fraction, q: int) -> list[int]:
+    """The best size, and the next one where it adds exactly as much variance.
+
+    >>> _tied(10, Fraction(6), 1), _tied(10, Fraction(7), 1)
+    ([1, 2], [1])
+    """
+    tie = q + 1 < k and gamma**2 * q * (q + 1) == q * (q + 1) + k * (k - 2 * q - 1)
+    return [q, q + 1] if tie else [q]
 
 
 def _from_l(l: str | None, k: str | None) -> dict[str, Any]:  # noqa: E741
@@ -74,4 +82,4 @@ def _from_l(l: str | None, k: str | None) -> dict[str, Any]:  # noqa: E741
     found = {**Demand.from_gamma(match.gamma).to_dict(), "stated": f"l = {size} of {count} categories"}
     # The bound is rounded towards privacy; gamma itself is shown as it is.
     found |= dict.fromkeys(("gamma", "beta", "bayes_factor"), match.gamma)
-    return {**found, "l": size, "k": count, "q": match.sizes[-1], "q_all": list(match.sizes)}
+    return {**found, "l": size, "k": count, "q": match.sizes[0], "q_all": list(match.sizes)}

@@ -18,19 +18,19 @@ from typing import Any
 import click
 import numpy as np
 
+from maskwell.cli.options import FilePath, example
 from maskwell.cli.output import print_json, print_lines
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.designs import wire
-from maskwell.designs.base import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
 from maskwell.privacy.criteria import Demand
 from maskwell.reports import words
-from maskwell.reports.text import WIDTH, table
+from maskwell.reports.text import WIDTH, chances, table
 
 FOLDER = "maskwell-demo"
 QUESTION = "In the last 12 months, how often did you work for cash without declaring it?"
@@ -58,7 +58,7 @@ class Story:
     """What happened: the design asked for, what was reported and what was learned."""
 
     demand: Demand
-    design: Design
+    design: Uniform
     reported: Real
     estimate: Estimate
     truth: Real
@@ -78,25 +78,21 @@ class Story:
         )
 
 
-@click.command()
+@click.command(epilog=example("maskwell demo", "maskwell demo -o first-look --json"))
 @click.option(
     "-o",
     "--output",
+    type=FilePath(file_okay=False),
     metavar="DIR",
     help="A new or empty folder. Without it: maskwell-demo here, or maskwell-demo-2, -3, … where that exists.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def demo(output: str | None, *, as_json: bool) -> None:
-    r"""Tell the whole story in a minute, on made-up people.
+    """Tell the whole story in a minute, on made-up people.
 
     Asks 20,000 made-up people a sensitive question: states a demand, makes a design, randomizes the answers, estimates
     the shares, compares them with the truth that only a demo can know, and writes a folder with the files and a page.
     The draws are unpredictable, so the numbers differ from run to run. Nothing is ever overwritten.
-
-    \b
-    Example:
-      maskwell demo
-      maskwell demo -o first-look --json
     """
     _check_extras()
     target = _target(output)
@@ -245,7 +241,10 @@ def _commands(folder: Path) -> list[tuple[str, str]]:
     return [
         (f"{program} audit {name['design']} --epsilon {EPSILON}", "what does the design promise?"),
         (f"{program} estimate {name['reports']} {assigned}", "the estimates again, from the reports alone"),
-        (f"{program} randomize {name['people']} {assigned} -o {again}", "new draws; ask real people only once"),
+        (
+            f"{program} randomize {name['people']} {assigned} -o {again}",
+            "new draws for the same people; ask real people only once: each report reveals more",
+        ),
     ]
 
 
@@ -278,7 +277,6 @@ def _as_dict(story: Story, target: Path, commands: list[tuple[str, str]]) -> dic
 def _lines(story: Story, folder: Path, commands: list[tuple[str, str]]) -> list[str]:
     parity = story.design.parity_exact()
     before, low, high = words.range_in_words(parity, Fraction(1, 10))
-    told, other = story.design.matrix()[0, :2]
     met = "meets the demand" if story.demand.allows(parity) else "does not meet the demand"
     return [
         story.answer,
@@ -286,8 +284,7 @@ def _lines(story: Story, folder: Path, commands: list[tuple[str, str]]) -> list[
         f"Question  “{QUESTION}”",
         f"Demand    {story.demand.text}: one report changes the odds of any statement about its sender by at most",
         f"          a factor of {words.factor_up(parity)}: a belief of {before} % becomes {low} to {high} %.",
-        f"Design    k-ary, {met}: it reports the truth with {words.percent(told)} %, each other answer with "
-        f"{words.percent(other)} %.",
+        f"Design    k-ary, {met}: it {chances(story.design)}.",
         f"Reports   {story.estimate.n:,} answers randomized with the operating system's generator, then counted.",
         "",
         *_table(story),
@@ -299,7 +296,7 @@ def _lines(story: Story, folder: Path, commands: list[tuple[str, str]]) -> list[
         *(f"  {file:<14} {what}" for file, what in FILES.values()),
         "",
         f"Open {folder / FILES['page'][0]} in a browser, or try next:",
-        *(line for command, _ in commands for line in _wrapped(command)),
+        *(line for command, does in commands for line in (*_wrapped(command), f"      {does}")),
     ]
 
 

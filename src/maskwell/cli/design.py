@@ -9,12 +9,15 @@ import click
 
 from maskwell.cli.lazy import CommandGroup
 from maskwell.cli.options import (
+    LABELS_HELP,
+    FilePath,
     demand_parameters,
     example,
     given_demand,
     json_option,
     load_design,
     read_categories,
+    read_labels,
     split_list,
 )
 from maskwell.cli.output import print_json, print_lines
@@ -54,8 +57,10 @@ def design() -> None:
     """Make a design file."""
 
 
+OUTPUT_HELP = "Where the design file goes; - is standard output."
+
 output_options = [
-    click.Option(["-o", "--output"], metavar="D.json", help="Where the design file goes; - is standard output."),
+    click.Option(["-o", "--output"], type=FilePath(), metavar="D.json", help=OUTPUT_HELP),
     click.Option(["--force"], is_flag=True, help="Replace the file if it exists."),
     click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
 ]
@@ -101,7 +106,9 @@ def _family_command(procedure: Procedure) -> click.Command:
     if procedure.needs_categories:
         params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
     if procedure.reports_named:
-        params.append(click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports."))
+        params.append(
+            click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
+        )
     if procedure.may_fail:
         allow = "Make it even if shares cannot be estimated from its reports."
         params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
@@ -119,6 +126,8 @@ def _option(parameter: Parameter) -> click.Option:
     from maskwell.procedures.procedure import Kind
 
     help_ = f"{parameter.help[0].upper()}{parameter.help[1:]}."
+    if parameter.kind is Kind.LABELS:
+        help_ = f"{help_} {LABELS_HELP}"
     if parameter.kind is Kind.FLAG:
         return click.Option([parameter.option], is_flag=True, help=help_)
     many = parameter.kind in (Kind.PROBABILITIES, Kind.LABELS)
@@ -129,8 +138,8 @@ def _option(parameter: Parameter) -> click.Option:
 
 def _categories_help(procedure: Procedure) -> str:
     if procedure.truths is None:
-        return "Labels of the true categories."
-    return f"Labels of the true categories instead of {', '.join(map(str, procedure.truths))}."
+        return f"Labels of the true categories. {LABELS_HELP}"
+    return f"Labels of the true categories instead of {', '.join(map(str, procedure.truths))}. {LABELS_HELP}"
 
 
 def _callback(procedure: Procedure) -> Callable[..., None]:
@@ -147,7 +156,7 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
         made = procedure.design(
             _parameters(procedure, options, categories),
             categories=categories,
-            reports=None if reports is None else Categories.of(split_list(reports)),
+            reports=None if reports is None else Categories.of(read_labels(reports, "--reports")),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
         )
         saved(made, output=output, force=force, as_json=as_json)
@@ -170,7 +179,7 @@ def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categ
                 )
             given |= {} if demand is None else _asked(demand, options)
         elif (value := options.get(parameter.name)) is not None:
-            given[parameter.name] = _read(parameter.kind, value)
+            given[parameter.name] = _read(parameter, value)
     if any(p.planned and p.name not in given for p in procedure.parameters):
         given["size"] = _best_size(given, categories)
     return given
@@ -183,16 +192,18 @@ def _asked(demand: Demand, options: dict[str, Any]) -> dict[str, Any]:
     return {"gamma": str(demand.gamma_exact)}
 
 
-def _read(kind: Any, value: Any) -> Any:
+def _read(parameter: Parameter, value: Any) -> Any:
     from maskwell.designs.demand import as_count
     from maskwell.procedures.procedure import Kind
 
-    if kind in (Kind.PROBABILITIES, Kind.LABELS):
-        parts = split_list(value)
-        if kind is Kind.LABELS and len(parts) == 1 and parts[0].isdecimal():
-            return [str(i + 1) for i in range(int(parts[0]))]  # how many, instead of their names
-        return parts
-    return as_count(value, "count") if kind is Kind.COUNT else value
+    if parameter.kind is Kind.LABELS:
+        labels = read_labels(value, parameter.option)
+        if len(labels) == 1 and labels[0].isdecimal():
+            return [str(i + 1) for i in range(int(labels[0]))]  # how many, instead of their names
+        return labels
+    if parameter.kind is Kind.PROBABILITIES:
+        return split_list(value)
+    return as_count(value, "count") if parameter.kind is Kind.COUNT else value
 
 
 def _best_size(given: dict[str, Any], categories: Categories | None) -> int:
@@ -209,15 +220,16 @@ def _best_size(given: dict[str, Any], categories: Categories | None) -> int:
 
 
 @design.command(
+    short_help="any matrix, read from a file",
     epilog=example(
         "printf '0.7,0.3\\n0.3,0.7\\n' > p.csv", "maskwell design matrix p.csv --categories yes,no -o design.json"
-    )
+    ),
 )
-@click.argument("file")
+@click.argument("file", type=FilePath())
 @click.option("--rows", is_flag=True, help="Lines of FILE are truths and sum to one, instead of columns.")
-@click.option("--categories", metavar="A,B,...", help="Labels of the true categories.")
-@click.option("--reports", metavar="X,Y,...", help="Labels of the reports.")
-@click.option("-o", "--output", metavar="D.json", help="Where the design file goes; - is standard output.")
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--reports", metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @json_option
 def matrix(
@@ -241,18 +253,19 @@ def matrix(
 
     found = read_matrix(file)
     truths, given = (found.row_labels, found.column_labels) if rows else (found.column_labels, found.row_labels)
-    truths = truths if categories is None else Categories.of(split_list(categories))
-    given = given if reports is None else Categories.of(split_list(reports))
+    truths = truths if categories is None else Categories.of(read_labels(categories, "--categories"))
+    given = given if reports is None else Categories.of(read_labels(reports, "--reports"))
     make = Dense.from_rows if rows else Dense.of
     made = make(found.entries, truths, given).with_provenance(family="matrix", parameters={"rows": rows})
     saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
 
 
 @design.command(
-    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json")
+    short_help="several variables, each with a design of its own",
+    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"),
 )
-@click.argument("designs", metavar="D...", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="D.json", help="Where the design file goes; - is standard output.")
+@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @json_option
 def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:

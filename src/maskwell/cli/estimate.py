@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from maskwell.cli.options import designs_option, example, json_option, missing_option, read_assignments
+from maskwell.cli.options import FilePath, designs_option, example, json_option, missing_option, read_assignments
 from maskwell.cli.output import Progress, print_json, print_lines
 
 
@@ -15,7 +15,7 @@ from maskwell.cli.output import Progress, print_json, print_lines
         "maskwell estimate counts.csv --design answer=warner.json --counts n",
     )
 )
-@click.argument("file")
+@click.argument("file", type=FilePath())
 @designs_option
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
 @click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
@@ -45,5 +45,6 @@ def estimate(
         return
     lines = estimate_text(found, variables, confidence, paths)
     if tally.dropped:
-        lines.insert(-1, f"note: {tally.dropped:,} of {tally.rows:,} rows had no report and were left out")
+        were = "was" if tally.dropped == 1 else "were"
+        lines.insert(-1, f"note: {tally.dropped:,} of {tally.rows:,} rows had no report and {were} left out")
     print_lines(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error
-from maskwell.errors import MaskwellError
+from maskwell.errors import MaskwellError, ParameterError
 
 
 class CommandGroup(click.Group):
@@ -69,7 +70,10 @@ class LazyGroup(CommandGroup):
             status = super().main(args, prog_name, *rest, **extra)
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
-            print_error(code, error.message, error.hint, as_json=as_json)
+            print_error(code, error.message, _percent_hint(error), as_json=as_json)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.ctx.get_help())
+            return OK
         except click.ClickException as error:
             print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json)
         except (click.Abort, KeyboardInterrupt):
@@ -83,6 +87,24 @@ class LazyGroup(CommandGroup):
         else:
             return status if isinstance(status, int) else OK
         return BAD_INPUT
+
+
+def _percent_hint(error: MaskwellError) -> str:
+    """The hint, in the number that was typed where it was meant in percent.
+
+    >>> _percent_hint(ParameterError("p = '70%'", hint="give a number", value="70%"))
+    'numbers are typed without a percent sign: 0.7 for 70 %'
+    """
+    if not isinstance(error, ParameterError):
+        return error.hint
+    typed = str(error.objects.get("value", ""))
+    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(%?)\s*", typed)
+    if found is None:
+        return error.hint
+    share = f"{float(found[1]) / 100:.12g}"
+    if found[2]:
+        return f"numbers are typed without a percent sign: {share} for {found[1]} %"
+    return re.sub(r"\(70 for 70 %\? write 0\.7\)", f"({found[1]} for {found[1]} %? write {share})", error.hint)
 
 
 def _usage_message(error: click.ClickException) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from maskwell.errors import ParameterError
+from maskwell.errors import DataFileError, LabelError, ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
@@ -26,6 +26,17 @@ DEMANDS = {
     "bayes_factor": "Another word for gamma.",
     "rho": "No suspicion below R1 may rise above R2.",
 }
+
+LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
+
+
+class FilePath(click.Path):
+    """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Nothing is looked up here."""
+        return value
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 missing_option = click.option(
@@ -81,6 +92,52 @@ def given_demand(options: Mapping[str, Any]) -> Demand | None:
     return None
 
 
+def typed_demand(options: Mapping[str, Any]) -> str:
+    """The demand as it was typed, empty without one.
+
+    >>> typed_demand({"gamma": None, "rho": ("0.1", "1/2")})
+    '--rho 0.1 1/2'
+    """
+    given = {name: options[name] for name in DEMANDS if options.get(name) is not None}
+    return " ".join(
+        f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else value}"
+        for name, value in given.items()
+    )
+
+
+def read_labels(text: str, option: str) -> list[str]:
+    """Labels typed with commas, or from the lines of a file after ``@``; none of them empty."""
+    if text.startswith("@"):
+        return _labels_of_file(text[1:], option)
+    labels = split_list(text)
+    if "" in labels or not labels:
+        raise LabelError(
+            f"{option} {text!r}: label {labels.index('') + 1 if labels else 1} is empty",
+            hint="take out the comma too many; an empty cell of a file is a missing value, see --missing",
+            labels=labels,
+        )
+    return labels
+
+
+def _labels_of_file(path: str, option: str) -> list[str]:
+    try:
+        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8-sig").rstrip().splitlines()]
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise DataFileError(
+            f"{option} @{path}: {reason}",
+            hint=f"after @ comes a file with one label per line; a label that begins with @ is quoted: '\"@{path}\"'",
+            path=path,
+        ) from error
+    if "" in lines or not lines:
+        raise LabelError(
+            f"{option} @{path}: line {lines.index('') + 1 if lines else 1} is empty",
+            hint="write one label on each line",
+            path=path,
+        )
+    return lines
+
+
 def split_list(text: str) -> list[str]:
     """The parts of a list typed with commas; quotes protect a comma.
 
@@ -97,7 +154,7 @@ def read_categories(labels: str | None, k: str | None) -> Categories | None:
 
     if labels is None:
         return None if k is None else Categories.numbered(as_count(k, "k"))
-    categories = Categories.of(split_list(labels))
+    categories = Categories.of(read_labels(labels, "--categories"))
     if k is not None and as_count(k, "k") != len(categories):
         raise ParameterError(
             f"--k {k} and {len(categories)} categories", hint="leave out --k where categories are named"
@@ -129,6 +186,10 @@ def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str
 def _split_assignment(text: str) -> tuple[str, str]:
     cuts = [i for i, character in enumerate(text) if character == "="]
     if not cuts or not text[: cuts[0]] or not text[cuts[-1] + 1 :]:
-        raise ParameterError(f"--design {text}", hint="name a column and its design file: --design answer=design.json")
+        column = not text.endswith(".json") if not cuts else bool(text[: cuts[0]])
+        raise ParameterError(
+            f"--design {text} names no {'design file' if column else 'column'}",
+            hint="name a column and its design file: --design answer=design.json",
+        )
     best = next((cut for cut in cuts if Path(text[cut + 1 :]).is_file()), cuts[0])
     return text[:best], text[best + 1 :]

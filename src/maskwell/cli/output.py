@@ -72,7 +72,7 @@ class Progress:
         if not self._shown or now - self._start < 1 or now - self._last < 0.2:
             return
         self._last, self._printed = now, True
-        percent = "" if share is None else f"  {share:4.0%}"
+        percent = "" if share is None else f"  {100 * share:3.0f} %"
         click.echo(f"\r  {rows:,} rows{percent}", err=True, nl=False)
 
     def __enter__(self) -> Progress:

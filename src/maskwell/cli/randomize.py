@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from maskwell.cli.options import designs_option, example, json_option, missing_option, read_assignments
+from maskwell.cli.options import FilePath, designs_option, example, json_option, missing_option, read_assignments
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -16,10 +16,15 @@ from maskwell.errors import ParameterError
         "maskwell randomize answers.csv --design drugs=drugs.json -o reports.csv",
     )
 )
-@click.argument("file")
+@click.argument("file", type=FilePath())
 @designs_option
 @click.option(
-    "-o", "--output", required=True, metavar="OUT", help="Where the randomized file goes; - is standard output."
+    "-o",
+    "--output",
+    type=FilePath(),
+    required=True,
+    metavar="OUT",
+    help="Where the randomized file goes; - is standard output.",
 )
 @missing_option
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")

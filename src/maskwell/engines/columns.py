@@ -18,6 +18,8 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 SHOWN = 10
+LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
+"""Texts that often stand for a missing value; here they are labels like any other."""
 KEPT_OFFENDERS = 1000
 
 
@@ -108,6 +110,8 @@ class Problems:
         except UnknownCategoryError as error:
             self._note_unknown(error)
             return None
+        except MissingValueError as error:
+            raise self._no_category(error) from error
         if policy == "error" and encoded.kept is not None:
             self.note_missing(~encoded.kept, first_row)
             return None
@@ -126,12 +130,25 @@ class Problems:
             if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
                 self.offenders[value] += times
 
+    def _no_category(self, error: MissingValueError) -> MissingValueError:
+        """The design has no category for missing values, in the words of the command line."""
+        texts = map(str, self.categories.labels[:SHOWN])
+        named = ",".join(f'"{text}"' if "," in text else text for text in texts)
+        shown = named if len(self.categories) <= SHOWN and len(named) <= 60 else "..."
+        return MissingValueError(
+            f"column {self.column!r} has missing values, and its design has no category 'missing'",
+            hint=f"make the design with --categories {shown},missing, or leave such rows out with --missing drop",
+            column=self.column,
+            label=error.objects.get("label"),
+        )
+
     def error(self, rows: int) -> UnknownCategoryError | MissingValueError:
         """The one error for this column."""
         if self.unknown:
             return self._unknown_error(rows)
+        are = "is" if self.missing == 1 else "are"
         return MissingValueError(
-            f"column {self.column!r}: {self.missing:,} of {rows:,} values are missing, the first in row"
+            f"column {self.column!r}: {self.missing:,} of {rows:,} values {are} missing, the first in row"
             f" {self.first_missing} (the first row of data is row 1)",
             hint="leave such rows out with --missing drop, or use a category 'missing' with --missing category",
             column=self.column,
@@ -139,16 +156,22 @@ class Problems:
         )
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
-        shown = ", ".join(f"{value!r} ({times:,} times)" for value, times in self.offenders.most_common(SHOWN))
+        shown = ", ".join(
+            f"{value!r} ({times:,} {'time' if times == 1 else 'times'})"
+            for value, times in self.offenders.most_common(SHOWN)
+        )
         distinct = len(self.offenders)
         count = f"at least {distinct - SHOWN:,}" if distinct == KEPT_OFFENDERS else f"{distinct - SHOWN:,}"
         more = f" and {count} more" if distinct > SHOWN else ""
         allowed = ", ".join(repr(label) for label in self.categories.labels[:SHOWN])
         dots = f", ... ({len(self.categories)} in all)" if len(self.categories) > SHOWN else ""
+        are = "is" if self.unknown == 1 else "are"
+        empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
+        only = "; only an empty cell counts as missing" if empty else ""
         return UnknownCategoryError(
-            f"column {self.column!r}: {self.unknown:,} of {rows:,} values are not among the {len(self.categories)}"
+            f"column {self.column!r}: {self.unknown:,} of {rows:,} values {are} not among the {len(self.categories)}"
             f" categories of the design: {shown}{more}",
-            hint=f"allowed: {allowed}{dots}; recode these values, or make a design that has them",
+            hint=f"allowed: {allowed}{dots}; recode these values, or make a design that has them{only}",
             column=self.column,
             offenders=dict(self.offenders),
             count=self.unknown,

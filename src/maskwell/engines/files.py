@@ -25,9 +25,10 @@ def ending_of(path: str) -> str:
     for ending in sorted(ENGINES, key=len, reverse=True):
         if name.endswith(ending):
             return ending
-    raise DataFileError(
-        f"{path} has no ending that tells what it is", hint=f"known endings: {' '.join(ENGINES)}", path=path
-    )
+    known = f"known endings: {' '.join(ENGINES)}"
+    if ending := Path(name).suffix:
+        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"save it as CSV; {known}", path=path)
+    raise DataFileError(f"{path} has no ending that tells what it is", hint=known, path=path)
 
 
 def engine_of(path: str) -> Engine:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
+from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
@@ -55,6 +58,8 @@ class Randomized:
     dropped: int
     columns: dict[str, RandomizedColumn]
     output: str
+    parity_joint_exact: Parity | None = None
+    """The product of the parities where several columns were randomized: what all reports of a row reveal together."""
 
     @property
     def private(self) -> bool:
@@ -64,12 +69,16 @@ class Randomized:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         columns = {name: vars(column) for name, column in self.columns.items()}
+        parity, joint = self.parity_joint_exact, {}
+        if parity is not None:
+            joint = {"parity_joint": to_float(parity), "parity_joint_exact": to_text(parity)}
         return {
             "rows": self.rows,
             "dropped": self.dropped,
             "columns": columns,
             "output": self.output,
             "private": self.private,
+            **joint,
         }
 
 
@@ -138,7 +147,17 @@ def randomize_file(
                 raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
             raise_first((problem for column in columns for problem in column.problems), rows)
             even.finish()
-    return Randomized(written, rows - written, {n: s for c in columns for n, s in c.summary().items()}, output)
+    summary = {n: s for c in columns for n, s in c.summary().items()}
+    return Randomized(written, rows - written, summary, output, _parity_joint(assignments))
+
+
+def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
+    """The product of the parities of several columns, None for a single one."""
+    parities = [leaf.parity_exact() for assignment in assignments for leaf in assignment.leaves]
+    finite = [parity for parity in parities if isinstance(parity, Fraction)]
+    if len(parities) == 1:
+        return None
+    return math.prod(finite, start=Fraction(1)) if len(finite) == len(parities) else math.inf
 
 
 class EvenRows:

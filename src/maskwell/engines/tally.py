@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -171,7 +172,7 @@ class SetCounter:
 def _outputs(design: Design) -> Categories:
     if not isinstance(design.outputs, Categories):
         raise ReportError(
-            f"a {design.kind} design reports sets, which cannot be counted together with other columns",
+            f"a design of the kind {design.kind} reports sets, which cannot be counted together with other columns",
             hint="estimate that column alone",
         )
     return design.outputs
@@ -186,8 +187,8 @@ def _whole_numbers(column: Any, name: str | None, row: int) -> Array:
         numbers = column.cast(arrow.int64())
     except arrow.ArrowException as error:
         raise ReportError(
-            f"column {name!r} does not hold whole numbers (after row {row}): {' '.join(str(error).split())}",
-            hint="the counts column holds how many reports each row stands for",
+            f"column {name!r} {_not_whole(column.to_pylist(), row)}",
+            hint="the counts column holds how many reports each row stands for: 0, 1, 2, ...",
             column=name,
         ) from error
     values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
@@ -198,3 +199,16 @@ def _whole_numbers(column: Any, name: str | None, row: int) -> Array:
             f"column {name!r} has {what} in row {row + int(wrong[0]) + 1}", hint="counts are 0 or more", column=name
         )
     return values
+
+
+def _not_whole(values: Sequence[Any], row: int) -> str:
+    """The first value that is not a whole number, and where it is.
+
+    >>> _not_whole(["12", "a few"], 0)
+    "has 'a few' in row 2, which is not a whole number"
+    """
+    for i, value in enumerate(values, start=row + 1):
+        whole = value.is_integer() if isinstance(value, float) else re.fullmatch(r"[+-]?[0-9]{1,18}", str(value))
+        if value is not None and not whole:
+            return f"has {str(value)!r} in row {i}, which is not a whole number"
+    return "does not hold whole numbers"

@@ -5,21 +5,28 @@ At most 100 columns wide, numbers aligned on the decimal point, no colour.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import shlex
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
+from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
+from maskwell.designs.uniform import Uniform
 from maskwell.estimation.result import Estimate
-from maskwell.reports.words import factor_up
+from maskwell.reports.words import factor_up, percent
 
 WIDTH = 100
 LABEL_WIDTH = 40
 SHOWN_ROWS = 40
 SHOWN_LABELS = 8
+MATRIX_LABEL_WIDTH = 24
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -58,8 +65,33 @@ def shorten(text: str, width: int = LABEL_WIDTH) -> str:
 
 
 def label(value: object) -> str:
-    """A category as people read it; a cell of a table as its parts."""
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    """A category as people read it: a cell of a table as its parts, a text with a comma in quotes.
+
+    >>> label("never"), label("yes, once"), label(("yes", "never"))
+    ('never', '"yes, once"', '(yes, never)')
+    """
+    if isinstance(value, tuple):
+        return f"({', '.join(map(label, value))})"
+    text = str(value)
+    return f'"{text}"' if "," in text else text
+
+
+def counted(number_of: int, one: str, more: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "row", "rows"), counted(1200, "row", "rows")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count(number_of)} {one if number_of == 1 else more}"
+
+
+def with_article(name: str) -> str:
+    """A name at the start of a sentence, with its article as it is spoken.
+
+    >>> with_article("k-ary"), with_article("oue"), with_article("l-diverse"), with_article("unary")
+    ('A k-ary', 'An oue', 'An l-diverse', 'A unary')
+    """
+    return f"An {name}" if name.startswith(("a", "e", "i", "o", "l-")) else f"A {name}"
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -120,8 +152,8 @@ def reports_of(design: Design) -> str:
     if isinstance(outputs, Categories):
         same = outputs == design.inputs
         return f"{count(design.m)}, " + ("the same labels" if same else labels_of(outputs))
-    size = "any number of" if outputs.size is None else str(outputs.size)
-    return f"{count(design.m)} sets of {size} categories, written as {design.k} characters 0 or 1"
+    size = "any number of categories" if outputs.size is None else counted(outputs.size, "category", "categories")
+    return f"{count(design.m)} sets of {size}, written as {design.k} characters 0 or 1"
 
 
 def parity_of(design: Design) -> str:
@@ -131,30 +163,92 @@ def parity_of(design: Design) -> str:
     return decimal if exact in (decimal, "inf") or len(exact) > 50 else f"{decimal} (exactly {exact})"
 
 
+def made_as(design: Design) -> str:
+    """The family and its parameters, as kept with the design.
+
+    >>> coin = Uniform.of("1/2", Categories.numbered(2))
+    >>> made_as(coin.with_provenance(family="k-ary", parameters={"gamma": "3"}))
+    'k-ary, gamma = 3'
+    """
+    parameters = design.provenance.get("parameters")
+    named = parameters.items() if isinstance(parameters, Mapping) else ()
+    parts = [f"{name} = {shorten(str(value), 60)}" for name, value in named if not isinstance(value, bool)]
+    same = design.provenance.get("same_as")
+    known = f" (the same as {same})" if same else ""
+    return ", ".join([str(design.provenance.get("family", design.kind)), *parts]) + known
+
+
+def chances(design: Uniform) -> str:
+    """What a k-ary design does, in one sentence without its subject.
+
+    >>> chances(Uniform.from_epsilon(1, Categories.numbered(4)))
+    'reports the truth with 47.5 %, each other answer with 17.5 %'
+    """
+    other = float((1 - design.truth) / design.k)
+    return (
+        f"reports the truth with {_percent(float(design.truth) + other)} %, each other answer with {_percent(other)} %"
+    )
+
+
+def _percent(share: float) -> str:
+    """A probability in percent with one decimal, or two digits where it is small."""
+    return percent(share, max(1, 1 - math.floor(math.log10(100 * share))) if share > 0 else 1)
+
+
+def matrix_table(design: Design) -> list[str]:
+    """The matrix of a small design, a line for each report and a column for each truth; nothing for a larger one."""
+    if design.k > SHOWN_LABELS or design.m > SHOWN_LABELS:
+        return []
+    if isinstance(design.outputs, Categories):
+        reports = [label(one) for one in design.outputs.labels]
+    else:
+        reports = list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
+    first = [shorten(one, MATRIX_LABEL_WIDTH) for one in reports]
+    width = (WIDTH - 2 - max(MATRIX_LABEL_WIDTH, len("report \\ truth"))) // design.k - 2
+    header = ["report \\ truth", *(shorten(label(one), width) for one in design.inputs.labels)]
+    rows = [[name, *map(_probability, row)] for name, row in zip(first, design.matrix().tolist(), strict=True)]
+    return ["", *table(header, rows)]
+
+
+def _probability(value: float) -> str:
+    """Four decimals; nothing is rounded to 0 or 1 that is neither."""
+    shown = f"{value:.4f}"
+    if value in (0.0, 1.0):
+        return f"{value:.0f}"
+    return f"{value:.1e}" if float(shown) == 0 else shown
+
+
 def design_text(design: Design, path: str | None) -> list[str]:
     """What was made, and what to do with it."""
     family = str(design.provenance.get("family", design.kind))
     protection = "no bound on parity" if math.isinf(design.parity()) else f"parity {number(design.parity())}"
-    first = f"A {family} design over {count(design.k)} categories with {protection}"
+    first = f"{with_article(family)} design over {count(design.k)} categories with {protection}"
     lines = [f"{first}{'' if path is None else f', written to {path}'}."]
     lines += facts(
         [
+            ("made as", made_as(design)),
             ("categories", labels_of(design.inputs)),
             ("reports", reports_of(design)),
+            *([("what it does", chances(design))] if isinstance(design, Uniform) else []),
             ("parity", parity_of(design)),
             ("epsilon", number(design.epsilon(), 10)),
             ("identifiable", "yes" if design.identifiable else "no"),
             ("fingerprint", design.fingerprint),
         ]
     )
+    lines += [] if isinstance(design, Uniform) else matrix_table(design)
     warning = design.provenance.get("warning")
     lines += notes([str(warning)] if warning else [])
-    following = f"maskwell audit {path}" if path else "keep it with -o design.json, then: maskwell audit design.json"
+    following = (
+        f"maskwell audit {shlex.quote(path)}"
+        if path
+        else "keep it with -o design.json, then: maskwell audit design.json"
+    )
     return [*lines, f"Next: {following}"]
 
 
-def audit_text(found: Mapping[str, Any], design: Design, path: str) -> list[str]:
-    """What a design promises."""
+def audit_text(found: Mapping[str, Any], design: Design, path: str, demand: str = "") -> list[str]:
+    """What a design promises; ``demand`` is how the demand was typed."""
     parity, most = number(found["parity"]), factor_up(design.parity_exact())
     if "meets" in found:
         answer = "meets" if found["meets"] else "does not meet"
@@ -165,19 +259,48 @@ def audit_text(found: Mapping[str, Any], design: Design, path: str) -> list[str]
     else:
         lines = [f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."]
     lines += facts(_audit_facts(found, design))
+    lines += matrix_table(design)
     lines += _posteriors(found)
     lines += notes(found["warnings"], word="warning")
-    following = f"maskwell randomize DATA.csv --design COLUMN={path} -o REPORTS.csv"
+    following = f"maskwell randomize DATA.csv --design {shlex.quote(f'COLUMN={path}')} -o REPORTS.csv"
     if found.get("meets") is False:
-        following = "make a design that meets it: maskwell design k-ary --help"
+        following = _better(design, demand, path)
     return [*lines, f"Next: {following}"]
+
+
+def _better(design: Design, demand: str, path: str) -> str:
+    """The command for a design over the same categories that meets the demand."""
+    labels = design.inputs.labels
+    if not demand or any(isinstance(one, tuple) for one in labels[:1]):
+        return "make a design that meets it: maskwell design k-ary --help"
+    output = "design-2.json" if Path(path).name == "design.json" else "design.json"
+    if isinstance(labels, range):
+        return f"maskwell design k-ary --k {len(labels)} {demand} -o {output}"
+    if len(labels) <= SHOWN_LABELS:
+        command = f"maskwell design k-ary --categories {typed_labels(labels)} {demand} -o {output}"
+        if len(command) <= WIDTH - len("Next: "):
+            return command
+    return f"maskwell design k-ary --categories @LABELS.txt {demand} -o {output}"
+
+
+def typed_labels(labels: Iterable[object]) -> str:
+    """Labels as a shell takes them, after ``--categories``.
+
+    >>> print(typed_labels(["a", "b"]), typed_labels(["no", "yes, once"]))
+    a,b 'no,"yes, once"'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([str(one) for one in labels])
+    return shlex.quote(text.getvalue())
 
 
 def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
     guess, blind = number(found["guess_probability"]), number(found["guess_without_report"])
     shown = [
-        ("kind", f"{found['kind']}, {count(found['k'])} categories: {labels_of(design.inputs)}"),
+        ("made as", made_as(design)),
+        ("categories", f"{count(found['k'])}: {labels_of(design.inputs)}"),
         ("reports", reports_of(design)),
+        *([("what it does", chances(design))] if isinstance(design, Uniform) else []),
         ("parity", parity_of(design)),
         ("epsilon", number(found["epsilon"], 10)),
         ("best guess is right", f"{guess} of the time ({blind} without the report)"),
@@ -186,6 +309,11 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         ("admissible", "yes" if found["admissible"] else "no: another design of this parity may tell more"),
         ("added variance", f"{number(found['added_variance'])} (times 1/n, at equal shares)"),
     ]
+    if "added_variance_by_estimator" in found:
+        variances = found["added_variance_by_estimator"].items()
+        shown.append(("by estimator", ", ".join(f"{name} {number(value)}" for name, value in variances)))
+    if found["average_security"] is not None:
+        shown.append(("average security", f"{number(found['average_security'])} (for comparison only)"))
     if "row_parities" in found and len(found["row_parities"]) <= SHOWN_LABELS:
         shown.append(("parity of each report", ", ".join(number(p) for p in found["row_parities"])))
     if "parity_within" in found:
@@ -197,7 +325,7 @@ def _posteriors(found: Mapping[str, Any]) -> list[str]:
     if math.isinf(found["parity"]):
         return []
     rows = [[number(low), number(high)] for low, high in found["rho"]]
-    return table(["a suspicion of", "can rise to at most"], rows)
+    return ["", *table(["a suspicion of", "can rise to at most"], rows)]
 
 
 def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
@@ -214,11 +342,9 @@ def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
         least = found["l_floor"] if found["l_floor"] >= 2 else f"{found['l_floor']} (no l-diversity is that accurate)"
         pairs.append((f"as accurate as l, k = {found['k']}", f"{number(found['l_real'])}, rounded down {least}"))
     rows = [[number(low), number(high)] for low, high in found["rho"]]
-    lines += [*facts(pairs), *table(["a suspicion of", "can rise to at most"], rows)]
-    return [
-        *lines,
-        f"Next: maskwell design k-ary --k {found.get('k', 4)} {option} -o design.json",
-    ]
+    lines += [*facts(pairs), "", *table(["a suspicion of", "can rise to at most"], rows)]
+    family = "l-diverse" if "l" in found else "subset" if found.get("q", 1) > 1 else "k-ary"
+    return [*lines, f"Next: maskwell design {family} --k {found.get('k', 4)} {option} -o design.json"]
 
 
 def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> list[str]:
@@ -226,12 +352,14 @@ def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> lis
     columns = found["columns"]
     dropped = f", {found['dropped']:,} left out" if found["dropped"] else ""
     where = "standard output" if found["output"] == "-" else found["output"]
-    lines = [f"{found['rows']:,} rows randomized{dropped}, written to {where}."]
+    lines = [f"{counted(found['rows'], 'row', 'rows')} randomized{dropped}, written to {where}."]
     lost = {name: "randomized" if c["missing"] is None else str(c["missing"]) for name, c in columns.items()}
     rows = [[name, number(c["parity"]), str(c["k"]), lost[name], c["encoding"]] for name, c in columns.items()]
     lines += table(["column", "parity", "categories", "missing", "reports"], rows)
-    given = " ".join(f"--design {name}={path}" for name, path in designs.items())
-    return [*lines, f"Next: maskwell estimate {found['output']} {given}"]
+    if "parity_joint" in found:
+        lines.append(f"  together: parity {number(found['parity_joint'])}")
+    given = " ".join(f"--design {shlex.quote(f'{name}={path}')}" for name, path in designs.items())
+    return [*lines, f"Next: maskwell estimate {shlex.quote(found['output'])} {given}"]
 
 
 def estimate_text(estimate: Estimate, variables: Sequence[str], level: float, designs: Mapping[str, str]) -> list[str]:
@@ -258,9 +386,19 @@ def estimate_text(estimate: Estimate, variables: Sequence[str], level: float, de
     total = float(estimate.variance.sum())
     if total > 0:
         share = max(0.0, float(estimate.randomization_variance.sum()) / total)
-        lines.append(f"Randomization makes up {min(1.0, share):.0%} of the variance, sampling the rest.")
+        lines.append(f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest.")
     lines += notes(estimate.flags)
-    return [*lines, f"Next: what a report reveals: maskwell audit {next(iter(designs.values()))}"]
+    return [*lines, *_what_is_revealed(variables, [*dict.fromkeys(designs.values())])]
+
+
+def _what_is_revealed(variables: Sequence[str], paths: Sequence[str]) -> list[str]:
+    audits = "; ".join(f"maskwell audit {shlex.quote(path)}" for path in paths)
+    if len(variables) == 1:
+        return [f"Next: what a report reveals: {audits}"]
+    following = f"Next: what each report reveals: {audits}"
+    if len(following) > WIDTH:
+        following = f"Next: what each report reveals: maskwell audit D, for each of the {len(paths)} design files"
+    return ["The reports of one person reveal more together: their parities multiply.", following]
 
 
 def _digits(errors: Any) -> int:
