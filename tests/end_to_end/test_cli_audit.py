@@ -176,6 +176,10 @@ def test_the_best_family_comes_next(args: list[str], family: str) -> None:
     assert run("convert", *args).out.splitlines()[-1].startswith(f"Next: maskwell design {family} ")
 
 
+def test_no_design_is_suggested_where_none_can_be_made() -> None:
+    assert run("convert", "--gamma", "1").out.splitlines()[-1].startswith("Next: allow more than gamma = 1")
+
+
 @pytest.mark.parametrize("args", [["--epsilon", "1"], ["--gamma", "3", "--k", "7"], ["--l", "3", "--k", "9"]])
 def test_convert_for_people(args: list[str]) -> None:
     lines = run("convert", *args).out.splitlines()

@@ -343,6 +343,8 @@ def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
         pairs.append((f"as accurate as l, k = {found['k']}", f"{number(found['l_real'])}, rounded down {least}"))
     rows = [[number(low), number(high)] for low, high in found["rho"]]
     lines += [*facts(pairs), "", *table(["a suspicion of", "can rise to at most"], rows)]
+    if found["gamma"] <= 1:
+        return [*lines, "Next: allow more than gamma = 1, at which a report says nothing about the truth"]
     family = "l-diverse" if "l" in found else "subset" if found.get("q", 1) > 1 else "k-ary"
     return [*lines, f"Next: maskwell design {family} --k {found.get('k', 4)} {option} -o design.json"]
 
