@@ -245,10 +245,13 @@ class Categories:
         offenders = Counter(value for value in values if not rules.is_missing(value))
         if not offenders:
             return
-        shown = ", ".join(f"{value!r} ({count} times)" for value, count in offenders.most_common(SHOWN))
+        shown = ", ".join(
+            f"{value!r} ({count} time{'s' * (count > 1)})" for value, count in offenders.most_common(SHOWN)
+        )
         more = f" and {len(offenders) - SHOWN} more" if len(offenders) > SHOWN else ""
+        total = offenders.total()
         raise UnknownCategoryError(
-            f"{offenders.total()} of {n} values are not among the {len(self)} categories: {shown}{more}",
+            f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories: {shown}{more}",
             hint=f"allowed: {self._shown()}{self._type_hint(offenders, match)}",
             offenders=dict(offenders),
             count=offenders.total(),
