@@ -250,8 +250,9 @@ class Categories:
         )
         more = f" and {len(offenders) - SHOWN} more" if len(offenders) > SHOWN else ""
         total = offenders.total()
+        are = "is" if total == 1 else "are"
         raise UnknownCategoryError(
-            f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories: {shown}{more}",
+            f"{total} of {n} values {are} not among the {len(self)} categories: {shown}{more}",
             hint=f"allowed: {self._shown()}{self._type_hint(offenders, match)}",
             offenders=dict(offenders),
             count=offenders.total(),
