@@ -88,7 +88,7 @@ def coin(probability: Fraction, words: WordReader) -> bool:
 def choice(count: int, words: WordReader) -> int:
     """One of 0..count-1, each with exactly the same probability.
 
-    Source: [Lemire2019, Algorithm 5], with rejection.
+    Source: after [Lemire2019], with rejection.
 
     >>> choice(6, WordReader([3 << 30]))
     4

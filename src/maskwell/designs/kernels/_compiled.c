@@ -24,7 +24,7 @@
 #endif
 
 /* Of 2^32 words, those whose product with `bound` has a low half below this are rejected, so that the high half is
- * exactly uniform on 0..bound-1. Source: [Lemire2019, Algorithm 5]. */
+ * exactly uniform on 0..bound-1. Source: after [Lemire2019]. */
 static inline uint32_t rejected_below(uint32_t bound) { return (uint32_t)(0u - bound) % bound; }
 
 static inline uint64_t two_words(const uint32_t *w) { return (uint64_t)w[0] | ((uint64_t)w[1] << 32); }

@@ -24,7 +24,7 @@ def _list(flags: Array, unsettled: Array) -> int:
 def _rejected_below(bound: int) -> int:
     """Low halves below this are rejected, so that the high half is exactly uniform.
 
-    Source: [Lemire2019, Algorithm 5].
+    Source: after [Lemire2019].
     """
     return 2**32 % bound
 
