@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -54,6 +54,13 @@ class RandomSource(Protocol):
         """A stream that no other call gets."""
 
 
+class Held(NamedTuple):
+    """A key and the process that may use it."""
+
+    process: tuple[int, int]
+    key: bytes
+
+
 class Stream:
     """Random words by row, for one pass over one column. Not to be shared between threads.
 
@@ -64,52 +71,52 @@ class Stream:
     def __init__(self, key: bytes, number: int, *, secure: bool) -> None:
         self._secure = secure
         self._number = number
-        self._set_key(key)
+        self._held = Held(_process(), key)
+        self._position: tuple[bytes, int] | None = None
+        self._buffer = self._zeros = np.zeros(0, dtype=np.uint8)
 
     def twin(self) -> Stream:
         """A second reader of the same words, for another thread that works on other rows."""
-        self._renew_after_fork()
-        return Stream(self._key, self._number, secure=self._secure)
-
-    def _set_key(self, key: bytes) -> None:
-        self._process = _process()
-        self._key, self._aes = key, AES(key)
-        self._position = -1
-        self._buffer = self._zeros = np.zeros(0, dtype=np.uint8)
+        held = self._renewed()
+        twin = Stream(held.key, self._number, secure=self._secure)
+        twin._held = held  # with the process it belongs to, which may not be this one any more after a fork
+        return twin
 
     def words(self, first_row: int, rows: int, words_per_row: int) -> Words:
         """Main words of ``rows`` rows, shape (rows, words_per_row). The array is reused by the next call."""
-        self._renew_after_fork()
+        held = self._renewed()
         start, size = 4 * words_per_row * first_row, 4 * words_per_row * rows
-        if self._position != start:
-            self._seek(start)
+        if self._position != (held.key, start):
+            self._seek(held.key, start)
         if len(self._buffer) < size:
             self._buffer, self._zeros = np.empty(size, dtype=np.uint8), np.zeros(size, dtype=np.uint8)
         self._cipher.update_into(self._zeros[:size], self._buffer[:size])
-        self._position = start + size
+        self._position = held.key, start + size
         return self._buffer[:size].view("<u4").reshape(rows, words_per_row)
 
     def spill(self, row: int, refill: int) -> list[int]:
         """Further words of one row, four for each ``refill`` = 0, 1, 2, ..."""
-        self._renew_after_fork()
         if refill >= _SPILL_BLOCKS:
             raise OverflowError("a draw used up its random words; this cannot happen with a working generator")
-        block = self._encryptor(_SPILL + row * _SPILL_BLOCKS + refill).update(bytes(_BLOCK))
-        words: list[int] = np.frombuffer(block, dtype="<u4").tolist()
+        encryptor = self._encryptor(self._renewed().key, _SPILL + row * _SPILL_BLOCKS + refill)
+        words: list[int] = np.frombuffer(encryptor.update(bytes(_BLOCK)), dtype="<u4").tolist()
         return words
 
-    def _seek(self, byte: int) -> None:
+    def _seek(self, key: bytes, byte: int) -> None:
         block, skip = divmod(byte, _BLOCK)
-        self._cipher = self._encryptor(block)
+        self._cipher = self._encryptor(key, block)
         self._cipher.update(bytes(skip))
 
-    def _encryptor(self, block: int) -> Any:
+    def _encryptor(self, key: bytes, block: int) -> Any:
         counter = self._number.to_bytes(8, "big") + block.to_bytes(8, "big")
-        return Cipher(self._aes, CTR(counter)).encryptor()
+        return Cipher(AES(key), CTR(counter)).encryptor()
 
-    def _renew_after_fork(self) -> None:
-        if self._secure and self._process != _process():
-            self._set_key(os.urandom(32))
+    def _renewed(self) -> Held:
+        """The key of this process: a new one in a forked child. Key and process are kept and read as one."""
+        held = self._held
+        if self._secure and held.process != _process():
+            held = self._held = Held(_process(), os.urandom(32))
+        return held
 
     def __reduce__(self) -> Any:
         raise WrongTypeError(

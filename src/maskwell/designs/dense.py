@@ -70,6 +70,8 @@ class Dense(CodedDesign):
         k, m = len(numerators), len(numerators[0])
         if any(len(column) != m for column in numerators):
             raise MatrixError("columns of different lengths", hint=f"give {m} integers for each truth")
+        if any(min(column) < 0 or sum(column) == 0 for column in numerators):
+            raise MatrixError("a column with a negative integer, or of zeros only", hint="give integers of 0 or more")
         inputs = Categories.numbered(k) if inputs is None else inputs
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)

@@ -75,6 +75,9 @@ def described(field: Any, about: dict[str, Any]) -> Any:
     return field.with_metadata({KEY: json.dumps(about).encode()})
 
 
+HARMLESS_NOTES = ("index_columns", "column_indexes", "pandas_version", "creator")
+
+
 def without_traces(schema: Any, columns: Sequence[str]) -> Any:
     """The schema without notes about the file that could tell of the true values in these columns.
 
@@ -83,9 +86,9 @@ def without_traces(schema: Any, columns: Sequence[str]) -> Any:
     notes = _pandas_notes(schema)
     if notes is None:
         return schema.remove_metadata()
-    kept = [note for note in notes.get("columns", []) if note.get("field_name", note.get("name")) not in columns]
-    cleaned = {**notes, "columns": kept, "attributes": {}}
-    return schema.with_metadata({b"pandas": json.dumps(cleaned).encode()})
+    about = [note for note in notes["columns"] if not {note.get("name"), note.get("field_name")} & set(columns)]
+    harmless = {key: notes[key] for key in notes if key in HARMLESS_NOTES}
+    return schema.with_metadata({b"pandas": json.dumps({**harmless, "columns": about}).encode()})
 
 
 def _pandas_notes(schema: Any) -> dict[str, Any] | None:
@@ -93,7 +96,9 @@ def _pandas_notes(schema: Any) -> dict[str, Any] | None:
         notes = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
     except ValueError:
         return None
-    return notes if isinstance(notes, dict) else None
+    columns = notes.get("columns") if isinstance(notes, dict) else None
+    fits = isinstance(columns, list) and all(isinstance(note, dict) for note in columns)
+    return notes if fits else None
 
 
 def masks_from_bits(bits: Bits) -> Any:

@@ -239,7 +239,7 @@ class ColumnRandomizer:
         """The schema with reports in place of the truth, saying so."""
         for position, field, leaf, labels in zip(self.positions, self._fields, self._leaves, self._labels, strict=True):
             kind = self._set_type(leaf) if labels is None else labels.type
-            schema = schema.set(position, described(field.with_type(kind), self._about(leaf)))
+            schema = schema.set(position, described(field.with_type(kind).with_nullable(True), self._about(leaf)))
         return schema
 
     def encode(self, batch: Any, row: int, missing: str) -> list[Any]:
@@ -294,4 +294,9 @@ class ColumnRandomizer:
         if not isinstance(leaf.outputs, Categories):
             return None
         arrow = require()
-        return leaf.outputs.decode(np.arange(leaf.m), like=arrow.array([], type=kind), match="text")
+        labels = leaf.outputs.decode(np.arange(leaf.m), like=arrow.array([], type=kind), match="text")
+        if not arrow.types.is_dictionary(labels.type):
+            return labels
+        # The width of the positions is the design's, since that of the true column follows the values that occur in it.
+        positions = arrow.int8() if leaf.m <= 2**7 else arrow.int16() if leaf.m <= 2**15 else arrow.int32()
+        return labels.cast(arrow.dictionary(positions, labels.type.value_type, labels.type.ordered))

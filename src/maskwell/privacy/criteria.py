@@ -38,8 +38,8 @@ class Demand:
     closed
         Whether reaching the bound is already a breach (the closed form of rho1-to-rho2).
     slack
-        Relative slack of the comparison: none for integers, fractions and text; 1e-9 for floats, whose last digit is
-        not meant.
+        Slack of the comparison, relative to gamma - 1: none for integers, fractions and text; 1e-9 for floats, whose
+        last digit is not meant.
 
     >>> Demand.from_rho("0.1", "0.5").gamma_exact
     Fraction(9, 1)
@@ -99,7 +99,7 @@ class Demand:
         """Whether a design of this parity meets the demand."""
         if self.closed:
             return parity < self.gamma_exact
-        return parity <= self.gamma_exact * (1 + self.slack)
+        return parity <= self.gamma_exact + self.slack * (self.gamma_exact - 1)
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""

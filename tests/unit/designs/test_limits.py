@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from maskwell import Categories, LocalDiversity, SeededRandom, Subset, Unary, Uniform
+from maskwell import Categories, Dense, LocalDiversity, SeededRandom, Subset, Unary, Uniform
 from maskwell.designs import kernels
-from maskwell.errors import TooLargeError, WrongTypeError
+from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
 
 HUGE = Categories(range(2**32 + 3))
 
@@ -59,3 +59,9 @@ def test_a_sampler_shared_by_threads_gives_every_row_its_own_words():
         found = list(pool.map(lambda _: shared.sample(np.zeros(piece, dtype=int)).data.tobytes(), range(200)))
     whole = design.sample(np.zeros(200 * piece, dtype=int), random=SeededRandom(4)).data.reshape(200, piece)
     assert sorted(found) == sorted(row.tobytes() for row in whole)
+
+
+@pytest.mark.parametrize("columns", [[[3, -1], [1, 1]], [[0, 0], [1, 1]], [[1, 1], [1]]])
+def test_integers_that_are_no_probabilities(columns):
+    with pytest.raises(MatrixError):
+        Dense.from_integers(columns)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from maskwell import Categories, Dense, Kronecker, SecureRandom, SeededRandom, Subset, Unary, Uniform
+from maskwell.core import randomness
 from maskwell.designs import sampler
 from maskwell.errors import ParameterError
 
@@ -54,3 +55,23 @@ def test_a_twin_reads_the_same_words():
     stream = SecureRandom().stream()
     mine = stream.words(10, 4, 3).copy()
     assert (stream.twin().words(10, 4, 3) == mine).all()
+
+
+def test_key_and_process_are_one(monkeypatch):
+    """A twin belongs to the process of the key that it was given, whenever the fork comes."""
+    stream = SecureRandom().stream()
+    parents = stream.words(0, 8, 4).copy()
+    early = stream.twin()  # made before the fork
+    monkeypatch.setattr(randomness, "_process", lambda: (-1, -1))
+    assert not (early.words(0, 8, 4) == parents).all()
+    assert not (stream.twin().words(0, 8, 4) == parents).all()
+    child = stream.words(0, 8, 4).copy()
+    assert not (child == parents).all()
+    assert (stream.twin().words(0, 8, 4) == child).all()
+
+
+def test_a_seeded_stream_goes_on_after_a_fork(monkeypatch):
+    stream = SeededRandom(5).stream()
+    before = stream.words(0, 8, 4).copy()
+    monkeypatch.setattr(randomness, "_process", lambda: (-1, -1))
+    assert (stream.twin().words(0, 8, 4) == before).all()

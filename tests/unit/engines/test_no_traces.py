@@ -93,3 +93,35 @@ def test_set_reports_are_cut_evenly_too(tmp_path):
         assert made.rows == 200_000
         found.append(layout(tmp_path / "out.arrow"))
     assert found[0] == found[1]
+
+
+def test_the_type_of_the_column_tells_nothing_of_the_values_that_occur(tmp_path):
+    found = []
+    for kind, nullable in ((pa.int8(), True), (pa.int16(), False)):
+        column = pa.array(["no"] * 5).dictionary_encode().cast(pa.dictionary(kind, pa.string()))
+        table = pa.table([column], schema=pa.schema([pa.field("answer", column.type, nullable=nullable)]))
+        pq.write_table(table, tmp_path / "true.parquet")
+        out = tmp_path / "out.parquet"
+        randomize_file(str(tmp_path / "true.parquet"), str(out), [Assignment.of("answer", DESIGN)], force=True)
+        found.append(pq.read_schema(out).field("answer"))
+    assert found[0].type == found[1].type
+    assert found[0].nullable
+    assert found[1].nullable
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {"columns": [], "secret": "all no"},
+        {"columns": [{"name": "answer", "field_name": None, "metadata": {"num_categories": "all no"}}]},
+        {"columns": ["all no"]},
+        {"columns": None, "note": "all no"},
+        ["all no"],
+    ],
+)
+def test_notes_of_any_form_are_left_behind(tmp_path, notes):
+    table = pa.table({"answer": ["no"] * 3, "x": [1, 2, 3]})
+    pq.write_table(table.replace_schema_metadata({b"pandas": json.dumps(notes).encode()}), tmp_path / "true.parquet")
+    randomize_file(str(tmp_path / "true.parquet"), str(tmp_path / "out.parquet"), [Assignment.of("answer", DESIGN)])
+    kept = pq.read_schema(tmp_path / "out.parquet").metadata or {}
+    assert b"all no" not in kept.get(b"pandas", b"")

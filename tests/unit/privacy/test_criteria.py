@@ -62,6 +62,7 @@ def test_typed_demands_are_exact_and_floats_have_slack():
     assert audit(nine, Demand.from_rho(0.1, 0.5)).meets
     assert not audit(nine, Demand.from_gamma("8.9999999999")).meets
     assert not audit(nine, Demand.from_gamma(8.9999)).meets
+    assert not Demand.from_epsilon(1e-10).allows(1 + Fraction(105, 10**11))
     assert audit(Uniform.from_gamma("3.3", Categories.numbered(3)), Demand.from_gamma(3.3)).meets
 
 

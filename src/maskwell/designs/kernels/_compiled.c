@@ -181,7 +181,7 @@ static inline uint32_t choose_one(uint32_t word, uint32_t last, uint8_t *chosen)
 /* 64 bytes of 0 or 1 to bits, the first byte to the lowest bit. */
 static inline uint64_t pack64(const uint8_t *ones) {
     uint64_t bits = 0;
-#ifdef __SSE2__
+#ifdef HAVE_AVX2_PATH /* then SSE2 is there as well */
     for (int b = 0; b < 4; b++) {
         __m128i sixteen = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)(ones + 16 * b)), 7);
         bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(sixteen) << (16 * b);
