@@ -30,7 +30,8 @@ from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
 from maskwell.privacy.criteria import Demand
 from maskwell.reports import words
-from maskwell.reports.text import WIDTH, chances, table
+from maskwell.reports.tables import WIDTH, table
+from maskwell.reports.text import chances
 
 FOLDER = "maskwell-demo"
 QUESTION = "In the last 12 months, how often did you work for cash without declaring it?"

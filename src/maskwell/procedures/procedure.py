@@ -111,11 +111,6 @@ class Procedure:
     reports_named: bool = True
     may_fail: bool = True
 
-    @property
-    def takes_demand(self) -> bool:
-        """Whether the design can be made to meet a privacy demand."""
-        return any(parameter.kind is Kind.DEMAND for parameter in self.parameters)
-
     def design(
         self,
         parameters: Mapping[str, Any],

@@ -14,7 +14,7 @@ from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.reports.picture import SIZE, SMALL, Canvas, Picture
 from maskwell.reports.style import colour
-from maskwell.reports.text import shorten
+from maskwell.reports.tables import shorten
 from maskwell.reports.words import SPACE, percent
 
 MOST_TRUTHS, MOST_REPORTS = 6, 8

@@ -25,7 +25,7 @@ from maskwell.reports import words
 from maskwell.reports.picture import Picture
 from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
-from maskwell.reports.text import count
+from maskwell.reports.tables import count
 
 if TYPE_CHECKING:
     from jinja2 import Environment

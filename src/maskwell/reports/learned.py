@@ -12,7 +12,7 @@ from maskwell.core.arrays import Real
 from maskwell.estimation.result import Estimate
 from maskwell.reports.picture import SMALL, Canvas, Picture
 from maskwell.reports.style import colour
-from maskwell.reports.text import shorten
+from maskwell.reports.tables import shorten
 from maskwell.reports.words import MINUS, SPACE, decimals_for, percent
 
 if TYPE_CHECKING:
