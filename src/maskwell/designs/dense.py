@@ -1,6 +1,6 @@
 """Dense design: any transition matrix, kept as integers over one denominator for each column.
 
-Source: [ChaiNayak2018, section 1]; the left inverse for more reports than categories is [NayakZhai2019, eq. (6.3)].
+Source: [ChaiNayak2018, section 1].
 """
 
 from __future__ import annotations
@@ -9,25 +9,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, Words
+from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
-from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Parity, from_digits, to_digits, to_float
-from maskwell.designs.coded import CodedDesign
 from maskwell.designs.matrices import exact_columns, read_rows
 from maskwell.designs.rows import reduced_rows
-from maskwell.designs.tables import ThresholdTable
-from maskwell.errors import LabelError, MatrixError, NotIdentifiableError
+from maskwell.designs.written_out import WrittenOut
+from maskwell.errors import LabelError, MatrixError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Dense(CodedDesign):
+class Dense(WrittenOut):
     """Any design with few enough entries to be written out.
 
     ``numerators[j][i] / denominators[j]`` is the chance of report i for truth j: one tuple for each truth.
@@ -89,15 +86,11 @@ class Dense(CodedDesign):
         """The possible reports."""
         return self.reports
 
-    @cached_property
-    def _P(self) -> Real:  # noqa: N802
+    def _floats(self) -> Real:
         return np.array([[n / d for n in column] for column, d in self._columns()]).T
 
     def _columns(self) -> Iterable[tuple[tuple[int, ...], int]]:
         return zip(self.numerators, self.denominators, strict=True)
-
-    def _matrix(self) -> Real:
-        return self._P.copy()
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         columns = [[Fraction(n, d) for n in column] for column, d in self._columns()]
@@ -126,95 +119,8 @@ class Dense(CodedDesign):
         two_values = np.isclose(rows, low, rtol=1e-9, atol=0) | np.isclose(rows, high, rtol=1e-9, atol=0)
         return parity > 1 and bool(two_values.all() and np.allclose(high, parity * low, rtol=1e-8, atol=0))
 
-    def guess_probability(self, prior: Real | None = None) -> float:
-        """``sum_i max_j a_j P[i, j]`` for a prior a."""
-        a = self.uniform_prior() if prior is None else self.check_distribution(prior, "prior")
-        return float((self._P * a).max(axis=1).sum())
-
-    def total_variation(self) -> float:
-        """The largest sum of absolute differences between two columns."""
-        return max(float(np.abs(self._P - self._P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
-
-    # ---- linear algebra
-
-    @cached_property
-    def _singular_values(self) -> Real:
-        return np.asarray(np.linalg.svd(self._P, compute_uv=False), dtype=np.float64)
-
-    def rank(self) -> int:
-        """Singular values above ``max(k m eps, 1e-12)`` times the largest."""
-        values = self._singular_values
-        return int((values > values[0] * max(self.k * self.m * np.finfo(float).eps, 1e-12)).sum())
-
-    def singular_range(self) -> tuple[float, float]:
-        """From the singular value decomposition."""
-        return float(self._singular_values[0]), float(self._singular_values[-1])
-
-    def check_identifiable(self) -> None:
-        """Raise, naming a direction that reports cannot show, unless the columns are safely independent."""
-        if self.identifiable:
-            return
-        direction = np.linalg.svd(self._P)[2][-1]
-        raise NotIdentifiableError(
-            f"the true proportions cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories, and "
-            f"moving them along {np.array2string(direction, precision=3, threshold=8)} leaves all reports as they are",
-            hint="choose a design whose columns are linearly independent",
-            null_direction=direction,
-        )
-
-    def left_inverse(self, pi_0: Real | None = None) -> Real:
-        """L with L P = I, shape (k, m): the inverse, or for m > k the linear estimator that is best at ``pi_0``.
-
-            L = (P' D^-1 P)^-1 P' D^-1,   D = diag(P pi_0)
-
-        ``pi_0`` is uniform by default; any guess gives an unbiased estimate. Source: [NayakZhai2019, eq. (6.3)].
-        """
-        if self.m == self.k:
-            return np.asarray(np.linalg.inv(self._P), dtype=np.float64)
-        lam = self._P @ (self.uniform_prior() if pi_0 is None else self.check_distribution(pi_0, "pi_0"))
-        scale = np.zeros(self.m)
-        np.divide(1, np.sqrt(lam), out=scale, where=lam > 0)
-        q, r = np.linalg.qr(self._P * scale[:, None])
-        return np.asarray(np.linalg.solve(r, q.T) * scale)
-
-    @cached_property
-    def _L(self) -> Real:  # noqa: N802
-        return self.left_inverse()
-
-    def forward(self, x: Real) -> Real:
-        """``P x`` along the last axis."""
-        return np.asarray(x @ self._P.T)
-
-    def backward(self, x: Real) -> Real:
-        """``L x`` along the last axis."""
-        return np.asarray(x @ self._L.T)
-
-    def backward_squared(self, x: Real) -> Real:
-        """``(L * L) x`` along the last axis."""
-        return np.asarray(x @ (self._L**2).T)
-
-    # ---- sampling: the report is the number of cumulative probabilities at or below a uniform number
-
-    @property
-    def words_per_row(self) -> int:
-        """Two words: one number of 64 bits."""
-        return 2
-
-    @cached_property
-    def _thresholds(self) -> list[list[int]]:
-        return [list(accumulate(column))[:-1] for column in self.numerators]
-
-    @cached_property
-    def _table(self) -> ThresholdTable:
-        return ThresholdTable.of(self._thresholds, self.denominators)
-
-    def draw(self, truth: int, words: WordReader) -> int:
-        """One report by the definition."""
-        return interval(self._thresholds[truth], self.denominators[truth], words.part(self.words_per_row))
-
-    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
-        """Reports of many rows."""
-        return self._table.draw_rows(codes, words, out)
+    def _cumulative(self) -> tuple[list[list[int]], Sequence[int]]:
+        return [list(accumulate(column))[:-1] for column in self.numerators], self.denominators
 
     def exact_form(self) -> Mapping[str, Any]:
         """One list of integers for each truth, and what they sum to."""
