@@ -1,9 +1,9 @@
 """The colours and letters of every picture and page, each colour named by what it means.
 
 *Truth* is a deep blue and *report* an orange wherever they appear; red is kept for *risk*. The two parts of an error,
-*sampling* and *randomization*, are two tints. Meaning never rests on colour alone: labels, shapes and hatching
-repeat it. The hues lie near those of Okabe and Ito, moved until text and lines reach WCAG AA on both
-papers; a test measures it.
+*sampling* and *randomization*, are two tints. An ordered list, such as several gammas, takes the *levels* of one violet,
+told apart by their lightness. Meaning never rests on colour alone: labels, shapes and hatching repeat it. The hues lie
+near those of Okabe and Ito, moved until text and lines reach WCAG AA on both papers; a test measures it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,24 @@ PALETTE: dict[str, Colour] = {
     "risk": Colour("#a8123a", "#f2849c"),
     "sampling": Colour("#8fb4d6", "#3f6f9c"),
     "randomization": Colour("#f3c48e", "#8a571c"),
+    "level1": Colour("#a348b9", "#b770c9"),
+    "level2": Colour("#813ea4", "#bd8bd8"),
+    "level3": Colour("#613192", "#c6a6e5"),
+    "level4": Colour("#451f7b", "#d5c2f0"),
+    "level5": Colour("#260f56", "#e8dff9"),
 }
+LEVELS = 5
+
+
+def levels(count: int) -> list[str]:
+    """Names of colours for an ordered list, from the faintest to the strongest; neighbours share one beyond five.
+
+    >>> levels(3), levels(6)
+    (['level1', 'level3', 'level5'], ['level1', 'level2', 'level3', 'level3', 'level4', 'level5'])
+    """
+    if count == 1:
+        return [f"level{LEVELS}"]
+    return [f"level{1 + (2 * i * (LEVELS - 1) + count - 1) // (2 * (count - 1))}" for i in range(count)]
 
 
 def colour(name: str) -> str:

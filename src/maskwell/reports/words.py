@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from maskwell.core.exact import Parity
@@ -34,6 +34,20 @@ def factor_up(parity: Parity) -> str:
     context = Context(prec=digits, rounding=ROUND_CEILING, Emax=10**9)
     value = context.divide(Decimal(parity.numerator), Decimal(parity.denominator))
     return f"{value.normalize():f}" if parity < PLAIN_LIMIT else f"{value:.2e}"
+
+
+def factor_down(gamma: Parity) -> str:
+    """A demanded parity as text with four digits, never above its value.
+
+    >>> factor_down(Fraction(271828, 100000)), factor_down(Fraction(9)), factor_down(math.inf)
+    ('2.718', '9', 'infinity')
+    """
+    if isinstance(gamma, float):
+        return "infinity"
+    digits = max(4, len(str(math.floor(gamma)))) if gamma < PLAIN_LIMIT else 3
+    context = Context(prec=digits, rounding=ROUND_FLOOR, Emax=10**9)
+    value = context.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
+    return f"{value.normalize():f}" if gamma < PLAIN_LIMIT else f"{value:.2e}"
 
 
 def percent_bound(share: Fraction, *, up: bool) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from maskwell.reports.style import PALETTE, contrast, variables, with_variables
+from maskwell.reports.style import PALETTE, contrast, levels, variables, with_variables
 
 TEXT = 4.5
 GRAPHIC = 3.0
@@ -13,7 +13,7 @@ GRAPHIC = 3.0
 def test_text_and_marks_stand_out(light: str, paper: str) -> None:
     ground = getattr(PALETTE[paper], light)
     measured = {name: contrast(getattr(shade, light), ground) for name, shade in PALETTE.items()}
-    assert all(measured[name] >= TEXT for name in ("ink", "muted", "accent", "truth", "risk"))
+    assert all(measured[name] >= TEXT for name in ("ink", "muted", "accent", "truth", "risk", *levels(5)))
     assert measured["report"] >= GRAPHIC
 
 
@@ -23,6 +23,13 @@ def test_tints_are_outlined_by_colours_that_stand_out(light: str) -> None:
     for tint, edge in outline.items():
         assert getattr(PALETTE[tint], light) != getattr(PALETTE[edge], light)
         assert contrast(getattr(PALETTE[edge], light), getattr(PALETTE["paper"], light)) >= GRAPHIC
+
+
+@pytest.mark.parametrize("light", ["light", "dark"])
+def test_levels_are_told_apart_by_lightness(light: str) -> None:
+    ground = getattr(PALETTE["paper"], light)
+    steps = [contrast(getattr(PALETTE[name], light), ground) for name in levels(5)]
+    assert all(after / before > 1.2 for before, after in zip(steps, steps[1:], strict=False))
 
 
 def test_each_meaning_has_a_colour_of_its_own() -> None:

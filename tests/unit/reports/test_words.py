@@ -20,6 +20,12 @@ def test_a_factor_is_never_shown_too_small(parity: Fraction) -> None:
     assert parity <= shown <= parity * Fraction(1011, 1000)
 
 
+@given(parities)
+def test_a_demanded_factor_is_never_shown_too_large(gamma: Fraction) -> None:
+    shown = Fraction(words.factor_down(gamma))
+    assert gamma * Fraction(989, 1000) <= shown <= gamma
+
+
 @given(shares)
 def test_bounds_enclose_the_share(share: Fraction) -> None:
     low, high = words.percent_bound(share, up=False), words.percent_bound(share, up=True)
