@@ -71,6 +71,10 @@ class Design(ABC):
     def m(self) -> int:
         """Number of possible reports."""
 
+    def report_bits(self) -> float:
+        """``log2 m``: bits that a report needs at least, if every report had the same length."""
+        return math.log2(self.m)
+
     @property
     def reports_are_sets(self) -> bool:
         """Whether a report is a set of categories (a bit mask) instead of one code."""

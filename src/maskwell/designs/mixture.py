@@ -120,24 +120,46 @@ class Mixture(TruthOrFixed):
 
     @cached_property
     def _q(self) -> Array:
-        return np.array([float(q) for q in self.fixed])
+        return np.array([q.numerator / q.denominator for q in self.fixed])
+
+    @cached_property
+    def _distinct(self) -> set[tuple[int, int]]:
+        """The different q as numerator and denominator: a million of them are read once."""
+        return {(q.numerator, q.denominator) for q in self.fixed}
+
+    @cached_property
+    def _smallest(self) -> Fraction:
+        """Rounding to floats keeps the order, so that only those of the smallest float are compared."""
+        least = float(self._q.min())
+        return min(Fraction(*q) for q in self._distinct if q[0] / q[1] == least)
+
+    @cached_property
+    def _spread(self) -> float:
+        """How far q lies from its mean."""
+        return float(np.linalg.norm(self._q - (1 - float(self.truth)) / self.k))
 
     def parity_exact(self) -> Parity:
         """``1 + p / min(q)``, infinite when some report can only be the truth."""
-        smallest = min(self.fixed)
         if self.truth == 0 or self.k == 1:
             return Fraction(1)
-        return 1 + self.truth / smallest if smallest else math.inf
+        return 1 + self.truth / self._smallest if self._smallest else math.inf
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """``(1 - 2 p sum(q pi) - sum(q^2)) / p^2 - 1``, at uniform ``pi`` by default."""
+        p, q = float(self.truth), self._q
+        shared = (1 - p) / self.k if pi is None else float(q @ self.check_distribution(pi))
+        self.check_identifiable()
+        return (1 - 2 * p * shared - float(q @ q)) / p**2 - 1
 
     def is_admissible(self) -> bool:
         """Only when all q are equal: then every row has the same parity."""
-        return self.truth > 0 and len(set(self.fixed)) == 1 and (self.fixed[0] > 0 or self.truth == 1) and self.k > 1
+        return self.truth > 0 and len(self._distinct) == 1 and (self.fixed[0] > 0 or self.truth == 1) and self.k > 1
 
     def singular_range(self) -> tuple[float, float]:
         """From a 2 x 2 matrix: P acts as p times the identity outside the span of 1 and q."""
-        basis, _ = np.linalg.qr(np.column_stack([np.ones(self.k), self._q]))
-        inner = np.linalg.svd(basis.T @ self.forward(basis.T).T, compute_uv=False)
-        values = [*inner.tolist(), float(self.truth)] if self.k > 2 else inner.tolist()
+        p = float(self.truth)
+        inner = np.linalg.svd(np.array([[1.0, 0.0], [math.sqrt(self.k) * self._spread, p]]), compute_uv=False).tolist()
+        values = [*inner, p] if self.k > 2 else inner
         return float(max(values)), float(min(values))
 
     def _exact_matrix(self) -> list[list[Fraction]]:

@@ -26,6 +26,7 @@ from maskwell.core.arrays import Array, Bits, Real
 from maskwell.core.categories import Categories
 from maskwell.core.containers import join
 from maskwell.core.counts import Counts
+from maskwell.core.exact import to_float
 from maskwell.core.reported import Encoding, Reports, SetReports, bits_from_texts
 from maskwell.designs import kernels
 from maskwell.designs.base import Design, check_relabelling
@@ -104,6 +105,13 @@ class SetDesign(Design):
         """``((1 - 2 r) zeta_i + r^2) / (p - r)^2``, shape (k,)."""
         zeta, r = self._check_share(share), float(self.other)
         return np.asarray(((1 - 2 * r) * zeta + r * r) / float(self.include - self.other) ** 2)
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """``((1 - 2 r) (k r + p - r) + k r^2) / (p - r)^2 - 1``, whatever the true proportions; from fractions."""
+        if pi is not None:
+            self.check_distribution(pi)
+        k, p, r = self.k, self.include, self.other
+        return to_float(((1 - 2 * r) * (k * r + p - r) + k * r * r) / (p - r) ** 2 - 1)
 
     def rank(self) -> int:
         """Always k: the truth is more likely to be named than another category."""

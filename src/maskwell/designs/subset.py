@@ -45,6 +45,14 @@ class FixedSizeSets(SetDesign):
         """The number of such sets."""
         return math.comb(self.k, self.size)
 
+    def report_bits(self) -> float:
+        """``log2 C(k, q)``, from the logarithm of factorials where the number itself would be long."""
+        few = min(self.size, self.k - self.size)
+        if few <= 1000:
+            return math.log2(self.m)
+        factorials = math.lgamma(self.k + 1) - math.lgamma(few + 1) - math.lgamma(self.k - few + 1)
+        return factorials / math.log(2)
+
     @property
     def other(self) -> Fraction:
         """``r = (q - p) / (k - 1)``."""

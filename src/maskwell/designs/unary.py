@@ -156,9 +156,15 @@ class Unary(SetDesign):
         return False
 
     def guess_probability(self, prior: Real | None = None) -> float:
-        """``(1 - p) [sum_i r (1 - r)^(i-2) max(gamma a_i, a_1) + (1 - r)^(k-1) a_1]`` for a decreasing prior a."""
-        a = np.sort(self.uniform_prior() if prior is None else self.check_distribution(prior, "prior"))[::-1]
+        """``(1 - p) [sum_i r (1 - r)^(i-2) max(gamma a_i, a_1) + (1 - r)^(k-1) a_1]`` for a decreasing prior a.
+
+        For the uniform one: ``[p / r (1 - (1 - r)^k) + (1 - p) (1 - r)^(k-1)] / k``.
+        """
         p, r, gamma = float(self.keep), float(self.flip), self.parity()
+        if prior is None:
+            empty = (self.k - 1) * math.log1p(-r)
+            return (p / r * -math.expm1(empty + math.log1p(-r)) + (1 - p) * math.exp(empty)) / self.k
+        a = np.sort(self.check_distribution(prior, "prior"))[::-1]
         best = np.maximum(gamma * a, a[0])
         nothing = (1 - r) ** (self.k - 1) * a[0]
         return float((1 - p) * ((r * (1 - r) ** np.arange(-1, self.k - 1) * best).sum() + nothing))
@@ -181,13 +187,10 @@ class Unary(SetDesign):
         return self._best_linear_variance()
 
     def _best_linear_variance(self) -> float:
-        k, p, r, inverse = self.k, float(self.keep), float(self.flip), float(1 / Fraction(self.parity_exact()))
-        s = np.arange(1, k)  # the empty and the full report tell nothing: their f is k
-        f = k * k * (s + (k - s) * inverse**2) / (s + (k - s) * inverse) ** 2
-        of_others = _binomial(k - 1, r)  # how many other bits are one
-        weight = p * of_others[:-1] + (1 - p) * of_others[1:]
-        gain = (weight * (f - k)).sum()
-        return float((k - 1) ** 2 / gain + 1 / k - 1)
+        k, p, inverse = self.k, float(self.keep), 1 / Fraction(self.parity_exact())
+        others, chances = binomial_bulk(k - 1, float(self.flip))  # how many other bits are one
+        told = p * _told(others + 1, k, inverse) + (1 - p) * _told(others, k, inverse)
+        return float((k - 1) ** 2 / (chances * told).sum() + 1 / k - 1)
 
     # Each bit has one 16-bit half of a word, low half first; a tie with a threshold reads further words, bit by bit.
 
@@ -230,8 +233,30 @@ class Unary(SetDesign):
         return cls.of(Fraction(from_digits(exact["keep"]), d), Fraction(from_digits(exact["flip"]), d), inputs)
 
 
-def _binomial(n: int, p: float) -> Real:
-    """Probabilities of 0..n successes in n trials, shape (n + 1,)."""
-    s = np.arange(n + 1)
-    log_choose = np.concatenate([[0.0], np.cumsum(np.log((n - s[:-1]) / s[1:]))])
-    return np.asarray(np.exp(log_choose + s * math.log(p) + (n - s) * math.log1p(-p)))
+def _told(s: Real, k: int, inverse: Fraction) -> Real:
+    """``f(s) - k = k s (k - s) (gamma - 1)^2 / (s gamma + k - s)^2`` for sizes s, where ``inverse = 1 / gamma``.
+
+    It is the share of a report of size s in tr P' D^-1 P, less what a report that tells nothing adds.
+    """
+    scaled = np.maximum(s, 1)  # the empty report tells nothing; where 1 / gamma underflows, it would read 0 / 0
+    d = scaled + (k - scaled) * float(inverse)
+    return np.asarray((s > 0) * k * scaled * (k - scaled) * float(1 - inverse) ** 2 / d**2)
+
+
+def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
+    """Numbers of successes in n trials and their probabilities; what is left out weighs less than 1e-30.
+
+    By Bernstein's inequality a deviation t from the mean has a chance below ``2 exp(-t^2 / (2 n p (1-p) + 2 t / 3))``.
+    The ratio of neighbours gives the probabilities up to a factor, and their sum gives the factor.
+
+    >>> successes, chances = binomial_bulk(2, 0.5)
+    >>> successes.tolist(), chances.round(12).tolist()
+    ([0.0, 1.0, 2.0], [0.25, 0.5, 0.25])
+    """
+    exponent = 72.0  # 2 exp(-72) is below 1e-30
+    reach = exponent / 3 + math.sqrt((exponent / 3) ** 2 + 2 * exponent * n * p * (1 - p))
+    first, last = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
+    s = np.arange(first, last + 1, dtype=np.float64)
+    logs = np.concatenate([[0.0], np.cumsum(np.log((n - s[:-1]) / s[1:]) + math.log(p) - math.log1p(-p))])
+    weights = np.exp(logs - logs.max())
+    return s, weights / weights.sum()

@@ -21,7 +21,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, choice, choice_from, settle
-from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
+from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits, to_float
 from maskwell.designs import kernels
 from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
@@ -78,6 +78,13 @@ class Uniform(TruthOrFixed):
     def parity_exact(self) -> Parity:
         """``1 + k p / (1 - p)`` for truth probability p."""
         return 1 + self.k * self.truth / (1 - self.truth) if self.truth < 1 else math.inf
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """``(1 - q (2 p + 1 - p)) / p^2 - 1`` with q = (1 - p) / k, whatever the true proportions; from fractions."""
+        if pi is not None:
+            self.check_distribution(pi)
+        p, q = self.truth, (1 - self.truth) / self.k
+        return to_float((1 - q * (1 + p)) / p**2 - 1)
 
     def is_admissible(self) -> bool:
         """Always: every row takes two values in the ratio of the parity."""

@@ -1,0 +1,116 @@
+"""What structured designs answer for a million categories: the same as the long way, in milliseconds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.support.examples import numbered
+
+from maskwell.designs.base import Design
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary, binomial_bulk
+from maskwell.designs.uniform import Uniform
+
+MILLION = 10**6
+LARGE: dict[str, Callable[[], Design]] = {
+    "uniform": lambda: Uniform.from_epsilon(1, numbered(MILLION)),
+    "subset": lambda: Subset.from_epsilon(1, numbered(MILLION), size=268_941),
+    "rappor": lambda: Unary.rappor_from_epsilon(1, numbered(MILLION)),
+    "optimised unary": lambda: Unary.oue_from_epsilon(1, numbered(MILLION)),
+    "l-diverse": lambda: LocalDiversity.of(1000, numbered(MILLION)),
+}
+QUESTIONS = [
+    "added_variance",
+    "parity_exact",
+    "guess_probability",
+    "condition",
+    "total_variation",
+    "is_admissible",
+    "report_bits",
+]
+
+
+def best_seconds(run: Callable[[], object]) -> float:
+    def once() -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    return min(once() for _ in range(5))
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_million_categories_are_answered_at_once(name: str, question: str) -> None:
+    design = LARGE[name]()
+    assert best_seconds(getattr(design, question)) < 0.01
+
+
+@pytest.mark.parametrize("name", ["rappor", "optimised unary"])
+def test_the_three_estimators_of_a_million_categories(name: str) -> None:
+    design = LARGE[name]()
+    assert isinstance(design, Unary)
+    assert best_seconds(design.details) < 0.01
+
+
+def test_a_mixture_of_a_million_is_read_once() -> None:
+    q = [Fraction(1 + i % 3, 4 * MILLION - 2) for i in range(MILLION)]
+    design = Mixture(categories=numbered(MILLION), truth=1 - sum(q), fixed=tuple(q))
+    for question in ("added_variance", "parity_exact", "condition", "is_admissible"):
+        assert best_seconds(getattr(design, question)) < 0.01, question
+    assert design.parity_exact() == 1 + (1 - sum(q)) * (4 * MILLION - 2)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 1000, 20_000])
+@pytest.mark.parametrize("gamma", ["1.001", "2", "20", "100000"])
+@pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
+def test_best_linear_variance_is_the_sum_over_all_sizes(k: int, gamma: str, make: Callable[..., Unary]) -> None:
+    design = make(gamma, numbered(k))
+    p, r, g = float(design.keep), float(design.flip), float(Fraction(gamma))
+    s = np.arange(1, k)
+    chances = np.array([_binomial(k - 1, int(i), r) for i in range(k)])
+    weight = p * chances[s - 1] + (1 - p) * chances[s]
+    told = k * s * (k - s) * (g - 1) ** 2 / (s * g + k - s) ** 2
+    expected = (k - 1) ** 2 / (weight * told).sum() + 1 / k - 1
+    assert design.added_variance_of("best-linear") == pytest.approx(expected, rel=1e-8)
+
+
+def _binomial(n: int, i: int, p: float) -> float:
+    ways = math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
+    return math.exp(ways + i * math.log(p) + (n - i) * math.log1p(-p))
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (9, 0.5), (10**6, 0.27), (10**6, 1e-6), (10**6, 1 - 1e-6)])
+def test_the_bulk_of_a_binomial_has_its_mean_and_variance(n: int, p: float) -> None:
+    s, chances = binomial_bulk(n, p)
+    mean = float(s @ chances)
+    assert mean == pytest.approx(n * p, rel=1e-9)
+    assert float((s - mean) ** 2 @ chances) == pytest.approx(n * p * (1 - p), rel=1e-8)
+
+
+@pytest.mark.parametrize("k", [2, 5, 3000])
+@pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
+def test_the_uniform_guess_is_that_of_the_uniform_prior(k: int, make: Callable[..., Unary]) -> None:
+    design = make(7, numbered(k))
+    assert design.guess_probability() == pytest.approx(design.guess_probability(np.full(k, 1 / k)), rel=1e-9)
+
+
+@pytest.mark.parametrize("fixed", [["0.1", "0.2", "0.3"], ["0.2", "0.2", "0.2"], ["0.3", "0.3"], ["0", "0.6"]])
+def test_the_condition_of_a_mixture_is_that_of_its_matrix(fixed: list[str]) -> None:
+    design = Mixture.of("0.4", fixed, numbered(len(fixed)))
+    assert design.condition() == pytest.approx(np.linalg.cond(design.matrix()), rel=1e-12)
+
+
+@pytest.mark.parametrize(("k", "q"), [(5, 2), (4000, 1500), (4000, 2600)])
+def test_report_bits_count_the_sets(k: int, q: int) -> None:
+    design = Subset.from_gamma(3, numbered(k), size=q)
+    assert design.report_bits() == pytest.approx(math.log2(math.comb(k, q)), rel=1e-12)
+    assert Uniform.from_gamma(3, numbered(k)).report_bits() == pytest.approx(math.log2(k))
+    assert Unary.oue_from_gamma(3, numbered(k)).report_bits() == k
