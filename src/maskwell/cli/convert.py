@@ -45,16 +45,17 @@ def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
     from maskwell.planning.optimal import matching_l, minimax_size
 
     found = demand.to_dict()
-    if k is None or demand.gamma_exact <= 1:
+    gamma = demand.gamma_exact
+    if k is None or isinstance(gamma, float) or gamma <= 1:
         return found
     size = as_count(k, "k")
-    q = minimax_size(size, demand.gamma_exact)
-    l_real, l_floor = matching_l(size, demand.gamma_exact)
+    q = minimax_size(size, gamma)
+    l_real, l_floor = matching_l(size, gamma)
     return {
         **found,
         "k": size,
         "q": q,
-        "q_all": _tied(size, demand.gamma_exact, q),
+        "q_all": _tied(size, gamma, q),
         "l_real": l_real,
         "l_floor": l_floor,
     }

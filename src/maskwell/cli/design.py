@@ -175,7 +175,7 @@ def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categ
             if demand is None and parameter.required:
                 raise ParameterError(
                     f"{procedure.name} needs a privacy demand",
-                    hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho",
+                    hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves",
                 )
             given |= {} if demand is None else _asked(demand, options)
         elif (value := options.get(parameter.name)) is not None:
@@ -189,7 +189,7 @@ def _asked(demand: Demand, options: dict[str, Any]) -> dict[str, Any]:
     """A demand in the two words that builders know."""
     if demand.name in ("gamma", "epsilon"):
         return {demand.name: options[demand.name]}
-    return {"gamma": str(demand.gamma_exact)}
+    return {"gamma": str(demand.reachable)}
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

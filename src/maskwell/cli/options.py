@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +26,10 @@ DEMANDS = {
     "beta": "Probabilities may change by at most this factor.",
     "bayes_factor": "Another word for gamma.",
     "rho": "No suspicion below R1 may rise above R2.",
+    "curves": "A table of what a posterior may be, with columns p, lower, upper.",
 }
+CLOSED_HELP = "With --rho or --curves: reaching the limit is a breach already."
+BETWEEN_HELP = "With --curves: a row holds up to the next one (steps), or rows are joined by straight lines."
 
 LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
 
@@ -63,19 +67,23 @@ def example(*commands: str) -> str:
 
 def demand_parameters() -> list[click.Option]:
     """One option for each way to state a demand."""
-    return [
+    options = [
         click.Option([f"--{name.replace('_', '-')}"], **_shape(name), help=help_) for name, help_ in DEMANDS.items()
     ]
+    closed = click.Option(["--closed"], is_flag=True, help=CLOSED_HELP)
+    return [*options, click.Option(["--between"], type=click.Choice(["steps", "lines"]), help=BETWEEN_HELP), closed]
 
 
 def _shape(name: str) -> dict[str, Any]:
-    return {"nargs": 2, "metavar": "R1 R2"} if name == "rho" else {"metavar": name[0].upper()}
+    if name == "rho":
+        return {"nargs": 2, "metavar": "R1 R2"}
+    return {"type": FilePath(), "metavar": "FILE"} if name == "curves" else {"metavar": name[0].upper()}
 
 
 def demand_options(command: F) -> F:
     """The same as a decorator."""
-    for name, help_ in reversed(DEMANDS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", **_shape(name), help=help_)(command)
+    for option in reversed(demand_parameters()):
+        command.__dict__.setdefault("__click_params__", []).append(option)
     return command
 
 
@@ -87,9 +95,28 @@ def given_demand(options: Mapping[str, Any]) -> Demand | None:
     if len(given) > 1:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
         raise ParameterError(f"{names} are two demands", hint="give one; maskwell convert turns one into another")
+    closed, between = bool(options.get("closed")), options.get("between")
+    if closed and not given.keys() & {"rho", "curves"}:
+        raise ParameterError("--closed without --rho or --curves", hint="the other demands have no closed form")
+    if between and "curves" not in given:
+        raise ParameterError("--between without --curves", hint="it says how the rows of a table of curves are joined")
     for name, value in given.items():
-        return BY_NAME[name](*value) if name == "rho" else BY_NAME[name](value)
+        if name == "curves":
+            return _curves_demand(value, between=between or "steps", closed=closed)
+        return BY_NAME[name](*value, closed=closed) if name == "rho" else BY_NAME[name](value)
     return None
+
+
+def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
+    from maskwell.engines.curves import read_curves
+    from maskwell.privacy.criteria import Demand
+
+    lower, upper = read_curves(path, between=between)
+    try:
+        return Demand.from_curves(lower=lower, upper=upper, closed=closed, text=f"curves of {path}")
+    except ParameterError as error:
+        steps = "; where rows are points of a curve, add --between lines" if between == "steps" else ""
+        raise ParameterError(f"{path}: {error.message}", hint=f"{error.hint}{steps}", path=path) from error
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:
@@ -99,10 +126,12 @@ def typed_demand(options: Mapping[str, Any]) -> str:
     '--rho 0.1 1/2'
     """
     given = {name: options[name] for name in DEMANDS if options.get(name) is not None}
-    return " ".join(
-        f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else value}"
+    words = [
+        f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else shlex.quote(value)}"
         for name, value in given.items()
-    )
+    ]
+    words += [f"--between {options['between']}"] if options.get("between") else []
+    return " ".join([*words, *(["--closed"] if options.get("closed") else [])])
 
 
 def read_labels(text: str, option: str) -> list[str]:

@@ -7,22 +7,44 @@ gamma         the odds of a statement about the truth change by more than gamma 
 epsilon       a report is more than e**epsilon times likelier for another truth    <= e**epsilon
 beta          a probability rises or falls by more than the factor beta            <= beta
 rho1-to-rho2  a probability below rho1 rises above rho2, or the reverse            <= rho2 (1-rho1) / (rho1 (1-rho2))
+curves        a posterior is above h_u or below h_l of the prior                   <= B(h), see :mod:`.curves`
 ============  ===================================================================  =================================
+
+Where reaching the limit is a breach already (closed demands), parity must stay below the bound if that is attained.
+Average security, which bounds no parity, is in :mod:`.average`.
 
 Source: [ChaiNayak2018, Theorems 1.2 and 3.1, eq. (1.6)], [NayakZhangAdeshiyan2016, Theorem 3.2].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import Number, Parity, exp_below, is_float, log_of, safe_above, safe_below, to_float, to_text
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import (
+    Number,
+    Parity,
+    as_fraction,
+    exp_below,
+    is_float,
+    log_of,
+    safe_above,
+    safe_below,
+    to_float,
+    to_text,
+)
 from maskwell.errors import ParameterError
+from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+STRICTLY = Fraction(1, 2**32)
+"""How far below a bound that must not be reached designs are made, relative to gamma - 1."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +56,24 @@ class Demand:
     name, text
         The language it was stated in, and the words.
     gamma_exact
-        The bound: a fraction that never exceeds what was asked.
+        The bound: a fraction that never exceeds what was asked; infinite when nothing is asked.
     closed
-        Whether reaching the bound is already a breach (the closed form of rho1-to-rho2).
+        Whether reaching the limit is already a breach (the closed form of rho1-to-rho2).
     slack
         Slack of the comparison, relative to gamma - 1: none for integers, fractions and text; 1e-9 for floats, whose
         last digit is not meant.
+    attained
+        Whether some prior reaches the bound, and not only approaches it.
+    sampled
+        The least value seen, where the bound could only be bracketed; for display.
+    certified
+        False when the bound is only what samples of a curve showed.
+    notes
+        What a reader must know about the bound.
+    stated
+        What was asked, as exact text, so that another program can work out the bound anew.
+    upper_curve, lower_curve
+        h_u and h_l: what a posterior may be for each prior.
 
     >>> Demand.from_rho("0.1", "0.5").gamma_exact
     Fraction(9, 1)
@@ -47,9 +81,16 @@ class Demand:
 
     name: str
     text: str
-    gamma_exact: Fraction
+    gamma_exact: Parity
     closed: bool = False
     slack: Fraction = Fraction(0)
+    attained: bool = True
+    sampled: Parity | None = None
+    certified: bool = True
+    notes: tuple[str, ...] = ()
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    upper_curve: Curve | None = None
+    lower_curve: Curve | None = None
 
     @classmethod
     def from_gamma(cls, gamma: Number) -> Demand:
@@ -71,7 +112,17 @@ class Demand:
         bound = safe_below(value, name)
         if bound < 1:
             raise ParameterError(f"{name} = {value} is below 1", hint=f"give {name} of 1 or more", **{name: value})
-        return cls(name, f"{name} = {value}", bound, slack=_slack(value))
+        upper, lower = _beta_curves(bound) if name == "beta" else _gamma_curves(bound)
+        return cls(
+            name,
+            f"{name} = {value}",
+            bound,
+            slack=_slack(value),
+            attained=name != "beta",
+            stated={"language": name, name: to_text(as_fraction(value, name))},
+            upper_curve=upper,
+            lower_curve=lower,
+        )
 
     @classmethod
     def from_epsilon(cls, epsilon: Number) -> Demand:
@@ -81,29 +132,128 @@ class Demand:
             raise ParameterError(
                 f"epsilon = {epsilon} is not from 0 to 700", hint="give a number such as 1", epsilon=epsilon
             )
-        return cls("epsilon", f"epsilon = {epsilon}", exp_below(bound), slack=_slack(epsilon))
+        gamma = exp_below(bound)
+        upper, lower = _gamma_curves(gamma)
+        return cls(
+            "epsilon",
+            f"epsilon = {epsilon}",
+            gamma,
+            slack=_slack(epsilon),
+            stated={"language": "epsilon", "epsilon": to_text(as_fraction(epsilon, "epsilon"))},
+            upper_curve=upper,
+            lower_curve=lower,
+        )
 
     @classmethod
     def from_rho(cls, rho1: Number, rho2: Number, *, closed: bool = False) -> Demand:
-        """Nobody's suspicion may rise from below rho1 to above rho2, nor fall from above rho2 to below rho1."""
+        """Nobody's suspicion may rise from below rho1 to above rho2, nor fall from above rho2 to below rho1.
+
+        Closed: nor from rho1 itself, or to rho2 itself.
+        """
         low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
+            percent = " (10 50 for 10 % and 50 %? write 0.1 0.5)" if 1 <= high <= 100 and low <= 100 else ""
             raise ParameterError(
-                f"rho1 = {rho1}, rho2 = {rho2}", hint="give 0 < rho1 < rho2 < 1, such as 0.1 0.5", rho1=rho1, rho2=rho2
+                f"rho1 = {rho1}, rho2 = {rho2}",
+                hint=f"give 0 < rho1 < rho2 < 1, such as 0.1 0.5{percent}",
+                rho1=rho1,
+                rho2=rho2,
             )
+        stated = {name: to_text(as_fraction(value, name)) for name, value in (("rho1", rho1), ("rho2", rho2))}
         return cls(
-            "rho", f"rho1 = {rho1} to rho2 = {rho2}", high * (1 - low) / (low * (1 - high)), closed, _slack(rho1, rho2)
+            "rho",
+            f"rho1 = {rho1} to rho2 = {rho2}{', closed' if closed else ''}",
+            high * (1 - low) / (low * (1 - high)),
+            closed,
+            _slack(rho1, rho2),
+            attained=closed,
+            stated={"language": "rho", **stated, "closed": closed},
+            upper_curve=Steps.of([low], [high, 1], closed_right=[closed]),
+            lower_curve=Steps.of([high], [0, low], closed_right=[not closed]),
         )
+
+    @classmethod
+    def from_curves(
+        cls, *, lower: Curve | None = None, upper: Curve | None = None, closed: bool = False, text: str = "curves"
+    ) -> Demand:
+        """A prior p may become anything from lower(p) to upper(p): :class:`Steps`, :class:`Lines` or :class:`Smooth`.
+
+        A curve that is left out forbids nothing.
+
+        >>> steps = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1])
+        >>> Demand.from_curves(upper=steps).gamma_exact
+        Fraction(8, 3)
+        """
+        bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]
+        bound = least([*bounds, NO_DEMAND])
+        shown = {
+            name: None if c is None else c.to_json() or "function" for name, c in (("lower", lower), ("upper", upper))
+        }
+        return cls(
+            "curves",
+            text,
+            bound.lower,
+            closed,
+            attained=bound.attained,
+            sampled=bound.upper if bound.upper != bound.lower else None,
+            certified=bound.certified,
+            notes=bound.notes,
+            stated={"language": "curves", **shown, "closed": closed},
+            upper_curve=upper,
+            lower_curve=lower,
+        )
+
+    def upper(self, p: Real) -> Real:
+        """h_u: the most that a posterior may be, for priors p."""
+        return np.ones_like(p) if self.upper_curve is None else self.upper_curve.values(p)
+
+    def lower(self, p: Real) -> Real:
+        """h_l: the least that a posterior may be, for priors p."""
+        return np.zeros_like(p) if self.lower_curve is None else self.lower_curve.values(p)
+
+    def canonical(self, p: Real) -> Real:
+        """``min(h_u(p), 1 - h_l(1 - p))``: what both curves ask of every rise. Source: [ChaiNayak2018, Lemma 3.1]."""
+        return np.minimum(self.upper(p), 1 - self.lower(1 - p))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Priors at which a curve jumps or bends."""
+        curves = [c for c in (self.upper_curve, self.lower_curve) if c is not None]
+        return tuple(sorted({p for c in curves for p in c.breaks}))
+
+    @property
+    def reachable(self) -> Fraction:
+        """The parity to make a design with: the bound, or just below it where reaching it is a breach."""
+        if isinstance(self.gamma_exact, float):
+            raise ParameterError(
+                f"{self.text} allows any parity: there is nothing to build a design for",
+                hint="ask for something, such as epsilon = 1",
+            )
+        return self.gamma_exact - (self.gamma_exact - 1) * STRICTLY * (self.closed and self.attained)
 
     def allows(self, parity: Parity) -> bool:
         """Whether a design of this parity meets the demand."""
-        if self.closed:
+        if isinstance(self.gamma_exact, float):
+            return True
+        if self.closed and self.attained:
             return parity < self.gamma_exact
         return parity <= self.gamma_exact + self.slack * (self.gamma_exact - 1)
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""
-        return {"stated": self.text, "closed": self.closed, **in_every_language(self.gamma_exact)}
+        shown = {"stated": self.text, "language": self.name, "closed": self.closed, "attained": self.attained}
+        shown |= {"certified": self.certified, "notes": list(self.notes), **in_every_language(self.gamma_exact)}
+        return shown if self.sampled is None else {**shown, "gamma_seen": to_float(self.sampled)}
+
+
+def _gamma_curves(gamma: Parity) -> tuple[Curve, Curve]:
+    return Boundary(gamma, upward=True), Boundary(gamma, upward=False)
+
+
+def _beta_curves(beta: Fraction) -> tuple[Curve, Curve]:
+    """``min(1, beta p)`` and ``p / beta``."""
+    corners: list[tuple[Number, Number]] = [(0, 0), (1 / beta, 1), (1, 1)]
+    return Lines.of(corners if beta > 1 else [(0, 0), (1, 1)]), Lines.of([(0, 0), (1, 1 / beta)])
 
 
 def _slack(*given: Number) -> Fraction:
@@ -134,7 +284,53 @@ def in_every_language(gamma: Parity) -> dict[str, Any]:
     value = to_float(gamma)
     pairs = [[float(p), float(posterior_range(gamma, p)[1])] for p in RHO_EXAMPLES]
     names = dict.fromkeys(("gamma", "beta", "bayes_factor"), value)
-    return {**names, "gamma_exact": to_text(gamma), "epsilon": log_of(gamma), "rho": pairs}
+    return {
+        **names,
+        "gamma_exact": to_text(gamma),
+        "epsilon": log_of(gamma),
+        "rho": pairs,
+        "average_security": average_security_bound(gamma),
+    }
+
+
+def average_security_bound(gamma: Parity) -> float:
+    """The largest average security phi of a design of that parity: ``2 gamma / (gamma + 1)``.
+
+    It goes one way only: no phi bounds any parity. Source: derived; reached by the best binary design.
+
+    >>> average_security_bound(Fraction(4))
+    1.6
+    """
+    return 2.0 if isinstance(gamma, float) else float(2 * gamma / (gamma + 1))
+
+
+def largest_shift(gamma: Parity) -> float:
+    """The most by which a report can raise or lower a probability: ``(sqrt(gamma) - 1) / (sqrt(gamma) + 1)``.
+
+    It is reached at the prior ``1 / (1 + sqrt(gamma))``. Source: derived from [ChaiNayak2018, eq. (3.5)].
+
+    >>> round(largest_shift(Fraction(9)), 12)   # from 25 % to 75 %
+    0.5
+    """
+    return math.tanh(log_of(gamma) / 4)
+
+
+def area_between(gamma: Parity) -> float:
+    """The area between the two boundary curves: 0 when a report says nothing, 1 when it may say everything.
+
+        2 gamma / (gamma - 1) - 2 gamma ln(gamma) / (gamma - 1)^2 - 1
+
+    Source: derived from [ChaiNayak2018, eq. (3.5)]; close to gamma = 1 by its series.
+
+    >>> round(area_between(Fraction(5)), 6)
+    0.494101
+    """
+    if isinstance(gamma, float):
+        return 1.0
+    g, beyond = to_float(gamma), float(gamma - 1)
+    if beyond < 1e-2:
+        return sum(-2 * math.pow(-beyond, n) / ((n + 1) * (n + 2)) for n in range(1, 12))
+    return 2 * g / beyond - 2 * g * math.log(g) / beyond**2 - 1
 
 
 DEMANDS: dict[str, Callable[..., Demand]] = {

@@ -1,0 +1,83 @@
+"""The curves of a demand from a table with columns p, lower, upper."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from maskwell.core.exact import as_fraction
+from maskwell.errors import DataFileError, ParameterError
+from maskwell.privacy.curves import Curve, Lines, Steps
+
+HINT = "give a CSV with a header p,lower,upper and one row for each prior, the first for p = 0"
+Rows = Sequence[tuple[Fraction, Fraction]]
+
+
+def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Curve | None]:
+    """The lower and the upper curve; one whose column is absent is None.
+
+    ``between`` = "steps": the values of a row hold from its p up to the next. "lines": rows are joined by straight
+    lines, with (0, 0) and (1, 1) added where the table does not reach.
+    """
+    table = _read(path)
+    make = _steps if between == "steps" else _lines
+    curves = []
+    for name in ("lower", "upper"):
+        rows = [(p, row[name]) for p, row in table.items() if name in row]
+        try:
+            curves.append(make(rows) if rows else None)
+        except ParameterError as error:
+            raise ParameterError(f"{path}, column {name}: {error.message}", hint=error.hint, path=path) from error
+    return curves[0], curves[1]
+
+
+def _read(path: str) -> dict[Fraction, dict[str, Fraction]]:
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(map(str.strip, line))]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=HINT) from error
+    header = lines[0] if lines else []
+    if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
+        raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=HINT, path=path)
+    return _checked(path, header, lines[1:])
+
+
+def _checked(path: str, header: Sequence[str], lines: Sequence[Sequence[str]]) -> dict[Fraction, dict[str, Fraction]]:
+    table: dict[Fraction, dict[str, Fraction]] = {}
+    for number, line in enumerate(lines, start=2):
+        if len(line) != len(header):
+            raise DataFileError(f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=HINT)
+        row = {
+            name: as_fraction(cell, f"{path}, line {number}, {name}")
+            for name, cell in zip(header, line, strict=True)
+            if name in ("p", "lower", "upper")
+        }
+        p = row.pop("p")
+        if not 0 <= p <= 1 or (table and p <= max(table)):
+            raise DataFileError(
+                f"{path}, line {number}: p = {p} after {max(table, default='nothing')}",
+                hint="let p rise from 0, at most to 1",
+            )
+        table[p] = row
+    if not table:
+        raise DataFileError(f"{path} has no rows", hint=HINT, path=path)
+    return table
+
+
+def _steps(rows: Rows) -> Steps:
+    if rows[0][0] != 0:
+        raise ParameterError(
+            f"nothing is said about priors below {rows[0][0]}",
+            hint="begin with a row for p = 0: its values hold up to the next p",
+        )
+    inside = [(p, v) for p, v in rows if p < 1]
+    return Steps.of([p for p, _ in inside[1:]], [v for _, v in inside])
+
+
+def _lines(rows: Rows) -> Lines:
+    start = [] if rows[0][0] == 0 else [(Fraction(0), Fraction(0))]
+    end = [] if rows[-1][0] == 1 else [(Fraction(1), Fraction(1))]
+    return Lines.of([*start, *rows, *end])

@@ -1,0 +1,66 @@
+"""Average security: a promise on average only, shown because others use it. It is not recommended.
+
+    l1 = max over truths j, l of sum_i |P[i, j] - P[i, l]|,     phi = 1 + l1 / 2
+
+A design is phi-average secure when a yes-or-no guess about a person becomes at most phi times as reliable on average.
+Single reports may still reveal the answer for sure: the best phi-secure binary design tells the plain truth with
+probability phi - 1 and nothing otherwise. A bound gamma on parity gives phi <= 2 gamma / (gamma + 1); no phi bounds
+parity.
+
+Source: [NayakZhai2019, Definition 2.4, Theorems 2.1 and 3.1], after Boreale and Paolini.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.exact import Number, safe_below
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError
+
+NOT_RECOMMENDED = "not recommended: it holds on average, and single reports may still reveal the answer for sure"
+
+
+@dataclass(frozen=True)
+class AverageSecurity:
+    """The demand that average security is at most phi.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> half_of_the_truth = Dense.of([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
+    >>> AverageSecurity.of("1.5").allows(half_of_the_truth), half_of_the_truth.parity()   # "secure", and wide open
+    (True, inf)
+    """
+
+    phi: Fraction
+    text: str
+
+    @classmethod
+    def of(cls, phi: Number) -> AverageSecurity:
+        """Checked: strictly between 1 and 2."""
+        bound = safe_below(phi, "phi")
+        if not 1 < bound < 2:
+            raise ParameterError(
+                f"phi = {phi} is not strictly between 1 and 2", hint="at 1 nothing is told, at 2 everything", phi=phi
+            )
+        return cls(bound, f"average security phi = {phi}")
+
+    def allows(self, design: Design) -> bool:
+        """Whether ``l1 <= 2 (phi - 1)``, within 1e-9."""
+        return average_security(design) <= float(self.phi) * (1 + 1e-9)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked; no parity follows from it."""
+        return {"stated": self.text, "language": "average_security", "phi": float(self.phi), "note": NOT_RECOMMENDED}
+
+
+def average_security(design: Design) -> float:
+    """The smallest phi for which the design is phi-average secure.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.uniform import Uniform
+    >>> average_security(Uniform.from_gamma(3, Categories.numbered(2)))
+    1.5
+    """
+    return 1 + design.total_variation() / 2

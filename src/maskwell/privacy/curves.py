@@ -1,0 +1,361 @@
+"""Curves h_l and h_u of a privacy demand, and the parity that they allow.
+
+A demand may say for every prior probability p what the posterior may be: from h_l(p) to h_u(p). It is met exactly when
+parity does not exceed
+
+    B = min(B_u, B_l),   B_u = inf odds(h_u(p)) / odds(p),   B_l = inf odds(p) / odds(h_l(p)),   0 < p < 1
+
+where odds(x) = x / (1 - x). Each kind of curve finds its own part of B:
+
+===================  ============================================================================
+:class:`Steps`       exactly, from the ends of its pieces
+:class:`Lines`       exactly at the corners; inside a piece within 1e-15, never above
+:class:`Smooth`      a certain lower bound by bisection, for any nondecreasing function (:mod:`.smooth`)
+:class:`Boundary`    gamma itself: the curve of a bound on parity
+===================  ============================================================================
+
+Source: [ChaiNayak2018, Definitions 2.2 and 3.1, Lemma 3.1, Theorem 3.1]; the split into B_u and B_l is derived from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number, Parity, as_fraction, to_text
+from maskwell.errors import ParameterError
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The parity that a curve allows.
+
+    Attributes
+    ----------
+    lower, upper
+        It lies between them; decisions use ``lower``. Equal when it is exact.
+    attained
+        Whether the infimum is reached at some prior, and not only approached.
+    certified
+        False when nothing but samples speaks for ``lower``.
+    notes
+        What a reader must know about it.
+    """
+
+    lower: Parity
+    upper: Parity
+    attained: bool
+    certified: bool = True
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def exactly(cls, value: Parity, *, attained: bool) -> Bound:
+        """A bound that is known exactly."""
+        return cls(value, value, attained)
+
+
+NO_DEMAND = Bound.exactly(math.inf, attained=False)
+
+
+class Curve(Protocol):
+    """What a demand asks of one of its curves."""
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Where it jumps or bends."""
+
+    def values(self, p: Real) -> Real:
+        """The curve at priors p, shape (n,)."""
+
+    def bound(self, *, upper: bool) -> Bound:
+        """B_u if this is the upper curve of a demand, else B_l; raises if it crosses the diagonal."""
+
+    def to_json(self) -> dict[str, Any] | None:
+        """The curve as exact text, or None when only a program knows it."""
+
+
+def odds(x: Fraction) -> Parity:
+    """``x / (1 - x)``, infinite at 1."""
+    return math.inf if x == 1 else x / (1 - x)
+
+
+def odds_ratio(high: Fraction, low: Fraction) -> Parity:
+    """``odds(high) / odds(low)``; infinite where high is 1 or low is 0.
+
+    >>> odds_ratio(Fraction(1, 2), Fraction(1, 10))
+    Fraction(9, 1)
+    """
+    if high == 1 or low == 0:
+        return math.inf
+    return high * (1 - low) / (low * (1 - high)) if low < 1 else ZERO
+
+
+def least(bounds: Sequence[Bound]) -> Bound:
+    """The bound that counts when all must hold."""
+    lower, upper = min(b.lower for b in bounds), min(b.upper for b in bounds)
+    attained = any(b.attained for b in bounds if b.upper == upper)
+    notes = tuple(dict.fromkeys(note for b in bounds for note in b.notes))
+    return Bound(lower, upper, attained, all(b.certified for b in bounds), notes)
+
+
+def side(*, upper: bool) -> str:
+    """The name of a curve in messages."""
+    return "upper" if upper else "lower"
+
+
+def crossing(what: str, *, upper: bool) -> ParameterError:
+    """The error for a curve on the wrong side of the diagonal."""
+    rule = "an upper curve is never below the prior" if upper else "a lower curve is never above the prior"
+    return ParameterError(
+        f"the {side(upper=upper)} curve crosses the diagonal: {what}",
+        hint=f"{rule}: a report that says nothing must be allowed",
+    )
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The curve of a bound on parity: ``odds(h(p)) = gamma odds(p)`` upwards, ``odds(p) / gamma`` downwards.
+
+    Source: [ChaiNayak2018, eq. (3.5)].
+
+    >>> Boundary(Fraction(5), upward=True).values(np.array([0.1])).round(6).tolist()
+    [0.357143]
+    """
+
+    gamma: Parity
+    upward: bool
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """None."""
+        return ()
+
+    def values(self, p: Real) -> Real:
+        """At priors p; 0 and 1 stay where they are, for gamma infinite too."""
+        if isinstance(self.gamma, float):
+            return np.where(p > 0, 1.0, 0.0) if self.upward else np.where(p < 1, 0.0, 1.0)
+        gamma = float(self.gamma)
+        return np.asarray(gamma * p / (1 + (gamma - 1) * p) if self.upward else p / (gamma - (gamma - 1) * p))
+
+    def bound(self, *, upper: bool) -> Bound:
+        """Gamma, at every prior."""
+        if upper != self.upward and self.gamma != 1:
+            raise crossing(f"gamma = {to_text(self.gamma)} the other way round", upper=upper)
+        return Bound.exactly(self.gamma, attained=not isinstance(self.gamma, float))
+
+    def to_json(self) -> dict[str, Any] | None:
+        """Gamma."""
+        return {"boundary": to_text(self.gamma)}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A step function on [0, 1], in fractions.
+
+    Attributes
+    ----------
+    edges
+        Where it jumps, rising, strictly between 0 and 1.
+    heights
+        One value for each piece, one more than edges, never falling.
+    closed_right
+        For each edge, whether the value on its left holds at the edge itself.
+    points
+        Pairs (p, value) held at single priors only.
+
+    >>> steps = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
+    >>> steps.bound(upper=True).lower, steps.bound(upper=True).attained
+    (Fraction(8, 3), False)
+    """
+
+    edges: tuple[Fraction, ...]
+    heights: tuple[Fraction, ...]
+    closed_right: tuple[bool, ...]
+    points: tuple[tuple[Fraction, Fraction], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        edges: Sequence[Number],
+        heights: Sequence[Number],
+        *,
+        closed_right: Sequence[bool] | None = None,
+        points: Sequence[tuple[Number, Number]] = (),
+    ) -> Steps:
+        """Checked; by default each value holds from its left edge up to, and without, the right one."""
+        at = tuple(as_fraction(edge, "edge") for edge in edges)
+        values = tuple(as_fraction(height, "value") for height in heights)
+        single = tuple((as_fraction(p, "p"), as_fraction(v, "value")) for p, v in points)
+        closed = tuple(closed_right) if closed_right is not None else (False,) * len(at)
+        if len(values) != len(at) + 1 or len(closed) != len(at):
+            raise ParameterError(
+                f"{len(values)} values and {len(closed)} closed ends for {len(at)} edges",
+                hint="give one value more than edges, and a closed end for each edge",
+            )
+        _check_rising([ZERO, *at, ONE], "edges", strictly=True)
+        _check_rising(values, "values of a step curve", strictly=False)
+        _check_shares([*values, *(x for pair in single for x in pair)])
+        return cls(at, values, closed, single)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Edges and single priors."""
+        return tuple(sorted({float(p) for p in (*self.edges, *(p for p, _ in self.points))}))
+
+    def values(self, p: Real) -> Real:
+        """At priors p."""
+        edges = np.array([float(e) for e in self.edges])
+        piece = np.searchsorted(edges, p, side="right")
+        for i, edge in enumerate(edges):
+            piece[p == edge] = i if self.closed_right[i] else i + 1
+        found = np.array([float(v) for v in self.heights])[piece]
+        for at, value in self.points:
+            found[p == float(at)] = float(value)
+        return np.asarray(found)
+
+    def bound(self, *, upper: bool) -> Bound:
+        """Least over the pieces: odds(value) / odds(right end), or odds(left end) / odds(value)."""
+        ends = [ZERO, *self.edges, ONE]
+        bounds = []
+        for i, value in enumerate(self.heights):
+            left, right = ends[i], ends[i + 1]
+            if (value < right) if upper else (value > left):
+                what = f"it is {value} for priors from {left} to {right}"
+                raise crossing(what, upper=upper)
+            if upper:
+                attained = i < len(self.edges) and self.closed_right[i]
+                bounds.append(Bound.exactly(odds_ratio(value, right), attained=attained))
+            else:
+                attained = i > 0 and not self.closed_right[i - 1]
+                bounds.append(Bound.exactly(odds_ratio(left, value), attained=attained))
+        return least([*bounds, *self._single(upper=upper)])
+
+    def _single(self, *, upper: bool) -> list[Bound]:
+        for p, value in self.points:
+            if (value < p) if upper else (value > p):
+                raise crossing(f"it is {value} at the prior {p}", upper=upper)
+        return [
+            Bound.exactly(odds_ratio(v, p) if upper else odds_ratio(p, v), attained=True)
+            for p, v in self.points
+            if 0 < p < 1
+        ]
+
+    def to_json(self) -> dict[str, Any] | None:
+        """Edges and values as exact text."""
+        shown: dict[str, Any] = {
+            "edges": [to_text(e) for e in self.edges],
+            "values": [to_text(v) for v in self.heights],
+        }
+        if any(self.closed_right):
+            shown["closed_right"] = list(self.closed_right)
+        if self.points:
+            shown["points"] = [[to_text(p), to_text(v)] for p, v in self.points]
+        return {"steps": shown}
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A curve of straight lines between corners (p, value), from p = 0 to p = 1.
+
+    >>> Lines.of([(0, 0), ("1/4", 1), (1, 1)]).bound(upper=True).lower   # the upper curve of beta = 4
+    Fraction(4, 1)
+    """
+
+    corners: tuple[tuple[Fraction, Fraction], ...]
+
+    @classmethod
+    def of(cls, corners: Sequence[tuple[Number, Number]]) -> Lines:
+        """Checked: priors rise from 0 to 1, values do not fall."""
+        read = tuple((as_fraction(p, "p"), as_fraction(v, "value")) for p, v in corners)
+        _check_rising([p for p, _ in read], "priors", strictly=True)
+        _check_rising([v for _, v in read], "values of a curve", strictly=False)
+        _check_shares([v for _, v in read])
+        if len(read) < 2 or read[0][0] != 0 or read[-1][0] != 1:
+            raise ParameterError(
+                "the corners do not reach from p = 0 to p = 1", hint="begin with p = 0, end with p = 1"
+            )
+        return cls(read)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The corners inside."""
+        return tuple(float(p) for p, _ in self.corners[1:-1])
+
+    def values(self, p: Real) -> Real:
+        """At priors p."""
+        at, values = zip(*self.corners, strict=True)
+        return np.interp(p, [float(x) for x in at], [float(v) for v in values])
+
+    def bound(self, *, upper: bool) -> Bound:
+        """Least over corners, ends, and where the ratio of odds is flat inside a line."""
+        for p, value in self.corners:
+            if (value < p) if upper else (value > p):
+                raise crossing(f"it is {value} at the prior {p}", upper=upper)
+        if not upper:  # turned by half a turn, a lower curve is an upper one with the same ratios of odds
+            return Lines(tuple((1 - p, 1 - v) for p, v in reversed(self.corners))).bound(upper=True)
+        inner = [Bound.exactly(odds_ratio(v, p), attained=True) for p, v in self.corners if 0 < p < 1]
+        pieces = [_line_bounds(*pair) for pair in pairwise(self.corners)]
+        return least([*inner, *(bound for piece in pieces for bound in piece)])
+
+    def to_json(self) -> dict[str, Any] | None:
+        """Corners as exact text."""
+        return {"lines": [[to_text(p), to_text(v)] for p, v in self.corners]}
+
+
+def _line_bounds(start: tuple[Fraction, Fraction], end: tuple[Fraction, Fraction]) -> list[Bound]:
+    """Candidates for ``inf odds(h) / odds(p)`` on a line ``h = c + d p``, beside its corners.
+
+    At p -> 0 with h(0) = 0 the ratio tends to d, at p -> 1 with h(1) = 1 to 1 / d. Inside it is flat where
+    ``d p (1 - p) = h (1 - h)``, a quadratic equation; around a root the ratio is at least
+    ``odds(h(root - w)) / odds(root + w)``.
+    """
+    (p0, v0), (p1, v1) = start, end
+    slope = (v1 - v0) / (p1 - p0)
+    base = v0 - slope * p0
+    found = []
+    if p0 == 0:
+        found.append(Bound.exactly(slope if v0 == 0 else math.inf, attained=False))
+    if p1 == 1:
+        found.append(Bound.exactly(1 / slope if v1 == 1 and slope else math.inf, attained=False))
+    width = Fraction(1, 2**60)
+    for root in _flat_points(base, slope):
+        if p0 + width < root < p1 - width:
+            low = odds_ratio(base + slope * (root - width), root + width)
+            found.append(Bound(low, odds_ratio(base + slope * root, root), attained=True))
+    return found
+
+
+def _flat_points(c: Fraction, d: Fraction) -> list[Fraction]:
+    """Roots of ``(d^2 - d) p^2 + 2 c d p + c^2 - c``, to 70 binary places."""
+    a, half, e = d * d - d, c * d, c * c - c
+    if a == 0:
+        return [-e / (2 * half)] if half else []
+    inside = half * half - a * e
+    if inside < 0:
+        return []
+    root = Fraction(math.isqrt((inside.numerator << 160) // inside.denominator), 1 << 80)
+    return [Fraction(math.floor(x * 2**70), 2**70) for x in ((-half + root) / a, (-half - root) / a)]
+
+
+def _check_rising(values: Sequence[Fraction], what: str, *, strictly: bool) -> None:
+    for before, after in pairwise(values):
+        if after < before or (strictly and after == before):
+            must = "rise" if strictly else "not fall"
+            raise ParameterError(
+                f"the {what} must {must}: {after} comes after {before}", hint="sort them, or correct them"
+            )
+
+
+def _check_shares(values: Sequence[Fraction]) -> None:
+    for value in values:
+        if not 0 <= value <= 1:
+            raise ParameterError(f"{value} is not a probability", hint="give numbers from 0 to 1")

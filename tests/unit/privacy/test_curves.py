@@ -1,0 +1,214 @@
+"""The bound that curves put on parity: exact for tables, never unsafe for functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.errors import ParameterError
+from maskwell.privacy.criteria import Demand, area_between, largest_shift, posterior_range
+from maskwell.privacy.curves import Boundary, Lines, Steps, odds_ratio
+from maskwell.privacy.smooth import Smooth
+
+SHARES = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=60)
+
+
+@st.composite
+def upper_steps(draw: st.DrawFn) -> Steps:
+    """Values at or above the right end of each piece, rising to 1."""
+    edges = sorted(draw(st.sets(SHARES, min_size=1, max_size=4)))
+    heights = [edge + (1 - edge) * draw(st.fractions(0, 1, max_denominator=20)) for edge in edges]
+    rising = [max(heights[: i + 1]) for i in range(len(heights))]
+    return Steps.of(edges, [*rising, 1], closed_right=[draw(st.booleans()) for _ in edges])
+
+
+def mirrored(steps: Steps) -> Steps:
+    """The lower curve that asks the same of falls as ``steps`` asks of rises."""
+    heights = [1 - h for h in reversed(steps.heights)]
+    return Steps.of(
+        [1 - e for e in reversed(steps.edges)], heights, closed_right=[not c for c in reversed(steps.closed_right)]
+    )
+
+
+@given(upper_steps())
+def test_steps_give_the_least_ratio_of_odds_that_any_prior_shows(steps: Steps) -> None:
+    bound = steps.bound(upper=True)
+    near = Fraction(1, 10**12)
+    priors = [p for e in steps.edges for p in (e - near, e, e + near)] + [Fraction(i, 997) for i in range(1, 997)]
+    values = [_exactly(steps, p) for p in priors]
+    ratios = [odds_ratio(v, p) for v, p in zip(values, priors, strict=True)]
+    assert min(ratios) >= bound.lower == bound.upper
+    if not isinstance(bound.lower, float):
+        assert min(ratios) <= bound.lower * (1 + Fraction(1, 10**9))
+        assert bound.attained == any(
+            ratio == bound.lower for ratio, p in zip(ratios, priors, strict=True) if p in steps.edges
+        )
+
+
+def _exactly(steps: Steps, p: Fraction) -> Fraction:
+    for edge, height, closed in zip(steps.edges, steps.heights, steps.closed_right, strict=False):
+        if p < edge or (p == edge and closed):
+            return height
+    return steps.heights[-1]
+
+
+@given(upper_steps())
+def test_a_lower_curve_asks_what_its_mirror_asks_of_rises(steps: Steps) -> None:
+    assert mirrored(steps).bound(upper=False) == steps.bound(upper=True)
+
+
+@given(upper_steps())
+def test_halving_cells_never_exceeds_the_exact_bound_of_steps(steps: Steps) -> None:
+    def curve(p: float) -> float:
+        return float(steps.values(np.array([p]))[0])
+
+    exact = steps.bound(upper=True).lower
+    found = Smooth.of(curve, jumps=steps.edges).bound(upper=True)
+    assert found.lower <= exact * (1 + Fraction(1, 10**12)) if not isinstance(exact, float) else True
+    if not isinstance(exact, float) and exact < 1000:
+        assert found.upper == pytest.approx(float(exact), rel=1e-6)
+        assert found.lower == pytest.approx(float(exact), rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("curve", "upper", "exact", "attained"),
+    [
+        (lambda p: p ** (1 / 3), True, 3.0, False),
+        (lambda p: p**2, False, 2.0, False),
+        (lambda p: min(1.0, p + 0.1), True, 1.4938271604938271, True),
+        (lambda p: 5 * p / (1 + 4 * p), True, 5.0, True),
+        (lambda p: 1 - (1 - p) ** 4, True, 4.0, False),
+        (math.sqrt, True, 2.0, False),
+        (lambda p: min(1.0, 4 * p), True, 4.0, False),
+        (lambda p: p / 7, False, 7.0, False),
+        (lambda p: p, True, 1.0, True),
+    ],
+)
+def test_functions_are_bracketed(curve: Callable[[float], float], upper: bool, exact: float, attained: bool) -> None:
+    bound = Smooth(curve).bound(upper=upper)
+    assert bound.certified and bound.attained is attained
+    assert float(bound.lower) <= exact * (1 + 1e-12)
+    assert float(bound.lower) >= exact * (1 - 2e-3)
+    assert float(bound.upper) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("edge", [0.1, 0.123456789, 0.4999999, 0.9 / 1.7])
+def test_what_samples_show_is_unsafe_and_what_is_used_is_not(edge: float) -> None:
+    """The least ratio lies just left of a jump that no sample hits."""
+    exact = 0.75 / 0.25 / (edge / (1 - edge))
+    bound = Smooth(lambda p: 0.75 if p < edge else 1.0).bound(upper=True)
+    assert float(bound.lower) <= exact < float(bound.upper)
+
+
+def test_ends_are_covered_only_where_their_limits_are_given() -> None:
+    open_ended = Smooth(lambda p: p ** (1 / 3)).bound(upper=True)
+    assert "1e-9" in open_ended.notes[0]
+    closed = Smooth.of(lambda p: p ** (1 / 3), at_zero=10**6, at_one=3).bound(upper=True)
+    assert closed.notes == () and closed.upper <= 3
+    lower = Smooth.of(math.sqrt, at_one="3/2").bound(upper=True)
+    assert lower.lower == Fraction(3, 2)
+
+
+def test_a_falling_function_is_flagged_and_never_certified() -> None:
+    bound = Smooth(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0).bound(upper=True)
+    assert not bound.certified and "not certain" in bound.notes[0]
+    demand = Demand.from_curves(upper=Smooth(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0))
+    assert demand.to_dict()["certified"] is False
+
+
+def test_no_demand_at_all() -> None:
+    demand = Demand.from_curves(upper=Smooth(lambda _: 1), lower=Smooth(lambda _: 0))
+    assert demand.gamma_exact == math.inf and not demand.attained
+    assert demand.allows(math.inf) and Demand.from_curves().allows(math.inf)
+    with pytest.raises(ParameterError, match="nothing to build"):
+        _ = demand.reachable
+
+
+def test_lines_against_halving() -> None:
+    for corners in (
+        [(0, 0), ("0.3", "0.6"), (1, 1)],
+        [(0, "0.2"), ("0.5", "0.7"), (1, 1)],
+        [(0, "0.1"), ("0.9", 1), (1, 1)],
+    ):
+        lines = Lines.of(corners)
+        exact, found = (
+            lines.bound(upper=True),
+            Smooth(lambda p, f=lines: float(f.values(np.array([p]))[0])).bound(upper=True),
+        )
+        assert float(exact.lower) == pytest.approx(float(found.upper), rel=2e-6)
+        assert exact.lower <= exact.upper <= exact.lower * (1 + Fraction(1, 10**14))
+        turned = Lines.of([(1 - p, 1 - v) for p, v in reversed(lines.corners)])
+        assert turned.bound(upper=False) == exact
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Steps.of(["0.5"], ["0.4", 1]).bound(upper=True), "crosses the diagonal"),
+        (lambda: Steps.of(["0.5"], ["0.1", "0.4"]).bound(upper=False), "crosses the diagonal"),
+        (lambda: Steps.of(["0.5"], [1, "0.6"]), "must not fall"),
+        (lambda: Steps.of(["0.5", "0.2"], [0, 0, 0]), "must rise"),
+        (lambda: Steps.of(["0.5"], [1]), "1 values"),
+        (lambda: Steps.of(["0.5"], ["0.5", 2]), "not a probability"),
+        (lambda: Steps.of([], [1], points=[("0.5", "0.4")]).bound(upper=True), "crosses the diagonal"),
+        (lambda: Lines.of([(0, 0), ("0.5", "0.4"), (1, 1)]).bound(upper=True), "crosses the diagonal"),
+        (lambda: Lines.of([("0.1", 0), (1, 1)]), "reach from p = 0"),
+        (lambda: Lines.of([(0, 1), (1, "0.5")]), "must not fall"),
+        (lambda: Smooth(lambda p: p / 2).bound(upper=True), "crosses the diagonal"),
+        (lambda: Smooth(lambda p: 2 * p).bound(upper=True), "no probability"),
+        (lambda: Smooth(lambda _: math.nan).bound(upper=True), "no probability"),
+        (lambda: Smooth.of(lambda _: 1, jumps=[2]), "jumps"),
+        (lambda: Smooth.of(lambda _: 1, at_one="0.5"), "limits"),
+        (lambda: Boundary(Fraction(3), upward=True).bound(upper=False), "crosses the diagonal"),
+    ],
+)
+def test_bad_curves(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        make()
+
+
+def test_a_value_held_at_a_single_prior_counts() -> None:
+    steps = Steps.of([], [1], points=[("0.5", "0.6")])
+    bound = steps.bound(upper=True)
+    assert (bound.lower, bound.attained) == (Fraction(3, 2), True)
+
+
+def test_closed_demands_must_stay_below_an_attained_bound() -> None:
+    closed, strict = (Demand.from_rho("0.1", "0.5", closed=c) for c in (True, False))
+    assert closed.gamma_exact == strict.gamma_exact == 9
+    assert strict.allows(Fraction(9)) and not closed.allows(Fraction(9))
+    assert strict.reachable == 9 and closed.allows(closed.reachable) and closed.reachable > Fraction(899999, 100000)
+    not_reached = Demand.from_curves(upper=Steps.of(["0.1"], ["0.5", 1]), closed=True)
+    assert not not_reached.attained and not_reached.allows(Fraction(9))
+
+
+def test_every_language_has_curves_whose_bound_is_its_own() -> None:
+    for demand in (Demand.from_gamma(5), Demand.from_beta(4), Demand.from_rho("0.2", "0.3"), Demand.from_beta(1)):
+        again = Demand.from_curves(lower=demand.lower_curve, upper=demand.upper_curve)
+        assert again.gamma_exact == demand.gamma_exact
+        p = np.linspace(0, 1, 101)
+        assert (demand.lower(p) <= p + 1e-12).all() and (demand.upper(p) >= p - 1e-12).all()
+        assert (demand.canonical(p) <= demand.upper(p)).all()
+
+
+def test_area_and_shift() -> None:
+    p = np.linspace(0, 1, 200_001)
+    for gamma in (Fraction(1001, 1000), Fraction(102, 100), Fraction(3), Fraction(50)):
+        low, high = (Boundary(gamma, upward=up).values(p) for up in (False, True))
+        assert (
+            np.trapezoid(high - low, p) == pytest.approx(area_between(gamma), abs=1e-7)
+            if hasattr(np, "trapezoid")
+            else True
+        )
+        assert (high - p).max() == pytest.approx(largest_shift(gamma), abs=1e-9)
+        at = 1 / (1 + math.sqrt(gamma))
+        assert float(posterior_range(gamma, Fraction(at))[1]) - at == pytest.approx(largest_shift(gamma))
+    areas = [area_between(1 + Fraction(x, 10**5)) for x in range(900, 1100, 5)]
+    assert all(a < b for a, b in pairwise(areas))
