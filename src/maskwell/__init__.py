@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from maskwell.designs.kronecker import Kronecker as Kronecker
     from maskwell.designs.ldiverse import LocalDiversity as LocalDiversity
     from maskwell.designs.mixture import Mixture as Mixture
+    from maskwell.designs.patterns import Patterns as Patterns
     from maskwell.designs.subset import Subset as Subset
     from maskwell.designs.unary import Unary as Unary
     from maskwell.designs.uniform import Uniform as Uniform
@@ -58,6 +59,7 @@ _HOMES = {
     "maskwell.designs.kronecker": ["Kronecker"],
     "maskwell.designs.ldiverse": ["LocalDiversity"],
     "maskwell.designs.mixture": ["Mixture"],
+    "maskwell.designs.patterns": ["Patterns"],
     "maskwell.designs.subset": ["Subset"],
     "maskwell.designs.unary": ["Unary"],
     "maskwell.designs.uniform": ["Uniform"],

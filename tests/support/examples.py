@@ -13,6 +13,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
+from maskwell.designs.patterns import Patterns
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
@@ -45,6 +46,17 @@ EXAMPLES: dict[str, Design] = {
     "dense with a tiny entry": Dense.of([[1e-300, 0.5], [1.0, 0.5]], YES_NO),
     "dense one row": Dense.of([[1, 1, 1]], ABC, Categories.of(["silence"])),
     "dense of many": Dense.of(Uniform.from_gamma(7, numbered(20)).exact_matrix()),
+    "patterns k=2": Patterns.of(3, [[0], [1]], ["1/4", "1/4"], YES_NO),
+    "patterns of all sets": Patterns.of(
+        3, [[0], [1], [2], [0, 2], [1, 2], [0, 1]], [Fraction(n, 24) for n in (3, 1, 2, 1, 3, 2)], ABC
+    ),
+    "patterns of a set and the rest": Patterns.of("5/2", [[0], [1, 2]], ["2/7", "2/7"], ABC, YES_NO),
+    "patterns with labels that make one name": Patterns.of(
+        "7/3", [[0, 1], [2], [3]], ["3/13"] * 3, Categories.of(["a", "b", "a, b", "c"])
+    ),
+    "patterns of many categories": Patterns.of(
+        2, [*([j] for j in range(11)), *([j, (j + 1) % 11] for j in range(11))], ["1/25"] * 22, numbered(11)
+    ),
     "uniform k=2": WARNER,
     "uniform k=3": KARY,
     "uniform k=4, epsilon 1": Uniform.from_epsilon(1, MIXED),
@@ -93,6 +105,9 @@ IDENTIFIABLE = {name: design for name, design in EXAMPLES.items() if design.iden
 DYADIC: dict[str, Design] = {
     "dense": Dense.of([["37/64", "5/64", 0], ["20/64", "50/64", "1/64"], ["7/64", "9/64", "63/64"]], ABC),
     "dense tall": Dense.of([["1/2", "1/8"], ["1/4", "1/4"], ["1/4", "5/8"]], YES_NO, ABC),
+    "patterns": Patterns.of(
+        3, [[0], [0, 1], [1], [2], [0, 2], [1, 2]], [Fraction(n, 16) for n in (2, 1, 1, 1, 1, 2)], ABC
+    ),
     "uniform": Uniform.of("77/256", numbered(4)),
     "uniform k=2": Uniform.of("1/4", YES_NO),
     "mixture": Mixture.of("100/256", ["1/256", "0", "155/256"], ABC),
@@ -111,6 +126,7 @@ LEADING_BITS: dict[str, list[list[int]]] = {
     # for each word of the row: the positions (from the top of its 16-bit halves, low half first) that matter
     "dense": [[0, 0], [0, 6]],
     "dense tall": [[0, 0], [0, 3]],
+    "patterns": [[0, 0], [0, 4]],
     "uniform": [[0, 2], [0, 8]],
     "uniform k=2": [[0, 1], [0, 2]],
     "mixture": [[0, 0], [0, 8]],

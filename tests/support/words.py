@@ -129,6 +129,8 @@ def _thresholds(design: Design) -> set[Fraction]:
     if hasattr(design, "numerators"):
         pairs = zip(design.numerators, design.denominators, strict=True)
         found |= {Fraction(n, d) for column, d in pairs for n in itertools.accumulate(column)}
+    if hasattr(design, "masks"):
+        found |= {t for column in zip(*design.exact_matrix(), strict=True) for t in itertools.accumulate(column)}
     if hasattr(design, "fixed"):
         found |= set(itertools.accumulate((design.truth, *design.fixed)))
     return set(sorted(found)[:40]) or {Fraction(1, 2)}

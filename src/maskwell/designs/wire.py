@@ -21,6 +21,7 @@ from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
+from maskwell.designs.patterns import Patterns
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
@@ -34,9 +35,13 @@ def _labelled(kind: Any) -> Callable[[Content], Design]:
     return lambda content: kind.from_exact_form(content["exact"], Categories.from_json(content["inputs"]))
 
 
-def _dense(content: Content) -> Design:
-    inputs, outputs = Categories.from_json(content["inputs"]), Categories.from_json(content["outputs"])
-    return Dense.from_exact_form(content["exact"], inputs, outputs)
+def _with_reports(kind: Any) -> Callable[[Content], Design]:
+    def read(content: Content) -> Design:
+        inputs, outputs = Categories.from_json(content["inputs"]), Categories.from_json(content["outputs"])
+        design: Design = kind.from_exact_form(content["exact"], inputs, outputs)
+        return design
+
+    return read
 
 
 def _blocks(content: Content) -> Design:
@@ -45,7 +50,8 @@ def _blocks(content: Content) -> Design:
 
 
 KINDS: dict[str, Callable[[Content], Design]] = {
-    Dense.kind: _dense,
+    Dense.kind: _with_reports(Dense),
+    Patterns.kind: _with_reports(Patterns),
     Uniform.kind: _labelled(Uniform),
     Mixture.kind: _labelled(Mixture),
     Subset.kind: _labelled(Subset),

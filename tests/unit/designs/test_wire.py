@@ -136,6 +136,11 @@ def test_a_denominator_of_zero_is_refused(name: str) -> None:
                 wire.design_from_dict(replaced(original, path, "0"))
 
 
+def pattern_form(sets: list[Any] | None = None, **changed: Any) -> dict[str, Any]:
+    good = {"denominator": "4", "inside": "3", "outside": "1", "weights": ["1", "1"], "sets": ["10", "01"]}
+    return {**good, **changed, **({} if sets is None else {"sets": sets})}
+
+
 FORGED: dict[str, tuple[str, dict[str, Any]]] = {
     "a negative entry": ("dense square", {"columns": [["-1", "3"], ["1", "1"]], "denominators": ["2", "2"]}),
     "a column of zeros": ("dense square", {"columns": [["0", "0"], ["1", "1"]], "denominators": ["0", "2"]}),
@@ -146,6 +151,20 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
     "numbers instead of text": ("dense square", {"columns": [[1, 1], [1, 2]], "denominators": [2, 3]}),
     "spaces and signs": ("dense square", {"columns": [["+1", " 1"], ["1", "1_0"]], "denominators": ["2", "11"]}),
     "other digits": ("dense square", {"columns": [["١", "1"], ["1", "1"]], "denominators": ["2", "2"]}),
+    "a set of nothing": ("patterns k=2", pattern_form(["10", "00"])),
+    "a set of all": ("patterns k=2", pattern_form(["10", "11"])),
+    "a set twice": ("patterns k=2", pattern_form(["10", "10"])),
+    "a set too short": ("patterns k=2", pattern_form(["10", "1"])),
+    "a set of other characters": ("patterns k=2", pattern_form(["10", "0x"])),
+    "a number for a set": ("patterns k=2", pattern_form(["10", 1])),
+    "a weight too few": ("patterns k=2", pattern_form(weights=["1"])),
+    "a weight of zero": ("patterns k=2", pattern_form(weights=["1", "0"])),
+    "weights that do not balance": ("patterns k=2", pattern_form(weights=["1", "2"])),
+    "weights not in lowest terms": ("patterns k=2", pattern_form(weights=["2", "2"])),
+    "another denominator": ("patterns k=2", pattern_form(denominator="5")),
+    "inside as likely as outside": ("patterns k=2", pattern_form(inside="1", denominator="2")),
+    "inside over nothing": ("patterns k=2", pattern_form(outside="0", denominator="3")),
+    "inside and outside not in lowest terms": ("patterns k=2", pattern_form(inside="6", outside="2", denominator="8")),
     "no truth at all": ("uniform k=3", {"denominator": "3", "truth": "0"}),
     "more than all": ("uniform k=3", {"denominator": "3", "truth": "4"}),
     "negative over negative": ("uniform k=3", {"denominator": "-3", "truth": "-1"}),
