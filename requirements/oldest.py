@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-TEST_TOOLS = ["hypothesis", "jsonschema", "pytest", "scipy"]
+TEST_TOOLS = ["hypothesis", "jsonschema", "pytest"]
 
 
 def oldest() -> list[str]:
