@@ -216,3 +216,17 @@ def from_digits(text: Any) -> int:
     if not (isinstance(text, str) and text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r:.50} is not an integer of 0 or more in decimal digits")
     return int(Decimal(text))
+
+
+def from_text(text: Any) -> Fraction:
+    """The fraction of 0 or more that :func:`to_text` writes so; ValueError for anything else, "2/4" and "03" included.
+
+    >>> from_text("7/3")
+    Fraction(7, 3)
+    """
+    whole, _, part = text.partition("/") if isinstance(text, str) else ("", "", "")
+    divisor = from_digits(part) if part else 1
+    found = Fraction(from_digits(whole), divisor) if divisor else None
+    if found is None or to_text(found) != text:
+        raise ValueError(f"{text!r:.50} is not a fraction of 0 or more in lowest terms")
+    return found

@@ -1,0 +1,147 @@
+"""Rows of P that are alike, in exact numbers: all that parity and admissibility depend on.
+
+Rows that are proportional to each other tell the same and are added up. In a design that treats all categories alike
+the rows are all sets of one size; they are described together, by their sum over those sets, so that no binomial
+coefficient and no matrix is needed.
+
+Source: merging is [ChaiNayak2018, Remark 4.1]; the sums over sets of one size are derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+from maskwell.core.exact import Parity, common_denominator
+from maskwell.designs.base import Design
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.patterns import Patterns
+from maskwell.designs.subset import FixedSizeSets
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+
+IMPOSSIBLE = (Fraction(0),)
+NUMBERED = range(0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rows of P that are proportional to each other, or one row for each set of categories of some sizes.
+
+    Attributes
+    ----------
+    rows
+        The numbers of the rows in the matrix, from 0; empty where there is one for each set.
+    truths
+        The truths whose entry is the largest; empty where they are the members of the set.
+    sizes
+        The sizes of the sets; empty where the rows are numbered.
+    values
+        The distinct entries of the sum of the rows, rising. Where the rows are all sets of one size, the entry for
+        truths in the set and that for others, each summed over the sets; for several sizes up to a factor.
+    possible
+        How many truths can give the report.
+
+    >>> from maskwell.core.categories import Categories
+    >>> next(shapes(Uniform.from_gamma(3, Categories.numbered(4)))).parity
+    Fraction(3, 1)
+    """
+
+    rows: tuple[int, ...]
+    truths: tuple[int, ...]
+    sizes: range
+    values: tuple[Fraction, ...]
+    possible: int
+
+    @property
+    def parity(self) -> Parity:
+        """Largest over smallest entry; 1 for rows of zeros."""
+        low, high = self.values[0], self.values[-1]
+        if low == high:
+            return Fraction(1)
+        return high / low if low else math.inf
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether any truth can give the report."""
+        return self.values != IMPOSSIBLE
+
+
+@singledispatch
+def shapes(design: Design) -> Iterator[Shape]:
+    """The rows of a design, alike ones together, in the order of the first row of each.
+
+    The matrix is written out for designs of no known symmetry; TooLargeError when it would be huge.
+    """
+    rows = design.exact_matrix()
+    denominator = common_denominator(value for row in rows for value in row)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    factors: list[int] = []
+    for i, row in enumerate(rows):
+        integers = [value.numerator * (denominator // value.denominator) for value in row]
+        factors.append(math.gcd(*integers))
+        groups.setdefault(tuple(n // (factors[i] or 1) for n in integers), []).append(i)
+    for direction, members in groups.items():
+        yield _along(direction, Fraction(sum(factors[i] for i in members), denominator), tuple(members))
+
+
+def _along(direction: tuple[int, ...], length: Fraction, rows: tuple[int, ...]) -> Shape:
+    """Rows that add up to ``length`` times a direction in integers without a common factor."""
+    highest = max(direction)
+    truths = tuple(j for j, value in enumerate(direction) if value == highest)
+    values = tuple(length * value for value in sorted(set(direction)))
+    return Shape(rows, truths, NUMBERED, values, sum(map(bool, direction)))
+
+
+def _sets_of(size: int, k: int, held: Fraction, missed: Fraction) -> Shape:
+    """All sets of one size, named with the truth in it with chance ``held`` and without it with ``missed``.
+
+    Each set is named with chance ``held / C(k-1, size-1)`` or ``missed / C(k-1, size)``, and there are ``C(k, size)``.
+    """
+    low, high = missed * k / (k - size), held * k / size
+    return Shape((), (), range(size, size + 1), (low, high), k if low else size)
+
+
+@shapes.register
+def _uniform(design: Uniform) -> Iterator[Shape]:
+    held = design.truth + (1 - design.truth) / design.k
+    yield _sets_of(1, design.k, held, 1 - held)
+
+
+@shapes.register
+def _fixed_size(design: FixedSizeSets) -> Iterator[Shape]:
+    yield _sets_of(design.size, design.k, design.include, 1 - design.include)
+
+
+@shapes.register
+def _unary(design: Unary) -> Iterator[Shape]:
+    """Up to a factor, which differs from size to size, all sets but the empty and the full one have the same values."""
+    p, r, k = design.keep, design.flip, design.k
+    one = (Fraction(1),)
+    yield Shape((), (), range(1), one, k)
+    yield Shape((), (), range(1, k), ((1 - p) * r, p * (1 - r)), k)
+    yield Shape((), (), range(k, k + 1), one, k)
+
+
+@shapes.register
+def _mixture(design: Mixture) -> Iterator[Shape]:
+    k, p = design.k, design.truth
+    if p == 0:
+        for impossible in (False, True):
+            rows = tuple(i for i, q in enumerate(design.fixed) if (q == 0) == impossible)
+            total = sum((design.fixed[i] for i in rows), Fraction(0))
+            if rows:
+                yield Shape(rows, tuple(range(k)), NUMBERED, (total,), 0 if impossible else k)
+        return
+    for i, q in enumerate(design.fixed):
+        yield Shape((i,), (i,), NUMBERED, (q, q + p), k if q else 1)
+
+
+@shapes.register
+def _patterns(design: Patterns) -> Iterator[Shape]:
+    gamma = design.gamma
+    for i, (truths, weight) in enumerate(zip(design.sets, design.weights, strict=True)):
+        yield Shape((i,), truths, NUMBERED, (weight, weight * gamma), design.k)
