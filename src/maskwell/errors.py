@@ -12,6 +12,7 @@
     │   ├── MissingValueError                 missing values without a policy for them
     │   ├── ReportError                       reports that do not belong to the design
     │   ├── DesignFileError                   a design file that cannot be read or was changed
+    │   ├── CertificateError                  a file that is no certificate
     │   ├── DataFileError                     a data file that cannot be read or written
     │   ├── TooLargeError                     asked to write out something huge
     │   └── NotIdentifiableError              the design cannot give back the proportions
@@ -105,6 +106,12 @@ class DesignFileError(InputError):
     """A design file that cannot be read, or was changed after it was made."""
 
     code = "bad_design_file"
+
+
+class CertificateError(InputError):
+    """A file that is no certificate, or a certificate of something that does not hold."""
+
+    code = "bad_certificate"
 
 
 class DataFileError(InputError):
