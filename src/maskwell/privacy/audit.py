@@ -5,16 +5,23 @@ For designs that cannot be written out, everything comes from formulas.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Parity, to_text
+from maskwell.core.exact import Parity, log_of, to_float, to_text
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError
-from maskwell.privacy.criteria import Demand, in_every_language
+from maskwell.privacy.admissible import why_not
+from maskwell.privacy.average import AverageSecurity
+from maskwell.privacy.criteria import Demand, in_every_language, largest_shift, posterior_range
+from maskwell.privacy.posterior import check_sensitive, hazard, posterior
 
 SHOWN_ENTRIES = 10_000
+PRIORS = ("0.01", "0.1", "0.5", "0.9")
+REPETITIONS = (2, 3, 5, 10)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,14 +36,15 @@ class Audit:
     """
 
     design: Design
-    demand: Demand | None
+    demand: Demand | AverageSecurity | None
     prior: Real | None
+    sensitive: tuple[int, ...]
     parity_exact: Parity
 
     @property
     def meets(self) -> bool | None:
         """Whether the demand is met; ``None`` without one."""
-        return None if self.demand is None else self.demand.allows(self.parity_exact)
+        return None if self.demand is None else self.demand.met_by(self.design)
 
     def __repr__(self) -> str:
         design, shown = self.design, self.to_dict()
@@ -51,7 +59,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        design, languages = self.design, in_every_language(self.parity_exact)
+        design = self.design
         shown: dict[str, Any] = {
             "kind": design.kind,
             "k": design.k,
@@ -59,36 +67,89 @@ class Audit:
             "parity": design.parity(),
             "parity_exact": to_text(self.parity_exact),
             "epsilon": design.epsilon(),
-            "rho": languages["rho"],
+            **self._beliefs(),
             "identifiable": design.identifiable,
             "rank": design.rank(),
             "condition": design.condition(),
-            "admissible": design.is_admissible(),
+            **_admissible(design),
             "guess_probability": design.guess_probability(self.prior),
             "guess_without_report": 1 / design.k if self.prior is None else float(max(self.prior)),
-            "average_security": _average_security(design),
+            **_on_average(design),
             "added_variance": design.added_variance() if design.identifiable else None,
+            "wear_out": wear_out(self.parity_exact),
             "fingerprint": design.fingerprint,
             "provenance": dict(design.provenance),
             "warnings": design.warnings(),
             **design.details(),
         }
         if design.m * design.k <= SHOWN_ENTRIES:
-            shown["matrix"] = design.matrix().tolist()
+            shown |= {"matrix": design.matrix().tolist(), **self._posteriors()}
         if self.demand is not None:
             shown |= {"demand": self.demand.to_dict(), "meets": self.meets}
         return shown
 
+    def _beliefs(self) -> dict[str, Any]:
+        """What any prior can become, by formula."""
+        ranges = []
+        for prior in PRIORS:
+            low, high = posterior_range(self.parity_exact, Fraction(prior))
+            ranges.append({"prior": float(prior), "lowest": float(low), "highest": float(high)})
+        return {
+            "rho": in_every_language(self.parity_exact)["rho"],
+            "posteriors": ranges,
+            "largest_shift": largest_shift(self.parity_exact),
+        }
 
-def _average_security(design: Design) -> float | None:
-    """``1 + l1 / 2``: shown for comparison, not recommended as a demand. Source: [NayakZhai2019, Theorem 2.1]."""
+    def _posteriors(self) -> dict[str, Any]:
+        """What the given prior becomes after each report, and the hazard of the sensitive categories."""
+        shown: dict[str, Any] = {}
+        if self.prior is not None:
+            after = posterior(self.design, self.prior)
+            shown |= {"prior": self.prior.tolist(), "posterior": after.tolist()}
+        if self.sensitive:
+            shown["hazard"] = hazard(self.design, self.sensitive, self.prior).to_dict()
+        return shown
+
+
+def _admissible(design: Design) -> dict[str, Any]:
+    """Whether it is, with the tolerance that matrices made of floats need; whether exactly; which row fails and why."""
     try:
-        return 1 + design.total_variation() / 2
+        admissible, reason = design.is_admissible(), why_not(design)
+    except TooLargeError as error:
+        return {"admissible": None, "admissible_exactly": None, "inadmissible_because": error.message}
+    return {"admissible": admissible, "admissible_exactly": reason is None, "inadmissible_because": reason}
+
+
+def _on_average(design: Design) -> dict[str, Any]:
+    """l1 and ``1 + l1 / 2``: for comparison, not recommended as a demand. Source: [NayakZhai2019, Theorem 2.1]."""
+    try:
+        l1 = design.total_variation()
     except TooLargeError:
-        return None
+        return {"l1": None, "average_security": None}
+    return {"l1": l1, "average_security": 1 + l1 / 2}
 
 
-def audit(design: Design, demand: Demand | None = None, prior: Real | None = None) -> Audit:
-    """What a design promises, against a demand and a prior if given."""
+def wear_out(parity: Parity, times: Sequence[int] = REPETITIONS) -> list[dict[str, Any]]:
+    """How protection wears out when the same person is asked again, each time with fresh randomness: ``parity**t``.
+
+    Source: derived; reached when every report comes out the same.
+
+    >>> wear_out(Fraction(3), [2])[0]["parity"]
+    9.0
+    """
+    powers = [(t, parity if isinstance(parity, float) else parity**t) for t in times]
+    return [{"reports": t, "parity": to_float(power), "epsilon": log_of(power)} for t, power in powers]
+
+
+def audit(
+    design: Design,
+    demand: Demand | AverageSecurity | None = None,
+    prior: Real | None = None,
+    *,
+    sensitive: Sequence[int] = (),
+) -> Audit:
+    """What a design promises, against a demand, a prior and a set of sensitive categories (codes) if given."""
     checked = None if prior is None else design.check_distribution(prior, "prior")
-    return Audit(design, demand, checked, design.parity_exact())
+    if sensitive:
+        check_sensitive(design, sensitive)
+    return Audit(design, demand, checked, tuple(sensitive), design.parity_exact())

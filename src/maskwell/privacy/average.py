@@ -29,7 +29,7 @@ class AverageSecurity:
 
     >>> from maskwell.designs.dense import Dense
     >>> half_of_the_truth = Dense.of([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
-    >>> AverageSecurity.of("1.5").allows(half_of_the_truth), half_of_the_truth.parity()   # "secure", and wide open
+    >>> AverageSecurity.of("1.5").met_by(half_of_the_truth), half_of_the_truth.parity()   # "secure", and wide open
     (True, inf)
     """
 
@@ -46,7 +46,7 @@ class AverageSecurity:
             )
         return cls(bound, f"average security phi = {phi}")
 
-    def allows(self, design: Design) -> bool:
+    def met_by(self, design: Design) -> bool:
         """Whether ``l1 <= 2 (phi - 1)``, within 1e-9."""
         return average_security(design) <= float(self.phi) * (1 + 1e-9)
 

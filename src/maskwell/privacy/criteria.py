@@ -30,7 +30,6 @@ from maskwell.core.arrays import Real
 from maskwell.core.exact import (
     Number,
     Parity,
-    as_fraction,
     exp_below,
     is_float,
     log_of,
@@ -39,6 +38,7 @@ from maskwell.core.exact import (
     to_float,
     to_text,
 )
+from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least
 
@@ -71,7 +71,7 @@ class Demand:
     notes
         What a reader must know about the bound.
     stated
-        What was asked, as exact text, so that another program can work out the bound anew.
+        What is held to, as exact text, so that another program can work out the bound anew.
     upper_curve, lower_curve
         h_u and h_l: what a posterior may be for each prior.
 
@@ -119,7 +119,7 @@ class Demand:
             bound,
             slack=_slack(value),
             attained=name != "beta",
-            stated={"language": name, name: to_text(as_fraction(value, name))},
+            stated={"language": name, name: to_text(bound)},
             upper_curve=upper,
             lower_curve=lower,
         )
@@ -139,7 +139,7 @@ class Demand:
             f"epsilon = {epsilon}",
             gamma,
             slack=_slack(epsilon),
-            stated={"language": "epsilon", "epsilon": to_text(as_fraction(epsilon, "epsilon"))},
+            stated={"language": "epsilon", "epsilon": to_text(bound)},
             upper_curve=upper,
             lower_curve=lower,
         )
@@ -159,7 +159,6 @@ class Demand:
                 rho1=rho1,
                 rho2=rho2,
             )
-        stated = {name: to_text(as_fraction(value, name)) for name, value in (("rho1", rho1), ("rho2", rho2))}
         return cls(
             "rho",
             f"rho1 = {rho1} to rho2 = {rho2}{', closed' if closed else ''}",
@@ -167,7 +166,7 @@ class Demand:
             closed,
             _slack(rho1, rho2),
             attained=closed,
-            stated={"language": "rho", **stated, "closed": closed},
+            stated={"language": "rho", "rho1": to_text(low), "rho2": to_text(high), "closed": closed},
             upper_curve=Steps.of([low], [high, 1], closed_right=[closed]),
             lower_curve=Steps.of([high], [0, low], closed_right=[not closed]),
         )
@@ -238,6 +237,10 @@ class Demand:
         if self.closed and self.attained:
             return parity < self.gamma_exact
         return parity <= self.gamma_exact + self.slack * (self.gamma_exact - 1)
+
+    def met_by(self, design: Design) -> bool:
+        """Whether the design's exact parity is allowed."""
+        return self.allows(design.parity_exact())
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""

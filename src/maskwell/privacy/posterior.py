@@ -1,0 +1,143 @@
+"""What somebody who held a prior believes after a report.
+
+    Pr(truth j | report i) = a_j P[i, j] / sum_l a_l P[i, l]
+
+where a is the prior. The *hazard* of a category is how many times its probability grew. For a set of sensitive
+categories the hazard of report i is the posterior probability of the set, and
+
+    R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]
+
+bounds it whatever the prior: a set of prior s becomes at most ``1 / (1 + (1 - s) / (s R))``. R looks one way only: it
+bounds how far a report can speak for the sensitive set, not against it.
+
+Source: [ChaiNayak2018, eq. (1.2)], [Adeshiyan2011, eq. (2.5), (2.17), (3.13)].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Parity, to_float, to_text
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError
+
+
+def posterior(design: Design, prior: Real | None = None) -> Real:
+    """Probabilities of the truths after each report, shape (m, k); NaN in the row of a report that cannot occur.
+
+    Rows are scaled by their largest entry first, so that rows of any size work.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> posterior(Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), np.array([0.05, 0.95])).round(6).tolist()
+    [[0.173913, 0.826087], [0.012987, 0.987013]]
+    """
+    a = design.uniform_prior() if prior is None else design.check_distribution(prior, "prior")
+    scaled = np.array([_scaled(row) for row in design.exact_matrix()])
+    joint = scaled * a
+    total = joint.sum(axis=1, keepdims=True)
+    after = np.full(joint.shape, np.nan)
+    np.divide(joint, total, out=after, where=total > 0)
+    return after
+
+
+def posterior_of(design: Design, report: int, prior: Real | None = None) -> Real:
+    """The same for one report; raises when it cannot occur under the prior."""
+    found = posterior(design, prior)[report]
+    if np.isnan(found).any():
+        raise ParameterError(
+            f"report {report} cannot occur under this prior", hint="give some truth that leads to it a positive share"
+        )
+    return np.asarray(found)
+
+
+def _scaled(row: Sequence[Fraction]) -> list[float]:
+    top = max(row)
+    return [float(p / top) if top else 0.0 for p in row]
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """How far reports can speak for a set of sensitive categories.
+
+    Attributes
+    ----------
+    sensitive
+        Their codes.
+    ratio
+        R: the largest ratio of a sensitive to another category in a row; infinite when a report gives the set away.
+    by_report
+        Posterior probability of the set after each report, shape (m,); NaN where a report cannot occur.
+    prior
+        Its probability before.
+    """
+
+    sensitive: tuple[int, ...]
+    ratio: Parity
+    by_report: Real
+    prior: float
+
+    @property
+    def greatest(self) -> float:
+        """The posterior after the most telling report."""
+        return float(np.nanmax(self.by_report))
+
+    @property
+    def bound(self) -> float:
+        """What the ratio alone guarantees for the greatest: ``1 / (1 + (1 - s) / (s R))``."""
+        if isinstance(self.ratio, float):
+            return 1.0
+        return 1 / (1 + (1 - self.prior) / (self.prior * to_float(self.ratio))) if self.prior else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "sensitive": list(self.sensitive),
+            "ratio": to_float(self.ratio),
+            "ratio_exact": to_text(self.ratio),
+            "prior": self.prior,
+            "by_report": self.by_report.tolist(),
+            "greatest": self.greatest,
+            "relative": self.greatest / self.prior if self.prior else None,
+            "bound": self.bound,
+        }
+
+
+def hazard(design: Design, sensitive: Sequence[int], prior: Real | None = None) -> Hazard:
+    """The hazard of the sensitive categories, given by their codes.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
+    >>> found = hazard(warner, [0], np.array([0.05, 0.95]))
+    >>> found.ratio, round(found.greatest / found.prior, 6)   # "yes" makes it 3.5 times likelier
+    (Fraction(4, 1), 3.478261)
+    """
+    chosen = check_sensitive(design, sensitive)
+    a = design.uniform_prior() if prior is None else design.check_distribution(prior, "prior")
+    ratio = max(_one_sided(row, chosen) for row in design.exact_matrix())
+    return Hazard(chosen, ratio, posterior(design, a)[:, list(chosen)].sum(axis=1), float(a[list(chosen)].sum()))
+
+
+def check_sensitive(design: Design, sensitive: Sequence[int]) -> tuple[int, ...]:
+    """Codes of at least one category and not all, in order."""
+    chosen = tuple(sorted(set(sensitive)))
+    if not chosen or len(chosen) >= design.k or not all(0 <= j < design.k for j in chosen):
+        raise ParameterError(
+            f"sensitive categories {list(sensitive)} of {design.k}", hint="name at least one category, and not all"
+        )
+    return chosen
+
+
+def _one_sided(row: Sequence[Fraction], chosen: tuple[int, ...]) -> Parity:
+    """The largest sensitive over the smallest other entry; 0 where the report speaks only against the set."""
+    high = max(row[j] for j in chosen)
+    low = min(p for j, p in enumerate(row) if j not in chosen)
+    if not high:
+        return Fraction(0)
+    return high / low if low else math.inf
