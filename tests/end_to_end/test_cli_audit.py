@@ -153,6 +153,7 @@ def test_convert_in_every_language() -> None:
 def test_convert_with_k() -> None:
     found = run("convert", "--gamma", "6", "--k", "10", "--json").json()
     assert (found["l_real"], found["l_floor"], found["q"], found["q_all"]) == (5, 5, 1, [1, 2])
+    assert found["l_ceiling"] == 5
     assert run("convert", "--gamma", "7", "--k", "10", "--json").json()["q_all"] == [1]
     assert run("convert", "--gamma", "1", "--k", "10", "--json").json()["epsilon"] == 0
 

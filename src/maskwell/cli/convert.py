@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,33 +41,16 @@ def convert(l: str | None, k: str | None, *, as_json: bool, **options: Any) -> N
 
 def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
     from maskwell.designs.demand import as_count
-    from maskwell.planning.optimal import matching_l, minimax_size
+    from maskwell.planning.optimal import matching_l, minimax_sizes
 
     found = demand.to_dict()
     gamma = demand.gamma_exact
     if k is None or isinstance(gamma, float) or gamma <= 1:
         return found
     size = as_count(k, "k")
-    q = minimax_size(size, gamma)
-    l_real, l_floor = matching_l(size, gamma)
-    return {
-        **found,
-        "k": size,
-        "q": q,
-        "q_all": _tied(size, gamma, q),
-        "l_real": l_real,
-        "l_floor": l_floor,
-    }
-
-
-def _tied(k: int, gamma: Fraction, q: int) -> list[int]:
-    """The best size, and the next one where it adds exactly as much variance.
-
-    >>> _tied(10, Fraction(6), 1), _tied(10, Fraction(7), 1)
-    ([1, 2], [1])
-    """
-    tie = q + 1 < k and gamma**2 * q * (q + 1) == q * (q + 1) + k * (k - 2 * q - 1)
-    return [q, q + 1] if tie else [q]
+    sizes, match = minimax_sizes(size, gamma), matching_l(size, gamma)
+    matched = {"l_real": match.real, "l_floor": match.floor, "l_ceiling": match.ceiling}
+    return {**found, "k": size, "q": sizes[0], "q_all": list(sizes), **matched}
 
 
 def _from_l(l: str | None, k: str | None) -> dict[str, Any]:  # noqa: E741

@@ -223,14 +223,32 @@ def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
         sizes = " or ".join(map(str, found["q_all"]))
         pairs.append((f"best subset size, k = {found['k']}", sizes))
     if "l_real" in found:
-        least = found["l_floor"] if found["l_floor"] >= 2 else f"{found['l_floor']} (no l-diversity is that accurate)"
-        pairs.append((f"as accurate as l, k = {found['k']}", f"{number(found['l_real'])}, rounded down {least}"))
+        pairs.append((f"as accurate as l, k = {found['k']}", _matching_l(found)))
     rows = [[number(low), number(high)] for low, high in found["rho"]]
     lines += [*facts(pairs), "", *table(["a suspicion of", "can rise to at most"], rows)]
     if found["gamma"] <= 1:
         return [*lines, "Next: allow more than gamma = 1, at which a report says nothing about the truth"]
     family = "l-diverse" if "l" in found else "subset" if found.get("q", 1) > 1 else "k-ary"
     return [*lines, f"Next: maskwell design {family} --k {found.get('k', 4)} {option} -o design.json"]
+
+
+def _matching_l(found: Mapping[str, Any]) -> str:
+    """The l of local diversity beside a demand, and what rounding it either way means.
+
+    >>> _matching_l({"k": 10, "l_real": 2.06, "l_floor": 2, "l_ceiling": 3})
+    '2.06: l = 2 adds less variance, l = 3 hides the truth among more answers; neither bounds parity'
+    >>> _matching_l({"k": 3, "l_real": 1.4, "l_floor": 1, "l_ceiling": 2})
+    '1.4: no l adds so little variance, l = 2 hides the truth among more answers; it bounds no parity'
+    """
+    low, high, real = found["l_floor"], found["l_ceiling"], number(found["l_real"])
+    if found["k"] < 3:
+        return f"{real}: there is no l-diversity of two categories"
+    if low == high:
+        return f"{real}, which bounds no parity"
+    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
+    more = f"l = {high} hides the truth among more answers" if high < found["k"] else "no l hides it among more answers"
+    both = low >= 2 and high < found["k"]
+    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
 
 
 def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> list[str]:

@@ -6,27 +6,79 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell import Categories, LocalDiversity, Subset
+from maskwell import Categories, Demand, LocalDiversity, Subset
 from maskwell.errors import ParameterError
-from maskwell.planning.optimal import added_variance, matching_gamma, matching_l, minimax_size
+from maskwell.planning.optimal import (
+    added_variance,
+    matching_gamma,
+    matching_l,
+    minimax_size,
+    minimax_sizes,
+    variance_table,
+)
+
+
+def exact_variance(k, gamma, q):
+    """V_R in fractions, so that ties are ties."""
+    D = q * gamma + k - q
+    return Fraction(k - 1, k) * ((k - 1) * D**2 / (q * (k - q) * (gamma - 1) ** 2) - 1)
 
 
 @given(k=st.integers(2, 60), gamma=st.fractions(Fraction(101, 100), 100))
-def test_minimax_size_beats_all_sizes(k, gamma):
-    best = min((added_variance(k, float(gamma), q), q) for q in range(1, k))[0]
-    assert added_variance(k, float(gamma), minimax_size(k, gamma)) == pytest.approx(best, rel=1e-9)
+def test_minimax_sizes_are_the_best_of_all_sizes(k, gamma):
+    variances = {q: exact_variance(k, gamma, q) for q in range(1, k)}
+    best = min(variances.values())
+    assert list(minimax_sizes(k, gamma)) == [q for q, variance in variances.items() if variance == best]
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 10, 20, 33])
+def test_sizes_at_and_beside_every_switch_point(k):
+    """Where gamma^2 is the square of a fraction there are exact ties; beside a switch the size changes."""
+    for q in range(1, k - 1):
+        square = 1 + Fraction(k * (k - 2 * q - 1), q * (q + 1))
+        if square <= 1:
+            continue
+        above, below = (
+            Fraction(str(float(square) ** 0.5 * (1 + 1e-9))),
+            Fraction(str(float(square) ** 0.5 * (1 - 1e-9))),
+        )
+        assert minimax_size(k, above) == q
+        assert below <= 1 or minimax_size(k, below) == q + 1
 
 
 def test_ties_take_the_smaller_size():
     assert minimax_size(10, 6) == 1 and minimax_size(10, "5.999") == 2
-    assert added_variance(10, 6, 1) == pytest.approx(added_variance(10, 6, 2), rel=1e-14)
+    assert minimax_sizes(10, 6) == (1, 2)
+    assert added_variance(10, 6, 1) == added_variance(10, 6, 2)
+
+
+@pytest.mark.parametrize(
+    ("demand", "gamma"),
+    [
+        (Demand.from_gamma(3), 3),
+        (Demand.from_epsilon(1), 2.718281828),
+        (Demand.from_beta(4), 4),
+        (Demand.from_rho("0.1", "0.5"), 9),
+    ],
+)
+def test_any_demand_will_do(demand, gamma):
+    assert minimax_size(64, demand) == minimax_size(64, gamma)
+    assert added_variance(64, demand, 3) == pytest.approx(added_variance(64, gamma, 3), rel=1e-8)
+    assert matching_l(64, demand).real == pytest.approx(matching_l(64, gamma).real, rel=1e-8)
+
+
+def test_a_closed_demand_is_kept_strictly():
+    """At k = 10 two sizes tie at gamma = 6; strictly below it only the larger one is best."""
+    closed = Demand.from_rho("1/7", "1/2", closed=True)
+    assert closed.gamma_exact == 6
+    assert minimax_sizes(10, closed) == (2,)
 
 
 @given(k=st.integers(2, 30), gamma=st.fractions(Fraction(11, 10), 50), data=st.data())
 def test_added_variance_is_that_of_the_design(k, gamma, data):
     q = data.draw(st.integers(1, k - 1))
     design = Subset.from_gamma(gamma, Categories.numbered(k), size=q)
-    assert added_variance(k, float(gamma), q) == pytest.approx(design.added_variance(), rel=1e-8)
+    assert added_variance(k, gamma, q) == design.added_variance() == float(exact_variance(k, gamma, q))
 
 
 @given(k=st.integers(3, 200), data=st.data())
@@ -36,11 +88,50 @@ def test_matching_levels_agree_with_the_designs(k, data):
     diverse = LocalDiversity.of(size, Categories.numbered(k))
     assert match.added_variance == pytest.approx(diverse.added_variance(), rel=1e-9)
     assert min(added_variance(k, match.gamma, q) for q in range(1, k)) == pytest.approx(match.added_variance, rel=1e-8)
-    assert matching_l(k, match.gamma)[0] == pytest.approx(size, rel=1e-9)
+    assert matching_l(k, match.gamma) == (size, size, size)
+
+
+@given(k=st.integers(3, 400), data=st.data())
+def test_the_matching_size_is_the_best_of_all(k, data):
+    l = data.draw(st.integers(2, k - 1))  # noqa: E741
+    gammas = [(k - q) / (l - q) + (q * (k - q) * l * (k - l)) ** 0.5 / (q * (l - q)) for q in range(1, l)]
+    match = matching_gamma(k, l)
+    assert match.gamma == pytest.approx(min(gammas), rel=1e-12)
+    assert list(match.sizes) == [q for q, gamma in enumerate(gammas, 1) if gamma <= min(gammas) * (1 + 1e-12)]
+
+
+@given(k=st.integers(3, 100), gamma=st.fractions(Fraction(101, 100), 200))
+def test_floor_adds_less_variance_and_ceiling_hides_more(k, gamma):
+    best = added_variance(k, gamma, minimax_size(k, gamma))
+    match = matching_l(k, gamma)
+    assert match.floor <= match.real <= match.ceiling <= match.floor + 1
+    if 2 <= match.floor < k:
+        assert LocalDiversity.of(match.floor, Categories.numbered(k)).added_variance() <= best * (1 + 1e-12)
+    if 2 <= match.ceiling < k:
+        assert LocalDiversity.of(match.ceiling, Categories.numbered(k)).added_variance() >= best * (1 - 1e-12)
+
+
+def test_exact_demands_have_an_exact_floor():
+    """A hair below 5 is not 5, unless a float says so."""
+    hair = Fraction(1, 10**15)
+    assert matching_l(10, 6) == (5.0, 5, 5)
+    assert matching_l(10, 6 + hair)[1:] == (4, 5)
+    assert matching_l(10, 6 - hair)[1:] == (5, 6)
+    assert matching_l(10, 6.000000000000001)[1:] == (5, 5)
+
+
+def test_the_table_is_that_of_its_cells():
+    table = variance_table([2, 5, 10], ["1.1", 3])
+    assert table.added_variance.shape == table.size.shape == (2, 3)
+    assert table.added_variance[0, 2] == added_variance(10, "1.1", 5) == pytest.approx(3571.2)
+    assert table.size.tolist() == [[minimax_size(k, g) for k in (2, 5, 10)] for g in ("1.1", 3)]
 
 
 @pytest.mark.parametrize("call", [lambda: minimax_size(1, 3), lambda: minimax_size(5, 1), lambda: matching_gamma(5, 5),
-                                  lambda: matching_gamma(5, 1), lambda: minimax_size(2.5, 3)])  # fmt: skip
+                                  lambda: matching_gamma(5, 1), lambda: minimax_size(2.5, 3),
+                                  lambda: minimax_size(5, Demand.from_gamma(1)), lambda: matching_gamma(2, 2),
+                                  lambda: minimax_size(5, Demand.from_curves()), lambda: added_variance(5, 3, 5),
+                                  lambda: added_variance(5, 3, 0), lambda: matching_l(5, 1)])  # fmt: skip
 def test_refusals(call):
     with pytest.raises(ParameterError):
         call()

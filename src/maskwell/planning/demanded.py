@@ -1,0 +1,62 @@
+"""From a privacy demand to the number that designs are made with, never beyond what was asked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from maskwell.core.exact import Number, floor_to, safe_below
+from maskwell.designs.demand import as_count
+from maskwell.errors import ParameterError
+from maskwell.privacy.criteria import Demand
+
+SHORT = 64
+"""Numerators of more bits than this are rounded where exact equations have to be solved with them."""
+
+
+def check_k(k: int) -> int:
+    """At least two categories."""
+    count = as_count(k, "k")
+    if count < 2:
+        raise ParameterError(f"k = {k}", hint="give at least two categories", k=k)
+    return count
+
+
+def gamma_of(demand: Demand | Number) -> Fraction:
+    """The parity that designs for a demand, or for a number gamma, are made with: above 1, and allowed.
+
+    >>> gamma_of(Demand.from_rho("0.1", "0.5")), gamma_of("5/2")
+    (Fraction(9, 1), Fraction(5, 2))
+    """
+    gamma = demand.reachable if isinstance(demand, Demand) else safe_below(demand, "gamma")
+    if gamma <= 1:
+        said = demand.text if isinstance(demand, Demand) else f"gamma = {demand}"
+        raise ParameterError(
+            f"{said} leaves no information in a report: parity must be above 1",
+            hint="ask for a little less privacy, such as gamma = 2",
+            gamma=gamma,
+        )
+    return gamma
+
+
+def short_gamma(gamma: Fraction) -> Fraction:
+    """The parity itself when it is short; else rounded down so that gamma - 1 keeps 32 binary digits.
+
+    >>> from maskwell.core.exact import exp_below
+    >>> short_gamma(Fraction(5, 2)), float(short_gamma(exp_below(Fraction(1))))
+    (Fraction(5, 2), 2.7182818283326924)
+    """
+    if gamma.numerator.bit_length() <= SHORT:
+        return gamma
+    size = (gamma - 1).numerator.bit_length() - (gamma - 1).denominator.bit_length()
+    return 1 + floor_to(gamma - 1, max(0, 33 - size))
+
+
+def builder_parameters(demand: Demand) -> dict[str, str]:
+    """A demand in the words that the builders of designs know: epsilon as it was stated, everything else as gamma.
+
+    >>> builder_parameters(Demand.from_epsilon("0.5")), builder_parameters(Demand.from_rho("0.1", "0.5"))
+    ({'epsilon': '1/2'}, {'gamma': '9'})
+    """
+    gamma = gamma_of(demand)
+    exactly = demand.name == "epsilon" and not demand.slack and not (demand.closed and demand.attained)
+    return {"epsilon": str(demand.stated["epsilon"])} if exactly else {"gamma": str(gamma)}
