@@ -1,17 +1,33 @@
 """The pictures, each a function that returns a :class:`~maskwell.reports.picture.Picture`.
 
-=====================  ===========================================================================
-:func:`plot_flows`     *where your answer goes*: the reports that a truth may become
-:func:`plot_learned`   *what we learn from everyone*: estimates, intervals, the two parts of an error
-:func:`plot_revealed`  *what your report reveals*: belief before and after, and what is ruled out
-=====================  ===========================================================================
+=======================  =====================================================================================
+:func:`plot_flows`       *where your answer goes*: the reports that a truth may become
+:func:`plot_learned`     *what we learn from everyone*: estimates, intervals, the two parts of an error
+:func:`plot_revealed`    *what your report reveals*: belief before and after, what is ruled out, against a demand
+:func:`plot_demand`      what a demand forbids
+:func:`plot_demands`     two demands compared
+:func:`plot_canonical`   what a demand really asks for
+:func:`plot_family`      what each parity leaves possible
+=======================  =====================================================================================
 """
 
 from __future__ import annotations
 
+from maskwell.reports.family import plot_family
 from maskwell.reports.flows import plot_flows
 from maskwell.reports.learned import plot_learned
 from maskwell.reports.picture import Picture
+from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
 from maskwell.reports.revealed import plot_revealed, posterior_curves
 
-__all__ = ["Picture", "plot_flows", "plot_learned", "plot_revealed", "posterior_curves"]
+__all__ = [
+    "Picture",
+    "plot_canonical",
+    "plot_demand",
+    "plot_demands",
+    "plot_family",
+    "plot_flows",
+    "plot_learned",
+    "plot_revealed",
+    "posterior_curves",
+]

@@ -8,18 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Parity
-from maskwell.reports.picture import SMALL, Canvas, Picture
+from maskwell.privacy.criteria import Demand
+from maskwell.reports.demands import asked, demand_bounds, in_symbols
+from maskwell.reports.notes import Note, area_mark, bar_mark, line_mark, point_mark
+from maskwell.reports.outline import Region
+from maskwell.reports.picture import Canvas, Picture
+from maskwell.reports.square import (
+    at_parity,
+    breach,
+    breach_line,
+    explain,
+    nothing_learned,
+    sample_of,
+    shade,
+    shade_outside,
+    square,
+    square_heights,
+    trace,
+)
 from maskwell.reports.style import colour
-from maskwell.reports.words import PRIORS, SPACE, factor_up, range_in_words
+from maskwell.reports.words import PRIORS, SPACE, factor_up, percent, range_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CASE = Fraction(1, 10)
-POINTS = 401
-SPAN = 12.0  # log-odds at the ends of the grid: 0.0006 % and its mirror
+COLUMNS = ("belief before the report", "after it, at least", "after it, at most")
+DEMANDED = ("demanded: at least", "demanded: at most")
+VISIBLE = 1e-6
 
 
 def posterior_curves(gamma: float, prior: Real) -> tuple[Real, Real]:
@@ -39,29 +57,112 @@ def posterior_curves(gamma: float, prior: Real) -> tuple[Real, Real]:
     return prior / (gamma - (gamma - 1) * prior), gamma * prior / (1 + (gamma - 1) * prior)
 
 
-def plot_revealed(parity: Parity) -> Picture:
+def plot_revealed(parity: Parity, *, demand: Demand | None = None) -> Picture:
     """What one report can do to anybody's belief, for a design of this parity.
+
+    Parameters
+    ----------
+    parity
+        Of the design.
+    demand
+        Drawn with it: the design meets the demand when all that the demand forbids lies where no report leads.
 
     >>> print(plot_revealed(Fraction(3)).text.split(".")[0])
     With parity at most 3, one report can multiply or divide the odds of any statement about a person by at most 3
+    >>> plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1]
+    'Not met: from 10.0 % a report can lead to 64.0 %, where the demand allows 50.0 %.'
     """
-    prior = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-SPAN, SPAN, POINTS))), [1.0]])
-    lower, upper = posterior_curves(float(parity), prior)
-    rows = [[f"{text}{SPACE}%" for text in range_in_words(parity, p)] for p in PRIORS]
+    stated = None if demand is None else Region.of(demand)
+    region = Region.at_parity(parity, like=stated)
+    return _alone(parity, region) if demand is None or stated is None else _against(parity, region, demand, stated)
+
+
+def _alone(parity: Parity, region: Region) -> Picture:
+    before, low, high = range_in_words(parity, CASE)
+    forbidden = Note("breach: no report leads here", area_mark(**sample_of(breach())))
+    notes = [
+        Note("One case", tone="muted"),
+        Note(f"{before} % before", strong=True),
+        Note(f"{low} to {high} % after", strong=True),
+        Note("whatever the report says"),
+        *_bar_notes(),
+        Note("nothing learned", line_mark(**nothing_learned())),
+        forbidden,
+    ]
+    brief = [Note(f"Case: {before} % before, {low} to {high} % after."), forbidden]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        shade_outside(axes, region.lower, region.upper, **breach())
+        for curve in (region.lower, region.upper):
+            trace(axes, curve, **breach_line())
+        _bar(axes, parity, float(CASE))
+        explain(canvas, notes, brief=brief)
+
     return Picture(
         name="revealed",
         title="What a report reveals",
-        text=_in_words(parity, rows),
-        data={"prior": prior, "lower": lower, "upper": upper},
-        columns=("belief before the report", "after it, at least", "after it, at most"),
-        rows=rows,
-        heights=(470, 430),
-        draw=lambda canvas: _draw(canvas, parity, prior, lower, upper),
+        text=_in_words(parity),
+        data=_arrays(region),
+        columns=COLUMNS,
+        rows=_rows(parity),
+        heights=square_heights(notes, brief=brief),
+        draw=draw,
     )
 
 
-def _in_words(parity: Parity, rows: list[list[str]]) -> str:
-    cases = "; ".join(f"a belief of {before} becomes {low} to {high}" for before, low, high in rows)
+def _against(parity: Parity, region: Region, demand: Demand, stated: Region) -> Picture:
+    verdict, worst = _verdict(parity, region, demand, stated)
+    met = demand.allows(parity)
+    answer, reason = verdict.split(": ", 1)
+    notes = [
+        Note(in_symbols(demand), tone="muted"),
+        Note(answer, strong=True, tone="ink" if met else "risk"),
+        Note(reason),
+        Note("breach", area_mark(**sample_of(breach())), space=10),
+        *([] if met else [Note("breach that a report can lead to", area_mark(**sample_of(_broken())))]),
+        Note("no report leads here", area_mark(**sample_of(_unreachable()))),
+        Note("reach of one report", line_mark(**at_parity())),
+        *([] if worst is None else _bar_notes()),
+        Note("nothing learned", line_mark(**nothing_learned())),
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        shade_outside(axes, region.lower, region.upper, **_unreachable())
+        shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
+        shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
+        shade_outside(axes, stated.lower, stated.upper, **breach())
+        for curve in (region.lower, region.upper):
+            trace(axes, curve, **at_parity())
+        for curve in (stated.lower, stated.upper):
+            trace(axes, curve, **breach_line())
+        if worst is not None:
+            _bar(axes, parity, worst)
+        explain(canvas, notes)
+
+    return Picture(
+        name="revealed",
+        title="What a report reveals, against a demand",
+        text=f"{_in_words(parity)} The demand {in_symbols(demand)} asks for parity up to {asked(demand)}. {verdict}.",
+        data={**_arrays(region), "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
+        columns=(*COLUMNS, *DEMANDED),
+        rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
+        heights=square_heights(notes),
+        draw=draw,
+    )
+
+
+def _arrays(region: Region) -> dict[str, Array]:
+    return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
+
+
+def _rows(parity: Parity) -> list[list[str]]:
+    return [[f"{text}{SPACE}%" for text in range_in_words(parity, p)] for p in PRIORS]
+
+
+def _in_words(parity: Parity) -> str:
+    cases = "; ".join(f"a belief of {before} becomes {low} to {high}" for before, low, high in _rows(parity))
     if isinstance(parity, float):
         return f"This design has no bound on parity: a report may lead anybody to certainty. In numbers: {cases}."
     factor = factor_up(parity)
@@ -71,71 +172,39 @@ def _in_words(parity: Parity, rows: list[list[str]]) -> str:
     )
 
 
-def _draw(canvas: Canvas, parity: Parity, prior: Real, lower: Real, upper: Real) -> None:
-    side, left, top = (264, 46, 40) if canvas.narrow else (376, 54, 42)
-    axes = canvas.axes(left=left, top=top, width=side, height=side)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xticks=np.arange(0, 1.1, 0.2), yticks=np.arange(0, 1.1, 0.2))
-    axes.set_xticklabels([f"{t:.0f}" for t in np.arange(0, 101, 20)])
-    axes.set_yticklabels([f"{t:.0f}" for t in np.arange(0, 101, 20)])
-    axes.grid(color=colour("grid"), linewidth=1)
-    hatched: dict[str, Any] = {
-        "facecolor": "none",
-        "edgecolor": colour("risk"),
-        "hatch": "////",
-        "linewidth": 0,
-        "alpha": 0.55,
-    }
-    axes.fill_between(prior, upper, 1, **hatched)
-    axes.fill_between(prior, 0, lower, **hatched)
-    axes.plot([0, 1], [0, 1], color=colour("muted"), linewidth=1, linestyle=(0, (1, 3)))
-    for curve in (upper, lower):
-        axes.plot(prior, curve, color=colour("risk"), linewidth=1.8)
-    _mark_case(axes, parity)
-    canvas.text(4, top - 22, "Belief after the report, %", tone="muted", fontsize=SMALL)
-    canvas.text(
-        left + side, top + side + 38, "Belief before the report, %", tone="muted", align="right", fontsize=SMALL
-    )
-    _explain(canvas, parity, left + side + 26, top)
+def _verdict(parity: Parity, region: Region, demand: Demand, stated: Region) -> tuple[str, float | None]:
+    """Whether all that is forbidden lies where no report leads; if not, the worst case and its prior."""
+    if demand.allows(parity):
+        return "Met: no report leads into a breach", None
+    rise = region.upper.value - stated.upper.value
+    fall = stated.lower.value - region.lower.value
+    upwards = bool(rise.max() >= fall.max())
+    excess, reached, allowed = (rise, region.upper, stated.upper) if upwards else (fall, region.lower, stated.lower)
+    if excess.max() < VISIBLE:
+        return "Not met: by less than can be drawn", None
+    at = int(excess.argmax())
+    before, after, limit = (percent(float(x[at])) for x in (reached.prior, reached.value, allowed.value))
+    worst = f"from {before} % a report can lead to {after} %, where the demand allows {limit} %"
+    return f"Not met: {worst}", float(reached.prior[at])
 
 
-def _mark_case(axes: Axes, parity: Parity) -> None:
-    low, high = (float(c[0]) for c in posterior_curves(float(parity), np.array([float(CASE)])))
-    axes.plot([float(CASE)] * 2, [low, high], color=colour("report"), linewidth=6, solid_capstyle="butt", zorder=4)
-    axes.plot([float(CASE)], [float(CASE)], marker="o", markersize=8, color=colour("ink"), zorder=5, clip_on=False)
+def _bar(axes: Axes, parity: Parity, prior: float) -> None:
+    """One belief before, and all that it may become."""
+    low, high = (float(curve[0]) for curve in posterior_curves(float(parity), np.array([prior])))
+    axes.plot([prior] * 2, [low, high], color=colour("report"), linewidth=6, solid_capstyle="butt", zorder=4)
+    axes.plot([prior], [prior], marker="o", markersize=8, color=colour("ink"), zorder=5, clip_on=False)
 
 
-def _explain(canvas: Canvas, parity: Parity, x: float, top: float) -> None:
-    before, low, high = range_in_words(parity, CASE)
-    if canvas.narrow:
-        words = f"Case: {before} % before, {low} to {high} % after."
-        canvas.text(4, canvas.height - 44, words, fontsize=SMALL)
-        _hatched_key(canvas, 4, canvas.height - 18)
-        return
-    lines = [
-        ("One case", "muted", "normal"),
-        (f"{before} % before", "ink", "bold"),
-        (f"{low} to {high} % after", "ink", "bold"),
-        ("whatever the report says", "ink", "normal"),
+def _bar_notes() -> list[Note]:
+    return [
+        Note("before", point_mark(marker="o", markersize=8, color=colour("ink")), space=10),
+        Note("possible after", bar_mark(color=colour("report"), linewidth=6)),
     ]
-    for step, (words, tone, weight) in enumerate(lines):
-        canvas.text(x, top + 10 + 21 * step, words, tone=tone, weight=weight)
-    dots = canvas.page
-    dots.plot([x + 4], [top + 116], marker="o", markersize=8, color=colour("ink"))
-    canvas.text(x + 20, top + 116, "before", fontsize=SMALL)
-    dots.plot([x + 4] * 2, [top + 130, top + 152], color=colour("report"), linewidth=6, solid_capstyle="butt")
-    canvas.text(x + 20, top + 141, "possible after", fontsize=SMALL)
-    dots.plot([x - 1, x + 11], [top + 168] * 2, color=colour("muted"), linewidth=1, linestyle=(0, (1, 3)))
-    canvas.text(x + 20, top + 168, "nothing learned", fontsize=SMALL)
-    _hatched_key(canvas, x - 2, top + 194)
 
 
-def _hatched_key(canvas: Canvas, x: float, y: float) -> None:
-    canvas.page.fill(
-        [x, x + 14, x + 14, x],
-        [y - 7, y - 7, y + 7, y + 7],
-        facecolor="none",
-        edgecolor=colour("risk"),
-        hatch="////",
-        linewidth=1,
-    )
-    canvas.text(x + 22, y, "breach: no report leads here", fontsize=SMALL)
+def _unreachable() -> dict[str, Any]:
+    return {"facecolor": colour("grid"), "edgecolor": colour("rule"), "linewidth": 0}
+
+
+def _broken() -> dict[str, Any]:
+    return {"facecolor": colour("risk"), "edgecolor": colour("risk"), "linewidth": 0, "alpha": 0.45}

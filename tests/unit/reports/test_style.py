@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from maskwell.reports.style import PALETTE, contrast, levels, variables, with_variables
@@ -29,7 +31,7 @@ def test_tints_are_outlined_by_colours_that_stand_out(light: str) -> None:
 def test_levels_are_told_apart_by_lightness(light: str) -> None:
     ground = getattr(PALETTE["paper"], light)
     steps = [contrast(getattr(PALETTE[name], light), ground) for name in levels(5)]
-    assert all(after / before > 1.2 for before, after in zip(steps, steps[1:], strict=False))
+    assert all(after / before > 1.2 for before, after in pairwise(steps))
 
 
 def test_each_meaning_has_a_colour_of_its_own() -> None:
