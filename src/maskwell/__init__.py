@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from maskwell.designs.ldiverse import LocalDiversity as LocalDiversity
     from maskwell.designs.mixture import Mixture as Mixture
     from maskwell.designs.patterns import Patterns as Patterns
+    from maskwell.designs.rows import reduction_of as reduction_of
     from maskwell.designs.subset import Subset as Subset
     from maskwell.designs.unary import Unary as Unary
     from maskwell.designs.uniform import Uniform as Uniform
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
     from maskwell.planning.optimal import minimax_size as minimax_size
+    from maskwell.planning.order import Order as Order
+    from maskwell.planning.order import order_of as order_of
+    from maskwell.planning.order import sufficiency as sufficiency
     from maskwell.privacy.audit import Audit as Audit
     from maskwell.privacy.audit import audit as audit
     from maskwell.privacy.criteria import Demand as Demand
@@ -60,6 +64,7 @@ _HOMES = {
     "maskwell.designs.ldiverse": ["LocalDiversity"],
     "maskwell.designs.mixture": ["Mixture"],
     "maskwell.designs.patterns": ["Patterns"],
+    "maskwell.designs.rows": ["reduction_of"],
     "maskwell.designs.subset": ["Subset"],
     "maskwell.designs.unary": ["Unary"],
     "maskwell.designs.uniform": ["Uniform"],
@@ -68,6 +73,7 @@ _HOMES = {
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.planning.optimal": ["minimax_size"],
+    "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.privacy.audit": ["Audit", "audit"],
     "maskwell.privacy.criteria": ["Demand"],
     "maskwell.procedures.registry": ["make_design"],

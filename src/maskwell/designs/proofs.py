@@ -1,0 +1,63 @@
+"""Checking, in fractions, that one design tells all that another does, or that it does not.
+
+A design P is *sufficient* for a design A on the same categories when ``A = C P`` for a transition matrix C: whoever has
+the report of P can make a report of A from it. The matrix C, the *garbling*, proves it. What disproves it is a decision
+problem in which A wins more than P can: a *gain matrix* G with
+
+    sum_ij G_ij a_ij  >  sum_u max_i sum_j G_ij p_uj
+
+On the left somebody acts on the report i of A and gains ``G_ij`` when the truth is j; on the right the best action is
+chosen for every report u of P. A garbling of P could never win more than P.
+
+Source: [ChaiNayak2018, Definition 4.1] for the order; the gain matrix is the dual of that definition, derived.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from maskwell.designs.rational import Rows, product, transposed
+
+
+def verify_garbling(C: Rows, P: Rows, A: Rows) -> bool:
+    """Whether C is a transition matrix and ``A = C P`` holds exactly.
+
+    >>> half, third = Fraction(1, 2), Fraction(1, 3)
+    >>> P, A = [[1, 0], [0, 1]], [[half, third], [half, 1 - third]]
+    >>> verify_garbling(A, P, A), verify_garbling(P, P, A)
+    (True, False)
+    """
+    return is_transition(C) and _shape(C) == (len(A), len(P)) and product(C, P) == [list(row) for row in A]
+
+
+def verify_gain(G: Rows, P: Rows, A: Rows) -> bool:
+    """Whether G has entries in [-1, 1] and lets A win more than P: a proof that P is not sufficient for A.
+
+    >>> half = Fraction(1, 2)
+    >>> constant, truth = [[half, half], [half, half]], [[1, 0], [0, 1]]
+    >>> verify_gain(truth, constant, truth), verify_gain(truth, truth, constant)
+    (True, False)
+    """
+    fits = _shape(G) == _shape(A) and len(G[0]) == len(P[0])
+    return fits and all(-1 <= value <= 1 for row in G for value in row) and gain_margin(G, P, A) > 0
+
+
+def gain_margin(G: Rows, P: Rows, A: Rows) -> Fraction:
+    """``sum_ij G_ij a_ij - sum_u max_i sum_j G_ij p_uj``: by how much A wins more than P."""
+    won = sum((g * a for gains, row in zip(G, A, strict=True) for g, a in zip(gains, row, strict=True)), Fraction(0))
+    return won - sum(map(max, product(P, transposed(G))), Fraction(0))
+
+
+def garbling_residual(C: Rows, P: Rows, A: Rows) -> Fraction:
+    """``max |C P - A|``: how far a garbling of P is from A."""
+    made = product(C, P)
+    return max(abs(x - y) for row, wanted in zip(made, A, strict=True) for x, y in zip(row, wanted, strict=True))
+
+
+def is_transition(C: Rows) -> bool:
+    """Whether all entries are 0 or more and every column sums to one exactly."""
+    return all(value >= 0 for row in C for value in row) and all(sum(column) == 1 for column in zip(*C, strict=True))
+
+
+def _shape(X: Rows) -> tuple[int, int]:
+    return len(X), len(X[0])

@@ -1,0 +1,170 @@
+"""Is ``A = C P`` for some transition matrix C? A linear program finds a candidate for the proof, fractions check it.
+
+The program asks how much of the report of A could be replaced by pure chance:
+
+    greatest s  with  A = s W + D P,    W = a 1',  a_i = the mean of row i of A,
+                      D >= 0,  columns of D sum to 1 - s
+
+W is the design that draws its report from a, whatever the truth, and W = W P. With the rows of A in the row space of P
+the program always has a solution, and P is sufficient for A exactly when s >= 0. If s > 0 the garbling ``C = s W + D``
+has no zeros, so that what rounding left of ``A - C P`` can be put right exactly on a few rows of P. If s < 0 the
+multipliers of the equations are a gain matrix in which A wins more than P.
+
+Source: [ChaiNayak2018, Definition 4.1]; this form of the program is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import to_float
+from maskwell.designs.proofs import gain_margin, is_transition, verify_garbling
+from maskwell.designs.rational import Equation, Frame, Matrix, Rows, product, solve_sparse
+
+ROW_LIMIT = 2200
+"""Equations of the program, ``r rank(P) + m``, beyond which it is not tried: it would take more than a minute."""
+
+SUPPORT_LIMIT = 400
+"""Positive entries of a garbling beyond which its equations are not solved in fractions."""
+
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_BITS = 52
+_POSITIVE = 1e-9  # relative to the mean of its row; smaller entries of a solution are taken for zeros
+_GRIDS = (12, 60, 2520, 2**20, 2**50)  # denominators tried for gains, simple ones first
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the program says, in floats: s, a garbling (r, m), the part D of it with the zeros, and gains (r, k)."""
+
+    slack: float
+    C: Real
+    D: Real
+    G: Real
+
+
+def ask(P: Rows, A: Rows, frame: Frame) -> Answer | None:
+    """Solve the program; None where the solver gives up."""
+    p, a, columns = _floats(P), _floats(A), list(frame.columns)
+    means = a.mean(axis=1)
+    for method in ("highs-ipm", "highs-ds"):
+        result = _solve(p[:, columns], a[:, columns], means, method)
+        if result.status == 0:
+            return _answer(result, a, means, columns)
+    return None
+
+
+def _solve(p: Real, a: Real, means: Real, method: str) -> Any:
+    """Unknowns are ``x_iu = D_iu / a_i`` and s; the equations of the last row of A follow from the others."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    (m, rank), r = p.shape, len(a)
+    rows = sparse.hstack([sparse.kron(sparse.eye(r - 1), p.T), sparse.csr_matrix(((r - 1) * rank, m))])
+    sums = sparse.kron(means[None, :], sparse.eye(m))
+    left = sparse.vstack([rows, sums])
+    left = sparse.hstack([left, np.ones((left.shape[0], 1))]).tocsc()
+    right = np.concatenate([(a / means[:, None])[:-1].ravel(), np.ones(m)])
+    cost, lower = np.zeros(r * m + 1), np.zeros(r * m + 1)
+    cost[-1], lower[-1] = -1, -np.inf
+    bounds = np.column_stack([lower, np.full(r * m + 1, np.inf)])
+    return linprog(cost, A_eq=left, b_eq=right, bounds=bounds, method=method, options=_OPTIONS)
+
+
+def _answer(result: Any, a: Real, means: Real, columns: list[int]) -> Answer:
+    r, slack = len(a), float(result.x[-1])
+    D = np.maximum(result.x[:-1], 0).reshape(r, -1) * means[:, None]
+    C = D + slack * means[:, None] if slack > 0 else D / (1 - slack)
+    G = np.zeros(a.shape)
+    G[:-1, columns] = np.reshape(result.eqlin.marginals[: (r - 1) * len(columns)], (r - 1, -1)) / means[:-1, None]
+    positive = (D / means[:, None]) > _POSITIVE
+    return Answer(slack, C, np.where(positive, D, 0), G / (np.abs(G).max() or 1))
+
+
+def _floats(rows: Rows) -> Real:
+    return np.array([[to_float(p) for p in row] for row in rows])
+
+
+# ---- from floats to proofs
+
+
+def good_order(P: Rows) -> list[int]:
+    """Rows of P, those first that are far from depending on each other."""
+    from scipy.linalg import qr
+
+    return [int(u) for u in qr(_floats(P).T, mode="r", pivoting=True)[1]]
+
+
+def nearest_transition(C: Real) -> Matrix:
+    """Fractions near C that are 0 or more and sum to one in every column; the largest entry takes the difference."""
+    scaled = np.floor(np.maximum(C, 0) * 2**_BITS).astype(np.int64)
+    largest = scaled.argmax(axis=0)
+    numbers = scaled.tolist()
+    for u, i in enumerate(largest.tolist()):
+        numbers[i][u] += 2**_BITS - int(scaled[:, u].sum())
+    return [[Fraction(n, 2**_BITS) for n in row] for row in numbers]
+
+
+def corrected(C: Matrix, P: Rows, A: Rows, frame: Frame) -> Matrix | None:
+    """C with its error put right on the rows of the frame: exact, or None where an entry would become negative.
+
+        C + (A - C P) L,    L = the inverse of P on the frame
+
+    The columns still sum to one, because those of ``A - C P`` sum to zero.
+    """
+    made = product(C, [[row[j] for j in frame.columns] for row in P])
+    error = [[row[j] - x for j, x in zip(frame.columns, got, strict=True)] for row, got in zip(A, made, strict=True)]
+    change = product(error, frame.inverse)
+    exact = [list(row) for row in C]
+    for row, moves in zip(exact, change, strict=True):
+        for u, move in zip(frame.rows, moves, strict=True):
+            row[u] += move
+    return exact if is_transition(exact) and verify_garbling(exact, P, A) else None
+
+
+def on_support(answer: Answer, P: Rows, A: Rows, frame: Frame) -> Matrix | None:
+    """The exact garbling with the zeros that D has; None where there is none, or too much to solve."""
+    positive = answer.D > 0
+    if positive.sum() > SUPPORT_LIMIT:
+        return None
+    found = solve_sparse(_equations(positive, P, A, frame))
+    if found is None or min(found.values()) < 0:
+        return None
+    m = len(P)
+    C = [[found.get(i * m + u, Fraction(0)) for u in range(m)] for i in range(len(A))]
+    return C if is_transition(C) and verify_garbling(C, P, A) else None
+
+
+def _equations(positive: NDArray[np.bool_], P: Rows, A: Rows, frame: Frame) -> Iterator[Equation]:
+    m = len(P)
+    for i, row in enumerate(A):
+        chosen = np.flatnonzero(positive[i]).tolist()
+        for j in frame.columns:
+            yield {i * m + u: P[u][j] for u in chosen if P[u][j]}, row[j]
+    for u in range(m):
+        yield {i * m + u: Fraction(1) for i in np.flatnonzero(positive[:, u]).tolist()}, Fraction(1)
+
+
+def rounded_gain(G: Real, P: Rows, A: Rows) -> tuple[Matrix, Fraction] | None:
+    """Gains in fractions as simple as keeps half of the margin, and the margin; None where it is not positive."""
+    finest = _on_grid(G, _GRIDS[-1])
+    best = gain_margin(finest, P, A)
+    if best <= 0:
+        return None
+    for grid in _GRIDS[:-1]:
+        simple = _on_grid(G, grid)
+        margin = gain_margin(simple, P, A)
+        if 2 * margin >= best:
+            return simple, margin
+    return finest, best
+
+
+def _on_grid(G: Real, grid: int) -> Matrix:
+    return [[Fraction(round(value * grid), grid) for value in row] for row in G.tolist()]

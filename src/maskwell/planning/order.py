@@ -1,0 +1,199 @@
+"""Which of two designs tells more: the order of Blackwell, with a proof of the answer.
+
+The first design is *sufficient* for the second when the second could be made from the first by randomizing its reports
+once more. Then whatever can be learned from reports of the second can be learned at least as well from the first.
+
+Source: [ChaiNayak2018, Definition 4.1]; how the answers are found and proved is derived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from maskwell.core.exact import Number, Parity, as_fraction, to_float
+from maskwell.designs.base import Design, big
+from maskwell.designs.rational import product
+from maskwell.designs.rows import Reduction, reduce_rows
+from maskwell.designs.subset import FixedSizeSets
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.planning.evidence import Sufficiency, unsettled
+from maskwell.planning.settle import Question
+
+TOLERANCE = Fraction(1, 10**8)
+ENTRY_LIMIT = 10**5
+"""Entries of a matrix beyond which designs are compared by their structure and parity only."""
+
+Verdict = Literal["first", "second", "equivalent", "incomparable", "undecided"]
+
+
+@dataclass(frozen=True, repr=False)
+class Order:
+    """How two designs compare: the verdict, and the two questions behind it.
+
+    ``first_for_second`` tells whether the first is sufficient for the second, ``second_for_first`` the converse.
+    """
+
+    verdict: Verdict
+    first_for_second: Sufficiency
+    second_for_first: Sufficiency
+
+    @property
+    def exact(self) -> bool:
+        """Whether both answers are proved in fractions."""
+        return self.first_for_second.exact and self.second_for_first.exact
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        both = {name: getattr(self, name).to_dict() for name in ("first_for_second", "second_for_first")}
+        return {"order": self.verdict, "exact": self.exact, **both}
+
+    def __repr__(self) -> str:
+        return f"Order({self.verdict!r}, exact={self.exact})"
+
+
+def order_of(first: Design, second: Design, *, tolerance: Number = TOLERANCE) -> Order:
+    """Which of two designs tells more about the truth.
+
+    The verdict is ``"first"`` when the first is sufficient for the second and not conversely, ``"second"`` the other
+    way round, ``"equivalent"`` when both hold, ``"incomparable"`` when neither does (each is better for some purpose),
+    and ``"undecided"`` when one of the two questions could not be settled.
+
+    Parameters
+    ----------
+    first, second
+        Designs on the same categories.
+    tolerance
+        Differences of probabilities up to this size are put down to rounding: a garbling that is right up to them is a
+        yes, marked as not exact. 0 asks about the designs exactly as they are.
+
+    Source: [ChaiNayak2018, Definition 4.1 and Theorem 4.1].
+
+    >>> from maskwell import Categories, Subset, Uniform
+    >>> four = Categories.numbered(4)
+    >>> order_of(Uniform.from_gamma(4, four), Uniform.from_gamma(2, four)).verdict
+    'first'
+    >>> order_of(Uniform.from_gamma(3, four), Subset.from_gamma(3, four, size=2)).verdict   # equally private
+    'incomparable'
+    """
+    forth = sufficiency(first, second, tolerance=tolerance)
+    back = sufficiency(second, first, tolerance=tolerance)
+    return Order(_verdict(forth.holds, back.holds), forth, back)
+
+
+def _verdict(forth: bool | None, back: bool | None) -> Verdict:  # noqa: FBT001
+    if forth is None or back is None:
+        return "undecided"
+    if forth:
+        return "equivalent" if back else "first"
+    return "second" if back else "incomparable"
+
+
+def sufficiency(P: Design, A: Design, *, tolerance: Number = TOLERANCE) -> Sufficiency:
+    """Whether reports of A could be made from reports of P: ``A = C P`` for a transition matrix C.
+
+    >>> from maskwell import Dense
+    >>> truth, coin = Dense.of([[1, 0], [0, 1]]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> yes, no = sufficiency(truth, coin), sufficiency(coin, truth)
+    >>> yes.garbling[0], no.holds, no.margin   # a bet on the truth wins more with the truth
+    ([Fraction(3, 4), Fraction(1, 4)], False, Fraction(1, 3))
+    """
+    check_same_categories(P, A)
+    allowed = _checked(tolerance)
+    known = _by_structure(P, A)
+    if known is not None:
+        return known
+    if max(P.m * P.k, A.m * A.k) > ENTRY_LIMIT:
+        return _by_parity_alone(P, A)
+    full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
+    found = Question(full.rows, wanted.rows, P.parity_exact(), allowed).answer()
+    return replace(_restored(found, full, wanted), parities=(P.parity_exact(), A.parity_exact()))
+
+
+def _restored(found: Sufficiency, P: Reduction, A: Reduction) -> Sufficiency:
+    """The proof for the designs as they are, from that for their merged rows; reports that never come copy a gain."""
+    if found.garbling is not None:
+        return replace(found, garbling=product(product(A.C, found.garbling), P.C_star))
+    if found.gain is not None:
+        group_of = {i: g for g, group in enumerate(A.groups) for i in group}
+        return replace(found, gain=[list(found.gain[group_of.get(i, 0)]) for i in range(len(A.shares))])
+    return found
+
+
+def check_same_categories(first: Design, second: Design) -> None:
+    """Raise unless both designs ask about the same categories."""
+    if first.inputs.labels != second.inputs.labels:
+        raise ParameterError(
+            f"the designs are about different categories: {_shown(first)}, and {_shown(second)}",
+            hint="compare designs over the same categories in the same order",
+            first=first,
+            second=second,
+        )
+
+
+def _shown(design: Design) -> str:
+    labels = ", ".join(repr(label) for label in design.inputs.labels[:3])
+    return f"{big(design.k)} of them ({labels}{', ...' if design.k > 3 else ''})"
+
+
+def _checked(tolerance: Number) -> Fraction:
+    allowed = as_fraction(tolerance, "tolerance")
+    if not 0 <= allowed <= Fraction(1, 1000):
+        raise ParameterError(
+            f"tolerance = {tolerance} is not between 0 and 0.001",
+            hint="give 0 for an exact answer, or the size of rounding errors such as 1e-8",
+            tolerance=tolerance,
+        )
+    return allowed
+
+
+# ---- designs that need not be written out
+
+
+def _by_structure(P: Design, A: Design) -> Sufficiency | None:
+    """Equal designs, and two of a kind of which one is the other diluted with chance."""
+    if P.fingerprint == A.fingerprint:
+        return _kept("same", Fraction(1), "the designs are the same", P.m)
+    keep = _keep(P, A)
+    if keep is None or keep > 1:
+        return None
+    reason = f"keeping its report with probability {to_float(keep):.6g}, else drawing any, gives the other design"
+    return _kept("structure", keep, reason, P.m)
+
+
+def _keep(P: Design, A: Design) -> Fraction | None:
+    """The t with ``A = (t I + (1 - t) J / m) P``, for two uniform designs or two with sets of one size."""
+    if isinstance(P, Uniform) and isinstance(A, Uniform):
+        return A.truth / P.truth
+    if isinstance(P, FixedSizeSets) and isinstance(A, FixedSizeSets) and P.size == A.size:
+        return (A.include * A.k - A.size) / (P.include * P.k - P.size)
+    return None
+
+
+def _kept(how: str, keep: Fraction, reason: str, m: int) -> Sufficiency:
+    rows = None
+    if m * m <= ENTRY_LIMIT:
+        rows = [[(1 - keep) / m + keep * (i == u) for u in range(m)] for i in range(m)]
+    return Sufficiency(holds=True, how=how, reason=reason, garbling=rows, keep=keep, residual=Fraction(0))
+
+
+def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
+    """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
+    parities = _parities(P, A)
+    if parities and parities[1] > parities[0]:
+        reason = f"its parity is only {to_float(parities[0]):.6g}, that of the other {to_float(parities[1]):.6g}"
+        return Sufficiency(holds=False, how="parity", reason=reason, parities=parities)
+    return unsettled(
+        f"matrices of {big(P.m)} x {big(P.k)} and {big(A.m)} x {big(A.k)} entries are too large to compare; "
+        f"at most {big(ENTRY_LIMIT)} entries are",
+        parities,
+    )
+
+
+def _parities(P: Design, A: Design) -> tuple[Parity, Parity] | None:
+    try:
+        return P.parity_exact(), A.parity_exact()
+    except TooLargeError:
+        return None

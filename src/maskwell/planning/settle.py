@@ -1,0 +1,151 @@
+"""Settling whether P is sufficient for A: the cheap ways first, each with its proof in fractions.
+
+1. The same rows up to order, or one row in A: yes.
+2. Parity: a row of A with ``a_ij > eta a_il``, eta the parity of P. Acting on this report only, with a gain of 1/eta if
+   the truth is j and of -1 if it is l, never wins with P, whose rows have ``p_uj <= eta p_ul``.
+3. Rank: an x with ``P x = 0`` and ``A x != 0``. Gains ``sign((A x)_i) x`` win nothing with P and ``sum |A x|`` with A.
+4. Independent rows of P leave one candidate for C. Where ``C_iu < 0``, take x with ``P x = e_u``: gains -x on report i
+   win at most 0 with P and ``-C_iu`` with A.
+5. The linear program of :mod:`maskwell.planning.blackwell`.
+
+Source: 2 after [ChaiNayak2018, Lemma 4.1]; the gain matrices are derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from maskwell.core.exact import Parity, to_float
+from maskwell.designs.proofs import gain_margin, garbling_residual
+from maskwell.designs.rational import Frame, Matrix
+from maskwell.planning import blackwell
+from maskwell.planning.evidence import Sufficiency, nearly, no, unsettled, yes
+
+FRAME_LIMIT = 100
+"""Categories beyond which no exact inverse is worked out."""
+
+_HOPELESS = -1e-6  # programs with less slack have no garbling; within rounding of zero one is tried
+
+
+@dataclass(frozen=True)
+class Question:
+    """Is P sufficient for A? Both without zero and proportional rows; differences up to ``allowed`` are rounding."""
+
+    P: Matrix
+    A: Matrix
+    parity: Parity
+    allowed: Fraction
+
+    def answer(self) -> Sufficiency:
+        """By the first way that settles it."""
+        known = self.same() or self._if_clear(self.by_parity())
+        if known:
+            return known
+        if len(self.P[0]) > FRAME_LIMIT:
+            return self.by_parity() or unsettled(f"more than {FRAME_LIMIT} categories")
+        frame = Frame.of(self.P, blackwell.good_order(self.P))
+        refusal = self.by_rank(frame) or self.by_parity()
+        if frame.rank == len(self.P) and not self.by_rank(frame):
+            refusal = self.by_inverse(frame)
+        return self._if_settled(refusal) or self.by_program(frame, refusal)
+
+    def _if_settled(self, found: Sufficiency | None) -> Sufficiency | None:
+        return found if found and found.holds else self._if_clear(found)
+
+    def _if_clear(self, refusal: Sufficiency | None) -> Sufficiency | None:
+        """A refusal by more than rounding: no garbling comes within ``allowed`` of A in every entry."""
+        entries = len(self.A) * len(self.A[0])
+        return refusal if refusal and _margin(refusal) > entries * self.allowed else None
+
+    def same(self) -> Sufficiency | None:
+        """Rows that are the same up to order, or a single one."""
+        if len(self.A) == 1:
+            return yes("same", "the other design tells nothing", [[Fraction(1)] * len(self.P)])
+        if sorted(self.A) != sorted(self.P):
+            return None
+        return yes("same", "the rows are the same", [[Fraction(a == p) for p in self.P] for a in self.A])
+
+    def by_parity(self) -> Sufficiency | None:
+        """A row of A beyond the parity of P."""
+        eta = self.parity
+        if isinstance(eta, float):
+            return None
+        i = max(range(len(self.A)), key=lambda i: max(self.A[i]) / eta - min(self.A[i]))
+        high, low = (self.A[i].index(pick(self.A[i])) for pick in (max, min))
+        margin = self.A[i][high] / eta - self.A[i][low]
+        if margin <= 0:
+            return None
+        row = [Fraction(0)] * len(self.A[i])
+        row[high], row[low] = 1 / eta, Fraction(-1)
+        return no("parity", f"its parity is only {to_float(eta):.6g}", self._only(i, row), margin)
+
+    def _only(self, i: int, gains: Sequence[Fraction]) -> Matrix:
+        """Gains for one report and none for the others."""
+        return [list(gains) if row == i else [Fraction(0)] * len(gains) for row in range(len(self.A))]
+
+    def by_rank(self, frame: Frame) -> Sufficiency | None:
+        """A direction that P does not show and A does."""
+        for x in frame.null_vectors(self.P):
+            size = max(map(abs, x))
+            x = [value / size for value in x]
+            seen = [sum(map(Fraction.__mul__, row, x), Fraction(0)) for row in self.A]
+            if any(seen):
+                gain = [[(y > 0) * v - (y < 0) * v for v in x] for y in seen]
+                reason = "it cannot tell apart true proportions that the other design can"
+                return no("rank", reason, gain, sum(map(abs, seen), Fraction(0)))
+        return None
+
+    def by_inverse(self, frame: Frame) -> Sufficiency:
+        """The only C there can be; the rows of P are those of the frame."""
+        found = frame.coefficients(self.A)
+        C = [[row[frame.rows.index(u)] for u in range(len(self.P))] for row in found]
+        i = min(range(len(C)), key=lambda i: min(C[i]))
+        if min(C[i]) >= 0:
+            return yes("inverse", "randomizing its reports once more gives the other design", C)
+        x = [Fraction(0)] * len(self.P[0])
+        for j, row in zip(frame.columns, frame.inverse, strict=True):
+            x[j] = -row[frame.rows.index(C[i].index(min(C[i])))]
+        size = max(map(abs, x))
+        gain = self._only(i, [value / size for value in x])
+        reason = "the only matrix that would give the other design has negative entries"
+        return no("inverse", reason, gain, gain_margin(gain, self.P, self.A))
+
+    def by_program(self, frame: Frame, refusal: Sufficiency | None) -> Sufficiency:
+        """The linear program; ``refusal`` is a proof of no, though one within rounding."""
+        if len(self.A) * frame.rank + len(self.P) > blackwell.ROW_LIMIT:
+            return refusal or unsettled(f"the linear program would have more than {blackwell.ROW_LIMIT:,} equations")
+        answer = blackwell.ask(self.P, self.A, frame)
+        if answer is None:
+            return refusal or unsettled("the solver of the linear program gave up")
+        refusal = max(filter(None, (refusal, self._by_gain(answer))), key=_margin, default=None)
+        return (
+            self._if_clear(refusal)
+            or (None if refusal else self._by_garbling(answer, frame))
+            or self._within_rounding(answer)
+            or refusal
+            or unsettled(f"too close to call: the linear program ends at {answer.slack:.2g}")
+        )
+
+    def _by_gain(self, answer: blackwell.Answer) -> Sufficiency | None:
+        found = blackwell.rounded_gain(answer.G, self.P, self.A) if answer.slack < 0 else None
+        reason = "there is a decision in which the other design wins more"
+        return no("program", reason, *found) if found else None
+
+    def _by_garbling(self, answer: blackwell.Answer, frame: Frame) -> Sufficiency | None:
+        if answer.slack < _HOPELESS:
+            return None
+        C = blackwell.corrected(blackwell.nearest_transition(answer.C), self.P, self.A, frame)
+        C = C or blackwell.on_support(answer, self.P, self.A, frame)
+        return yes("program", "randomizing its reports once more gives the other design", C) if C else None
+
+    def _within_rounding(self, answer: blackwell.Answer) -> Sufficiency | None:
+        C = blackwell.nearest_transition(answer.C)
+        residual = garbling_residual(C, self.P, self.A)
+        reason = f"randomizing its reports once more gives the other design up to {to_float(residual):.1g}"
+        return nearly(reason, C, residual) if residual <= self.allowed else None
+
+
+def _margin(refusal: Sufficiency) -> Fraction:
+    return refusal.margin or Fraction(0)
