@@ -1,0 +1,171 @@
+"""Certificates: a design together with what was proved about it, for anyone to check.
+
+A certificate is JSON::
+
+    {"maskwell": "certificate", "version": 1, "design": ..., "claims": ..., "seal": "sha256:..."}
+
+The design is the content of its file. The claims are exact: fractions as text, no floats. They are a function of what
+is given (the design, the demand as stated, and for an improvement the original design and the garbling), so that
+whoever works them out anew and finds the same text has checked them. The seal is the SHA-256 of everything else; it
+shows a slip, while a forger can make a new one: what convinces is checking the claims.
+
+Source: parity and its bounds are [ChaiNayak2018, Theorem 3.1], admissibility Theorems 4.2 and 4.3, improvement
+Definition 4.1 there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Parity, from_text, to_digits, to_text
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.errors import CertificateError, ParameterError
+from maskwell.privacy.admissible import admissibility
+from maskwell.privacy.columns import columns_sum_to_one
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.garbling import Garbling
+from maskwell.privacy.stated import demand_from_stated, rule_of
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """A proof object: ``content`` is what its file holds.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+    >>> proof = certify(coin, Demand.from_rho("0.1", "0.5"))
+    >>> proof.claims["parity"], proof.claims["demand"]["gamma"], proof.claims["meets"]
+    ('3', '9', True)
+    """
+
+    content: Mapping[str, Any]
+
+    @property
+    def claims(self) -> Mapping[str, Any]:
+        """What is claimed of the design."""
+        claims: Mapping[str, Any] = self.content["claims"]
+        return claims
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of its file."""
+        return dict(self.content)
+
+    def text(self) -> str:
+        """The text of its file."""
+        return json.dumps(self.content, indent=1, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the file; an existing one is replaced only if asked."""
+        try:
+            with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
+                file.write(self.text())
+        except FileExistsError as error:
+            raise CertificateError(f"{path} exists", hint="give another name, or overwrite=True") from error
+        except OSError as error:
+            raise CertificateError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
+
+    def __repr__(self) -> str:
+        met = f", meets={self.claims['meets']}" if "meets" in self.claims else ""
+        return f"Certificate(parity={self.claims['parity']}{met})"
+
+
+def certify(design: Design, demand: Demand | None = None, *, improvement: Garbling | None = None) -> Certificate:
+    """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
+
+    Parameters
+    ----------
+    demand
+        What parity is held against. Its bound is worked out anew from the exact text in which it was stated, and
+        compared without slack.
+    improvement
+        The design that this one replaces, with the garbling that shows it.
+
+    Raises
+    ------
+    TooLargeError
+        The design has no symmetry that is known, and its matrix is too large to be written out.
+    CertificateError
+        The garbling does not lead from the design to the original.
+    """
+    content = {
+        "maskwell": "certificate",
+        "version": VERSION,
+        "design": design.to_dict(),
+        "claims": claims_of(design, None if demand is None else _stated(demand), improvement),
+    }
+    return Certificate({**content, "seal": fingerprint_of(content)})
+
+
+def _stated(demand: Demand) -> dict[str, Any]:
+    """What a demand says of itself, with the bound that a function of a program was given."""
+    if not demand.stated:
+        raise ParameterError(
+            f"the demand {demand.text} does not say how it was stated",
+            hint="make it with Demand.from_gamma or the like",
+        )
+    return {"stated": demand.stated, "gamma": to_text(demand.gamma_exact)}
+
+
+def claims_of(
+    design: Design, demand: Mapping[str, Any] | None = None, improvement: Garbling | None = None
+) -> dict[str, Any]:
+    """Everything that is claimed of a design, worked out from its exact integers.
+
+    ``demand`` holds what was ``stated`` and, for curves that are functions of a program, the bound ``gamma`` as given.
+    """
+    parity = design.parity_exact()
+    claims: dict[str, Any] = {
+        "k": design.k,
+        "m": count_of(design),
+        "columns_sum_to_one": columns_sum_to_one(design),
+        "parity": to_text(parity),
+    }
+    if isinstance(design, Dense):
+        claims["row_parities"] = [to_text(row) for row in design.row_parities()]
+    if demand is not None:
+        claims["demand"], claims["meets"] = bound_of(demand, parity)
+    claims["admissible"] = admissibility(design).to_dict()
+    if improvement is not None:
+        claims["improves"] = improvement.checked_against(design).to_dict()
+    return claims
+
+
+def count_of(design: Design) -> str:
+    """The number of reports, exactly, without its digits where they could be many: C(k, q) sets of one size, or 2^k.
+
+    >>> from maskwell.designs.subset import Subset
+    >>> count_of(Subset.from_gamma(3, Categories.numbered(1000), size=250))
+    'C(1000, 250)'
+    """
+    outputs = design.outputs
+    if isinstance(outputs, Categories):
+        return to_digits(design.m)
+    return f"2^{design.k}" if outputs.size is None else f"C({design.k}, {outputs.size})"
+
+
+def bound_of(demand: Mapping[str, Any], parity: Parity) -> tuple[dict[str, Any], bool]:
+    """The bound that follows from a stated demand, and whether a parity meets it, without slack.
+
+    ``strict`` tells that parity must stay below the bound: reaching the limit is a breach, and some prior reaches it.
+    """
+    stated = demand["stated"]
+    found = demand_from_stated(stated)
+    strict = stated["closed"] if found is None else found.closed and found.attained
+    gamma = parity_from_text(demand["gamma"]) if found is None else found.gamma_exact
+    bound = {"stated": dict(stated), "gamma": to_text(gamma), "strict": strict, "follows": rule_of(stated)}
+    return bound, gamma == math.inf or (parity < gamma if strict else parity <= gamma)
+
+
+def parity_from_text(text: Any) -> Parity:
+    """A parity from its exact text, infinity included."""
+    return math.inf if text == "inf" else from_text(text)

@@ -1,0 +1,118 @@
+"""A garbling: how the reports of a better design are randomized again into those of the design that it replaces.
+
+    A = C P
+
+where A is the original, P the better design and C has columns that sum to one. Whoever has a report of P can make one
+of A from it, so P tells at least as much. C is kept sparse, as entries (report of A, report of P, probability).
+
+Source: [ChaiNayak2018, Definition 4.1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from maskwell.core.exact import from_text, to_text
+from maskwell.core.reported import SetReports
+from maskwell.designs.base import EXACT_LIMIT, Design
+from maskwell.designs.wire import design_from_dict
+from maskwell.errors import CertificateError, TooLargeError
+
+Entry = tuple[int, int, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Garbling:
+    """The design that is replaced, and the entries of C that are not zero, by rows and then by columns.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> original, better = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]), Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
+    >>> Garbling.of(original, [(0, 0, "3/4"), (1, 0, "1/4"), (1, 1, 1)]).fault(better)
+    >>> Garbling.of(original, [(0, 0, "2/3"), (1, 0, "1/3"), (1, 1, 1)]).fault(better)
+    'the entry for report 0 and truth 0 is 4/9 after garbling, not 1/2'
+    """
+
+    original: Design
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, original: Design, entries: Iterable[tuple[int, int, Any]]) -> Garbling:
+        """From entries in any order; zeros are left out."""
+        read = ((int(i), int(u), Fraction(c)) for i, u, c in entries)
+        return cls(original, tuple(sorted((i, u, c) for i, u, c in read if c)))
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Garbling:
+        """Read back what :meth:`to_dict` wrote, strictly; ValueError or the like for anything else."""
+        entries = tuple(_read_entry(entry) for entry in content["garbling"])
+        places = [entry[:2] for entry in entries]
+        if any(before >= after for before, after in pairwise(places)):
+            raise ValueError("the entries of the garbling are not in order, or one is repeated")
+        return cls(design_from_dict(content["original"]), entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The original, its parity, and the entries in exact text."""
+        return {
+            "original": self.original.to_dict(),
+            "parity": to_text(self.original.parity_exact()),
+            "garbling": [[i, u, to_text(c)] for i, u, c in self.entries],
+        }
+
+    def checked_against(self, better: Design) -> Garbling:
+        """The same, after checking in exact arithmetic that it leads from the better design to the original."""
+        fault = self.fault(better)
+        if fault is not None:
+            raise CertificateError(
+                f"the garbling does not prove an improvement: {fault}", hint="use the garbling of maskwell improve"
+            )
+        return self
+
+    def fault(self, better: Design) -> str | None:
+        """What is wrong with the claim that ``original = C better``; None when it holds exactly."""
+        A, P = written_out(self.original), written_out(better)
+        if len(A[0]) != len(P[0]):
+            return f"the original has {len(A[0])} truths, the better design {len(P[0])}"
+        outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < len(A) and 0 <= u < len(P))), None)
+        if outside is not None:
+            return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {len(A)} rows and {len(P)} columns"
+        return self._wrong_column(len(P)) or self._wrong_row(A, P)
+
+    def _wrong_column(self, m: int) -> str | None:
+        totals = [Fraction(0)] * m
+        for i, u, c in self.entries:
+            if c <= 0:
+                return f"the entry ({i}, {u}) is not positive"
+            totals[u] += c
+        wrong = next((u for u, total in enumerate(totals) if total != 1), None)
+        return None if wrong is None else f"column {wrong} of the garbling sums to {to_text(totals[wrong])}, not 1"
+
+    def _wrong_row(self, A: Sequence[Sequence[Fraction]], P: Sequence[Sequence[Fraction]]) -> str | None:
+        made = [[Fraction(0)] * len(P[0]) for _ in A]
+        for i, u, c in self.entries:
+            made[i] = [x + c * p for x, p in zip(made[i], P[u], strict=True)]
+        for i, (row, wanted) in enumerate(zip(made, A, strict=True)):
+            for j, (x, a) in enumerate(zip(row, wanted, strict=True)):
+                if x != a:
+                    return f"the entry for report {i} and truth {j} is {to_text(x)} after garbling, not {to_text(a)}"
+        return None
+
+
+def written_out(design: Design) -> list[list[Fraction]]:
+    """The matrix in fractions; refused before its size is worked out where that alone would be long."""
+    if isinstance(design.outputs, SetReports) and design.k**2 > EXACT_LIMIT:  # there are at least k sets
+        raise TooLargeError(
+            f"the matrix of this {design.kind} design over {design.k:,} categories is too large to be written out",
+            hint=f"a garbling is checked for matrices of at most {EXACT_LIMIT:,} entries",
+        )
+    return design.exact_matrix()
+
+
+def _read_entry(entry: Any) -> Entry:
+    i, u, text = entry
+    if not (isinstance(entry, list) and type(i) is int and type(u) is int):
+        raise ValueError(f"{entry!r:.80} is not an entry [row, column, fraction]")
+    return i, u, from_text(text)

@@ -1,0 +1,284 @@
+"""Verifying a certificate: every claim is worked out anew from the exact integers, and nothing in it is trusted.
+
+A certificate holds exactly when it is, to the letter, the one that would be made for the design, the demand and the
+garbling that it states. Whatever else is in the file is a check that fails, never an exception.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.exact import Parity, from_text, to_text
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.designs.wire import design_from_dict
+from maskwell.errors import CertificateError, MaskwellError
+from maskwell.privacy.admissible import admissibility, short
+from maskwell.privacy.certificate import VERSION, bound_of, count_of
+from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
+from maskwell.privacy.garbling import Garbling
+from maskwell.privacy.stated import AS_GIVEN
+
+WRONG = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError)
+PARTS = ("maskwell", "version", "design", "claims", "seal")
+CLAIMS = ("k", "m", "columns_sum_to_one", "parity", "row_parities", "demand", "meets", "admissible", "improves")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of the checks.
+
+    ``meets`` is the proved answer to the demand, None without one or when a check failed.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.privacy.certificate import certify
+    >>> proof = certify(Uniform.from_gamma(3, Categories.of(["yes", "no"]))).to_dict()
+    >>> verify_certificate(proof).ok
+    True
+    >>> verify_certificate({**proof, "claims": {**proof["claims"], "parity": "2"}}).failed[0].words
+    'the seal is not that of the content: something was changed after it was made'
+    """
+
+    checks: tuple[Check, ...]
+    meets: bool | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that do not hold."""
+        return tuple(check for check in self.checks if not check.ok)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        checks = [{"name": check.name, "ok": check.ok, "words": check.words} for check in self.checks]
+        return {"ok": self.ok, "meets": self.meets, "checks": checks}
+
+
+def verify_certificate(content: Any) -> Verified:
+    """Work out anew all that a certificate claims. ``content`` is what its file holds, read as JSON."""
+    checks = tuple(_checks(content))
+    proved = all(check.ok for check in checks)
+    return Verified(checks, content["claims"].get("meets") if proved else None)
+
+
+def verify_text(text: str) -> Verified:
+    """The same for the text of a file; CertificateError when it is no certificate at all."""
+    faults: list[str] = []
+    try:
+        content = json.loads(
+            text, object_pairs_hook=lambda pairs: _once(pairs, faults), parse_float=lambda t: _float(t, faults)
+        )
+    except (ValueError, RecursionError) as error:
+        raise CertificateError(f"this is not JSON: {error}", hint="get the certificate as it was made") from error
+    if not isinstance(content, dict) or content.get("maskwell") != "certificate":
+        raise CertificateError("this is no certificate", hint="make one with: maskwell audit D --certificate C.json")
+    if faults:
+        return Verified((Check("form", False, faults[0]),))
+    return verify_certificate(content)
+
+
+def verify_file(path: str | Path) -> Verified:
+    """The same for a file."""
+    try:
+        return verify_text(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise CertificateError(f"cannot read {path}: {reason}", hint="check the path of the certificate") from error
+    except CertificateError as error:
+        raise CertificateError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _once(pairs: list[tuple[str, Any]], faults: list[str]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        faults.append("a key is repeated, so that two readers could read two different things")
+    return found
+
+
+def _float(text: str, faults: list[str]) -> float:
+    """Two texts that stand for the same float would have the same seal: only the shortest one is read."""
+    if repr(float(text)) != text:
+        faults.append(f"the number {text:.40} is not written in its shortest form")
+    return float(text)
+
+
+# ---- the checks
+
+
+class _Wrong(Exception):  # noqa: N818 (not an error of the program, but the answer no)
+    """A claim that does not hold, in words."""
+
+
+def _checks(content: Any) -> Iterator[Check]:
+    yield (form := _tried("form", lambda: _form(content)))
+    if not form.ok:
+        return
+    yield _tried("seal", lambda: _seal(content))
+    yield (read := _tried("design", lambda: _design(content)))
+    if not read.ok:
+        return
+    design, claims = design_from_dict(content["design"]), content["claims"]
+    yield _tried("size", lambda: _size(design, claims))
+    yield _tried("columns", lambda: _columns(design, claims))
+    yield _tried("parity", lambda: _parity(design, claims))
+    if isinstance(design, Dense) or "row_parities" in claims:
+        yield _tried("row parities", lambda: _row_parities(design, claims))
+    if "demand" in claims:
+        yield _tried("demand", lambda: _demand(design, claims))
+        yield _tried("meets", lambda: _meets(design, claims))
+    yield _tried("admissible", lambda: _admissible(design, claims))
+    if "improves" in claims:
+        yield _tried("improves", lambda: _improves(design, claims))
+
+
+def _tried(name: str, check: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, check())
+    except _Wrong as error:
+        return Check(name, False, str(error))
+    except MaskwellError as error:
+        return Check(name, False, error.message)
+    except WRONG as error:
+        return Check(name, False, f"cannot be read ({type(error).__name__}: {error})"[:300])
+
+
+def _same(claimed: Any, found: Any, what: str) -> None:
+    """Compared as JSON text, in which 3, 3.0, "3" and true differ."""
+    if (one := _text(claimed)) != (two := _text(found)):
+        raise _Wrong(f"{what} is claimed to be {one:.80}, but it is {two:.80}")
+
+
+def _text(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _form(content: Any) -> str:
+    if not isinstance(content, Mapping) or content.get("maskwell") != "certificate":
+        raise _Wrong("this is no certificate")
+    _same(content.get("version"), VERSION, "the version")
+    _same(sorted(content), sorted(PARTS), "the list of its parts")
+    claims = content["claims"]
+    if not isinstance(claims, Mapping):
+        raise _Wrong("the claims are not a list of names and values")
+    unknown = sorted(set(claims) - set(CLAIMS))
+    if unknown:
+        raise _Wrong(f"it claims something that is not known: {unknown[0]!r:.60}")
+    if ("demand" in claims) != ("meets" in claims):
+        raise _Wrong("a demand and whether it is met belong together")
+    return f"a certificate of version {VERSION} with all its parts and nothing else"
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    if content["seal"] != fingerprint_of({key: part for key, part in content.items() if key != "seal"}):
+        raise _Wrong("the seal is not that of the content: something was changed after it was made")
+    return "the seal is that of the content"
+
+
+def _design(content: Mapping[str, Any]) -> str:
+    design = design_from_dict(content["design"])
+    _same(content["design"], design.to_dict(), "the design file")
+    return f"a {design.kind} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
+
+
+def _size(design: Design, claims: Mapping[str, Any]) -> str:
+    _same(claims["k"], design.k, "the number of truths")
+    _same(claims["m"], count_of(design), "the number of reports")
+    return f"{design.k:,} truths, {count_of(design)} reports"
+
+
+def _columns(design: Design, claims: Mapping[str, Any]) -> str:
+    _same(claims["columns_sum_to_one"], columns_sum_to_one(design), "that every column sums to one")
+    if not claims["columns_sum_to_one"]:
+        raise _Wrong("a column does not sum to one")
+    return "every column sums to one exactly"
+
+
+def _parity(design: Design, claims: Mapping[str, Any]) -> str:
+    _same(claims["parity"], to_text(parity_of_rows(design)), "parity")
+    _same(claims["parity"], to_text(design.parity_exact()), "parity")
+    return f"parity is exactly {_shown(design.parity_exact())}"
+
+
+def _row_parities(design: Design, claims: Mapping[str, Any]) -> str:
+    if not isinstance(design, Dense):
+        raise _Wrong(f"row parities are claimed of a {design.kind} design, which is not written out")
+    _same(claims["row_parities"], [to_text(row) for row in design.row_parities()], "the list of row parities")
+    return f"each of the {len(claims['row_parities']):,} row parities"
+
+
+def _demand(design: Design, claims: Mapping[str, Any]) -> str:
+    claimed = claims["demand"]
+    found, _ = bound_of(claimed, design.parity_exact())
+    _same(claimed, found, "the demand")
+    if claimed["stated"]["language"] == "epsilon":
+        _check_exp(from_text(claimed["stated"]["epsilon"]), from_text(claimed["gamma"]))
+    language, gamma = claimed["stated"]["language"], _shown_text(claimed["gamma"])
+    how = "as given: a function cannot be worked out anew" if claimed["follows"] == AS_GIVEN else claimed["follows"]
+    return f"stated as {language}: parity {'below' if claimed['strict'] else 'at most'} {gamma} ({how})"
+
+
+def _check_exp(epsilon: Fraction, gamma: Fraction) -> None:
+    """That gamma does not exceed e**epsilon, and falls short of it by less than 1e-40 of it, with 80 digits."""
+    context = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    near = Fraction(context.exp(context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))))
+    room = near * Fraction(1, 10**70)  # covers the rounding of the quotient and of exp
+    if not near - near / 10**40 <= gamma <= max(near - room, Fraction(1)):
+        raise _Wrong("the bound is not e^epsilon, rounded down")
+
+
+def _meets(design: Design, claims: Mapping[str, Any]) -> str:
+    bound, meets = bound_of(claims["demand"], parity_of_rows(design))
+    _same(claims["meets"], meets, "that the demand is met")
+    answer = "meets" if meets else "does not meet"
+    return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(bound['gamma'])}"
+
+
+def _admissible(design: Design, claims: Mapping[str, Any]) -> str:
+    found = admissibility(design)
+    _same(claims["admissible"], found.to_dict(), "the proof of admissibility")
+    if found.exactly:
+        return f"no design of parity {_shown(found.level)} tells more: every report has its witness"
+    return f"not admissible: {found.reason}"
+
+
+def _improves(design: Design, claims: Mapping[str, Any]) -> str:
+    claimed = claims["improves"]
+    read = Garbling.from_dict(claimed)
+    _same(claimed, read.to_dict(), "the improvement")
+    if (fault := read.fault(design)) is not None:
+        raise _Wrong(fault)
+    original = read.original
+    return (
+        f"tells all that the {original.kind} design of parity {_shown(original.parity_exact())} does, and that is C P"
+    )
+
+
+def _shown(value: Parity) -> str:
+    exact = to_text(value)
+    return exact if len(exact) <= 40 else f"{exact[:18]}... (about {short(value)})"
+
+
+def _shown_text(text: str) -> str:
+    return _shown(math.inf if text == "inf" else from_text(text))
