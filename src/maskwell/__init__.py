@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
+    from maskwell.planning.improve import Improvement as Improvement
+    from maskwell.planning.improve import improve as improve
     from maskwell.planning.optimal import minimax_size as minimax_size
     from maskwell.planning.order import Order as Order
     from maskwell.planning.order import order_of as order_of
@@ -72,6 +74,7 @@ _HOMES = {
     "maskwell.errors": ["MaskwellError"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],
+    "maskwell.planning.improve": ["Improvement", "improve"],
     "maskwell.planning.optimal": ["minimax_size"],
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.privacy.audit": ["Audit", "audit"],

@@ -1,0 +1,114 @@
+"""Garbling: how the reports of one design are made into reports of another, kept by its positive entries.
+
+    A = C P
+
+C[i, u] is the chance of making report u of P into report i of A. Its columns sum to one. A C with thousands of rows and
+columns has few positive entries, so that only these are kept, as integers for each column.
+
+Source: [ChaiNayak2018, Definition 4.1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
+from maskwell.core.exact import to_digits
+from maskwell.core.reported import Reports
+from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Design, big
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.errors import TooLargeError
+
+Matrix = list[list[Fraction]]
+Column = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Garbling:
+    """A transition matrix by its positive entries.
+
+    ``columns[u]`` lists pairs (i, n): report u becomes report i with probability n over the sum of all n of the column.
+
+    >>> merge = Garbling.of(3, [{0: 1, 1: 1}, {2: 5}])
+    >>> merge.exact()[0], merge.matrix().tolist()
+    ([Fraction(1, 2), Fraction(0, 1)], [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
+    """
+
+    rows: int
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, rows: int, columns: Iterable[Mapping[int, int]]) -> Self:
+        """From positive integers for each column, in the ratio of the probabilities."""
+        return cls(rows, tuple(tuple(sorted(column.items())) for column in columns))
+
+    @classmethod
+    def identity(cls, m: int) -> Self:
+        """Nothing changes."""
+        return cls(m, tuple(((i, 1),) for i in range(m)))
+
+    @classmethod
+    def of_matrix(cls, C: Matrix) -> Self:
+        """From fractions written out, whose columns sum to one."""
+        design = Dense.of(C)
+        return cls.of(design.m, ({i: n for i, n in enumerate(column) if n} for column in design.numerators))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Reports of A by reports of P."""
+        return self.rows, len(self.columns)
+
+    def entries(self) -> Iterator[tuple[int, int, Fraction]]:
+        """Row, column and value of every positive entry."""
+        for u, column in enumerate(self.columns):
+            total = sum(n for _, n in column)
+            yield from ((i, u, Fraction(n, total)) for i, n in column)
+
+    def exact(self) -> Matrix:
+        """C in fractions, written out as rows; refused when it would be huge."""
+        self._check_size(EXACT_LIMIT)
+        C = [[Fraction(0)] * len(self.columns) for _ in range(self.rows)]
+        for i, u, value in self.entries():
+            C[i][u] = value
+        return C
+
+    def matrix(self) -> Real:
+        """C in floats, shape (reports of A, reports of P); refused when it would be huge."""
+        self._check_size(MATRIX_LIMIT)
+        C = np.zeros(self.shape)
+        for i, u, value in self.entries():
+            C[i, u] = value
+        return C
+
+    def after(self, design: Design, original: Design) -> Composed:
+        """The two steps as one design: first ``design``, then this garbling; equal in law to ``original``."""
+        columns = [dict(column) for column in self.columns]
+        integers = [[column.get(i, 0) for i in range(self.rows)] for column in columns]
+        outputs = original.outputs
+        if not isinstance(outputs, Categories):
+            outputs = Categories.of(Reports(original.fingerprint, original.k, "bits", original.report_space()).texts())
+        given = design.outputs if isinstance(design.outputs, Categories) else None
+        return Composed.of(design, Dense.from_integers(integers, given, outputs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The integers of each column as decimal text, for files."""
+        columns = [[[i, to_digits(n)] for i, n in column] for column in self.columns]
+        return {"rows": self.rows, "columns": columns}
+
+    def _check_size(self, limit: int) -> None:
+        rows, columns = self.shape
+        if rows * columns > limit:
+            raise TooLargeError(
+                f"a garbling of {rows:,} by {columns:,} entries; at most {big(limit)} are written out",
+                hint="use entries(), which gives the positive ones",
+            )
+
+    def __repr__(self) -> str:
+        return f"Garbling({self.rows:,} x {len(self.columns):,}, {sum(map(len, self.columns)):,} positive)"
