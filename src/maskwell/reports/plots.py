@@ -8,6 +8,7 @@
 :func:`plot_demands`     two demands compared
 :func:`plot_canonical`   what a demand really asks for
 :func:`plot_family`      what each parity leaves possible
+:func:`plot_variance`    what randomization costs, against categories and parity
 =======================  =====================================================================================
 """
 
@@ -19,6 +20,7 @@ from maskwell.reports.learned import plot_learned
 from maskwell.reports.picture import Picture
 from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
 from maskwell.reports.revealed import plot_revealed, posterior_curves
+from maskwell.reports.variance import plot_variance
 
 __all__ = [
     "Picture",
@@ -29,5 +31,6 @@ __all__ = [
     "plot_flows",
     "plot_learned",
     "plot_revealed",
+    "plot_variance",
     "posterior_curves",
 ]

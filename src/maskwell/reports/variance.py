@@ -1,0 +1,211 @@
+"""What randomization costs: the added variance of the best subset design, against categories and against parity.
+
+Source: [NayakZhai2019, eq. (3.3), Table 1]; where the best size changes is derived from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import Number
+from maskwell.errors import ParameterError
+from maskwell.planning.demanded import check_k, gamma_of
+from maskwell.planning.optimal import minimax_size, variance_table
+from maskwell.planning.switches import switch_gamma, switch_k
+from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
+from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
+from maskwell.reports.scales import log_scale, number, spread
+from maskwell.reports.style import colour, levels
+
+KS, GAMMAS = (3, 10, 30, 100, 1000), (2, 5, 10, 20, 100)
+MOST = 8
+POINTS = 161
+LEFT, TOP, HEIGHT = 50, 36, 300
+MARKS = 6  # changes of the best size that are marked on a line, from the smallest; more would crowd
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """One line of a panel.
+
+    Attributes
+    ----------
+    name
+        Its label.
+    x, variance, size
+        Points of the line and the best size at each, shape (n,).
+    changes
+        Where the best size changes: pairs (x, variance).
+    """
+
+    name: str
+    x: Real
+    variance: Real
+    size: Array
+    changes: list[tuple[float, float]]
+
+
+def plot_variance(*, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS) -> Picture:
+    """Added variance V_R of the minimax subset design: against k for each gamma, against gamma for each k.
+
+        V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ],   D = q gamma + k - q
+
+    where q is the size that makes it least. V_R / n is added to the variances of all k estimates together; sampling
+    itself gives them at most (1 - 1/k) / n.
+
+    Parameters
+    ----------
+    ks, gammas
+        Up to eight each. The largest k and the range of gammas set the scales.
+
+    >>> plot_variance(ks=[5, 10], gammas=[5, 20]).rows
+    [['5', '3.25 (q = 1)', '0.476 (q = 1)'], ['10', '9.35 (q = 2)', '1.2 (q = 1)']]
+    """
+    categories = sorted({check_k(k) for k in ks})
+    exact = sorted({gamma_of(gamma) for gamma in gammas})
+    _check(categories, exact)
+    by_k = [_against_k(gamma, max(*categories, 10)) for gamma in exact]
+    by_gamma = [_against_gamma(k, exact) for k in categories]
+    table = variance_table(categories, exact)
+    notes = _notes()
+    return Picture(
+        name="variance",
+        title="What randomization costs",
+        text=_in_words(categories, exact),
+        data=_arrays(by_k, by_gamma),
+        columns=("k", *(f"γ = {float(gamma):.4g}" for gamma in exact)),
+        rows=[
+            [str(k), *(_cell(float(v), int(q)) for v, q in zip(variances, sizes, strict=True))]
+            for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
+        ],
+        heights=(
+            TOP + HEIGHT + 58 + notes_height(notes, x=LEFT, width=WIDE),
+            TOP + 2 * HEIGHT + 126 + notes_height(notes),
+        ),
+        draw=lambda canvas: _draw(canvas, by_k, by_gamma, notes),
+    )
+
+
+def _check(ks: Sequence[int], gammas: Sequence[Fraction]) -> None:
+    if not 1 <= len(ks) <= MOST:
+        raise ParameterError(f"{len(ks)} numbers of categories", hint=f"give one to {MOST}", ks=ks)
+    if not 1 <= len(gammas) <= MOST:
+        raise ParameterError(f"{len(gammas)} gammas", hint=f"give one to {MOST}", gammas=gammas)
+
+
+def _against_k(gamma: Fraction, most: int) -> _Line:
+    """A line over k, with the k from which the best size is 2, 3 and so on."""
+    switches = [k for k in (switch_k(gamma, q) for q in range(1, MARKS + 1)) if k <= most]
+    x = sorted({*np.geomspace(2, most, POINTS).round().astype(int).tolist(), *switches})
+    table = variance_table(x, [gamma])
+    found = dict(zip(x, table.added_variance[0].tolist(), strict=True))
+    changes = [(float(k), found[k]) for k in switches]
+    return _Line(f"γ = {float(gamma):.4g}", np.array(x, float), table.added_variance[0], table.size[0], changes)
+
+
+def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
+    """A line over gamma, with the gammas below which the best size is 2, 3 and so on."""
+    low, high = _range(gammas)
+    first = minimax_size(k, high)
+    switches = [g for g in (switch_gamma(k, q) for q in range(first, first + MARKS)) if low < g < high]
+    x = sorted({*np.geomspace(low, high, POINTS).tolist(), *switches})
+    table = variance_table([k], x)
+    found = dict(zip(x, table.added_variance[:, 0].tolist(), strict=True))
+    return _Line(
+        f"k = {number(k)}", np.array(x), table.added_variance[:, 0], table.size[:, 0], [(g, found[g]) for g in switches]
+    )
+
+
+def _range(gammas: Sequence[Fraction]) -> tuple[float, float]:
+    """From the least to the greatest gamma; around a single one."""
+    if len(gammas) > 1:
+        return float(gammas[0]), float(gammas[-1])
+    return 1 + (float(gammas[0]) - 1) / 2, 2 * float(gammas[0])
+
+
+def _cell(variance: float, size: int) -> str:
+    return f"{variance:.3g} (q = {size})"
+
+
+def _in_words(ks: Sequence[int], gammas: Sequence[Fraction]) -> str:
+    table = variance_table(ks, gammas)
+    said = "; ".join(
+        f"with {k} categories "
+        + ", ".join(
+            f"{_cell(float(v), int(q))} at gamma {float(g):.4g}"
+            for g, v, q in zip(gammas, table.added_variance[:, j], table.size[:, j], strict=True)
+        )
+        for j, k in enumerate(ks)
+    )
+    return (
+        "Variance that the best subset design adds to all estimates together, times n. It grows with the number of "
+        f"categories k and falls with gamma: {said}. The best size q changes at the rings; sampling adds at most 1."
+    )
+
+
+def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array]:
+    """For each line its points, best sizes and changes."""
+    panels = {"k": by_k, "gamma": by_gamma}
+    found: dict[str, Array] = {}
+    for panel, lines in panels.items():
+        for i, line in enumerate(lines, 1):
+            found |= {f"{panel}_{i}": line.x, f"variance_by_{panel}_{i}": line.variance}
+            found |= {f"size_by_{panel}_{i}": line.size, f"changes_by_{panel}_{i}": np.array(line.changes)}
+    return found
+
+
+def _notes() -> list[Note]:
+    ring = point_mark(marker="o", markersize=6, **open_point(colour("level5")))
+    return [
+        Note(f"the best size q changes; {MARKS} changes are marked", ring),
+        Note("as much as sampling adds at most", line_mark(**_sampling())),
+    ]
+
+
+def _draw(canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], notes: Sequence[Note]) -> None:
+    heights = _heights([*by_k, *by_gamma])
+    if canvas.narrow:
+        _panel(canvas, by_k, heights, left=LEFT, top=TOP, width=200, across="Number of categories k")
+        below = TOP + HEIGHT + 66
+        _panel(canvas, by_gamma, heights, left=LEFT, top=below, width=200, across="Parity γ")
+        write_notes(canvas, notes, x=4, top=below + HEIGHT + 52)
+    else:
+        _panel(canvas, by_k, heights, left=LEFT, top=TOP, width=236, across="Number of categories k")
+        _panel(canvas, by_gamma, heights, left=WIDE // 2 + LEFT - 4, top=TOP, width=220, across="Parity γ")
+        write_notes(canvas, notes, x=LEFT, top=TOP + HEIGHT + 50)
+    canvas.text(4, 14, "Added variance × number of reports", tone="muted", fontsize=SMALL)
+
+
+def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
+    values = np.concatenate([line.variance for line in lines])
+    return float(values.min()) / 1.3, float(values.max()) * 1.3
+
+
+def _panel(
+    canvas: Canvas, lines: Sequence[_Line], y: tuple[float, float], *, left: int, top: int, width: int, across: str
+) -> None:
+    axes = canvas.axes(left=left, top=top, width=width, height=HEIGHT)
+    log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
+    if y[0] < 1 < y[1]:
+        axes.axhline(1, **_sampling())
+    tones = levels(len(lines))
+    for line, tone in zip(lines, tones, strict=True):
+        axes.plot(line.x, line.variance, color=colour(tone), linewidth=1.8)
+        rings: dict[str, Any] = {"marker": "o", "markersize": 5, "linestyle": "none", "clip_on": False, "zorder": 5}
+        axes.plot([x for x, _ in line.changes], [v for _, v in line.changes], **rings, **open_point(colour(tone)))
+    scale = HEIGHT / math.log(y[1] / y[0])
+    ends = [top + scale * math.log(y[1] / float(line.variance[-1])) for line in lines]
+    for line, tone, end in zip(lines, tones, spread(ends, apart=15, low=top, high=top + HEIGHT - 10), strict=True):
+        canvas.text(left + width + 7, end, line.name, tone=tone, fontsize=SMALL)
+    canvas.text(left + width, top + HEIGHT + 38, across, tone="muted", align="right", fontsize=SMALL)
+
+
+def _sampling() -> dict[str, Any]:
+    return {"color": colour("truth"), "linewidth": 1.2, "linestyle": (0, (5, 2))}
