@@ -99,7 +99,7 @@ def test_the_next_step_after_a_failed_audit_works(warner: str) -> None:
 def test_what_the_audit_shows_of_the_design(warner: str) -> None:
     shown = run("audit", warner).out
     assert "warner, p = 3/4\n" in shown
-    assert "1.5 (for comparison only)\n" in shown
+    assert "1.5 (for comparison only, not recommended)\n" in shown
     assert "  yes             0.7500  0.2500\n" in shown
     run("design", "k-ary", "--k", "40", "--gamma", "3", "-o", "k.json")
     shown = run("audit", "k.json").out
@@ -205,3 +205,71 @@ def test_convert_for_people(args: list[str]) -> None:
 )
 def test_bad_conversions(args: list[str], saying: str) -> None:
     refused("convert", *args, saying=saying)
+
+
+def test_curves_from_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "curves.csv"
+    table.write_text("p,lower,upper\n0,0,0.4\n0.2,0,0.8\n0.5,0,1\n")
+    found = run("convert", "--curves", str(table), "--json").json()
+    assert found["gamma_exact"] == "8/3" and found["attained"] is False
+    made = run("design", "k-ary", "--k", "3", "--curves", str(table), "--json").json()
+    assert made["parity_exact"] == "8/3"
+    lines = tmp_path / "beta.csv"
+    lines.write_text("p,upper\n0,0\n0.25,1\n1,1\n")
+    assert run("convert", "--curves", str(lines), "--between", "lines", "--json").json()["gamma"] == 4
+    wrong = run("convert", "--curves", str(lines), status=2)
+    assert "crosses the diagonal" in wrong.err and "--between lines" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("p,lower,upper\n0,0,0.4\n0.5,0,1\n", "crosses the diagonal"),
+        ("p,lower,upper\n0,0.2,1\n", "crosses the diagonal"),
+        ("p,lower,upper\n0,0,1\n0.5,0,0.9\n", "must not fall"),
+        ("p,lower,upper\n0.1,0,1\n", "priors below 1/10"),
+        ("p,lower,upper\n0,0,1\n0,0,1\n", "line 3: p = 0 after 0"),
+        ("p,lower,upper\n0,0\n", "2 fields for 3 columns"),
+        ("p,lower,upper\n0,x,1\n", "not a finite number"),
+        ("p,lower,upper\n", "no rows"),
+        ("a,b\n", "columns a, b"),
+    ],
+)
+def test_bad_tables_of_curves(content: str, words: str, tmp_path: Path) -> None:
+    table = tmp_path / "curves.csv"
+    table.write_text(content)
+    assert words in run("convert", "--curves", str(table), status=2).err
+
+
+def test_closed_demands(warner: str) -> None:
+    """Warner's device of parity 3 turns a suspicion of 1/4 into exactly 1/2."""
+    assert run("audit", warner, "--rho", "1/4", "1/2").out
+    closed = run("audit", warner, "--rho", "1/4", "1/2", "--closed", status=1)
+    assert "must not be reached" in closed.out
+    made = run("design", "k-ary", "--k", "2", "--rho", "1/4", "1/2", "--closed", "--json").json()
+    assert 2.99 < made["parity"] < 3
+    assert "--closed" in run("audit", warner, "--gamma", "3", "--closed", status=2).err
+    assert "--between" in run("audit", warner, "--gamma", "3", "--between", "lines", status=2).err
+
+
+def test_percent_typed_as_whole_numbers_gets_a_hint() -> None:
+    assert "write 0.1 0.5" in run("convert", "--rho", "10", "50", status=2).err
+
+
+def test_explanation_in_plain_words(warner: str) -> None:
+    told = run("audit", warner, "--rho", "0.25", "0.5", "--explain").out
+    assert "less than a 25 % chance cannot come to think it has more than 50 %" in " ".join(told.split())
+    assert "factor of 3" in told and "3 × 3 = 9" in told
+    broken = run("audit", warner, "--rho", "0.25", "0.4", "--explain", status=1).out
+    assert "is not kept" in broken
+    average = run("audit", warner, "--average-security", "1.5", "--json").json()
+    assert any("On average" in one for one in average["explanation"]) and average["meets"]
+    assert "two demands" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
+
+
+def test_a_sensitive_category_and_a_prior(warner: str) -> None:
+    found = run("audit", warner, "--prior", "0.05,0.95", "--sensitive", "yes", "--json").json()
+    assert found["hazard"]["ratio"] == 3 and found["hazard"]["prior"] == 0.05
+    assert found["posterior"][0][0] == pytest.approx(0.05 * 3 / (0.15 + 0.95))
+    assert "sensitive categories" in run("audit", warner, "--sensitive", "yes").out
+    assert run("audit", warner, "--sensitive", "maybe", status=2).err

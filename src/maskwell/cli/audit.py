@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +13,17 @@ from maskwell.cli.options import (
     given_demand,
     json_option,
     load_design,
+    read_labels,
     split_list,
     typed_demand,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.base import Design
+    from maskwell.privacy.average import AverageSecurity
+    from maskwell.privacy.criteria import Demand
 
 
 @click.command(
@@ -24,11 +31,24 @@ from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 )
 @click.argument("design", metavar="D", type=FilePath())
 @demand_options
+@click.option("--average-security", metavar="PHI", help="Security on average only, from 1 to 2; not recommended.")
 @click.option(
     "--prior", metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
 )
+@click.option(
+    "--sensitive", metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
+)
+@click.option("--explain", is_flag=True, help="The promise in plain words, as one would tell a respondent.")
 @json_option
-def audit(design: str, prior: str | None, *, as_json: bool, **demand: Any) -> int:
+def audit(
+    design: str,
+    prior: str | None,
+    sensitive: str | None,
+    *,
+    explain: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
     """Say what the design in the file D promises, from its exact numbers.
 
     With a demand, the exit status is 1 when the design does not meet it.
@@ -37,14 +57,43 @@ def audit(design: str, prior: str | None, *, as_json: bool, **demand: Any) -> in
 
     from maskwell.core.exact import as_fraction
     from maskwell.privacy.audit import audit as audit_design
-    from maskwell.reports.text import audit_text
+    from maskwell.reports.explain import explain as explained
+    from maskwell.reports.text_audit import audit_text
 
-    loaded = load_design(design)
+    loaded, demand = load_design(design), _demand(options)
     shares = None if prior is None else np.array([float(as_fraction(p, "prior")) for p in split_list(prior)])
-    found = audit_design(loaded, given_demand(demand), shares)
-    content = found.to_dict()
+    found = audit_design(loaded, demand, shares, sensitive=_codes(loaded, sensitive))
     if as_json:
-        print_json(content)
+        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]})
+    elif explain:
+        print_lines(_paragraphs(explained(loaded, demand)))
     else:
-        print_lines(audit_text(content, loaded, design, typed_demand(demand)))
+        print_lines(audit_text(found.to_dict(), loaded, design, typed_demand(options)))
     return ANSWER_IS_NO if found.meets is False else OK
+
+
+def _demand(options: dict[str, Any]) -> Demand | AverageSecurity | None:
+    from maskwell.privacy.average import AverageSecurity
+
+    demand, phi = given_demand(options), options["average_security"]
+    if demand is not None and phi is not None:
+        raise ParameterError(f"{demand.text} and --average-security {phi} are two demands", hint="give one")
+    return demand if phi is None else AverageSecurity.of(phi)
+
+
+def _codes(design: Design, sensitive: str | None) -> list[int]:
+    """Codes of the categories that were named."""
+    if sensitive is None:
+        return []
+    return [int(code) for code in design.inputs.encode(read_labels(sensitive, "--sensitive")).codes]
+
+
+def _paragraphs(sentences: list[str]) -> list[str]:
+    import textwrap
+
+    return [_plain(line) for sentence in sentences for line in textwrap.wrap(sentence, 100, break_on_hyphens=False)]
+
+
+def _plain(text: str) -> str:
+    """Ordinary spaces where a page has unbreakable ones."""
+    return text.replace("\u00a0", " ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,11 +11,13 @@ from maskwell.cli.lazy import CommandGroup
 from maskwell.cli.options import (
     LABELS_HELP,
     FilePath,
+    demand_options,
     demand_parameters,
     example,
     given_demand,
     json_option,
     load_design,
+    needed_demand,
     read_categories,
     read_labels,
     split_list,
@@ -58,6 +60,7 @@ def design() -> None:
 
 
 OUTPUT_HELP = "Where the design file goes; - is standard output."
+UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
 
 output_options = [
     click.Option(["-o", "--output"], type=FilePath(), metavar="D.json", help=OUTPUT_HELP),
@@ -66,8 +69,16 @@ output_options = [
 ]
 
 
-def saved(made: Design, *, output: str | None, force: bool, as_json: bool, inputs: tuple[str, ...] = ()) -> None:
-    """Write the design file, if asked, and print what was made."""
+def saved(
+    made: Design,
+    *,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    inputs: tuple[str, ...] = (),
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the design file, if asked, and print what was made; ``more`` goes into the JSON object."""
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
     from maskwell.engines.atomic import atomic_file
@@ -82,6 +93,7 @@ def saved(made: Design, *, output: str | None, force: bool, as_json: bool, input
         "parity": made.parity(),
         "parity_exact": to_text(made.parity_exact()),
         "epsilon": made.epsilon(),
+        **(more or {}),
     }
     if output is not None:
         with atomic_file(output, force=force, inputs=inputs) as file:
@@ -159,9 +171,20 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
             reports=None if reports is None else Categories.of(read_labels(reports, "--reports")),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
         )
-        saved(made, output=output, force=force, as_json=as_json)
+        saved(_with_demand(made, procedure, options), output=output, force=force, as_json=as_json)
 
     return make
+
+
+def _with_demand(made: Design, procedure: Procedure, options: dict[str, Any]) -> Design:
+    """The design with a note of the demand, where its parameters do not already say it."""
+    from maskwell.procedures.procedure import Kind
+
+    asked = any(parameter.kind is Kind.DEMAND for parameter in procedure.parameters)
+    demand = given_demand(options) if asked else None
+    if demand is None or demand.name in ("gamma", "epsilon"):
+        return made
+    return made.with_provenance(demand=demand.text)
 
 
 def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categories | None) -> dict[str, Any]:
@@ -171,12 +194,7 @@ def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categ
     given: dict[str, Any] = {}
     for parameter in procedure.parameters:
         if parameter.kind is Kind.DEMAND:
-            demand = given_demand(options)
-            if demand is None and parameter.required:
-                raise ParameterError(
-                    f"{procedure.name} needs a privacy demand",
-                    hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves",
-                )
+            demand = needed_demand(options, procedure.name) if parameter.required else given_demand(options)
             given |= {} if demand is None else _asked(demand, options)
         elif (value := options.get(parameter.name)) is not None:
             given[parameter.name] = _read(parameter, value)
@@ -274,3 +292,46 @@ def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_j
 
     made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
     saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+
+
+# ---- from assumed shares
+
+
+@design.command(
+    short_help="the most useful reports for assumed shares",
+    epilog=example("maskwell design extremal --pi 0.5,0.3,0.2 --gamma 3 -o design.json"),
+)
+@click.option("--pi", metavar="A,B,...", required=True, help="Assumed shares of the categories.")
+@demand_options
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
+@click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
+@click.option("--average", is_flag=True, help="Mix all designs that are equal by symmetry: shares stay estimable.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def extremal(
+    pi: str,
+    *,
+    categories: str | None,
+    k: str | None,
+    utility: str,
+    average: bool,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **demand: Any,
+) -> None:
+    """The most useful reports for assumed shares, by a linear program; up to 14 categories.
+
+    It is optimal for the shares that you assume. Where it cannot tell all shares apart, it says so, and --average or
+    maskwell design subset gives a design that can.
+
+    Source: Kairouz, Oh and Viswanath 2016.
+    """
+    from maskwell.planning.extremal import extremal_design
+
+    shares, labels = split_list(pi), read_categories(categories, k)
+    asked = needed_demand(demand, "extremal")
+    found = extremal_design(shares, asked, labels, utility=utility, average=average)
+    saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict())

@@ -119,6 +119,17 @@ def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
         raise ParameterError(f"{path}: {error.message}", hint=f"{error.hint}{steps}", path=path) from error
 
 
+def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
+    """The demand among the options, or an error that says how to state one."""
+    demand = given_demand(options)
+    if demand is None:
+        raise ParameterError(
+            f"{command} needs a privacy demand",
+            hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves; for instance --epsilon 1",
+        )
+    return demand
+
+
 def typed_demand(options: Mapping[str, Any]) -> str:
     """The demand as it was typed, empty without one.
 

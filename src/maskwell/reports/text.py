@@ -7,7 +7,7 @@ import io
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
 from maskwell.core.categories import Categories
@@ -17,7 +17,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.result import Estimate
 from maskwell.reports.tables import WIDTH, count, counted, facts, label, notes, number, shorten, table, with_article
-from maskwell.reports.words import factor_up, percent
+from maskwell.reports.words import SPACE, concrete, percent, promise
 
 SHOWN_ROWS = 40
 SHOWN_LABELS = 8
@@ -59,6 +59,7 @@ def made_as(design: Design) -> str:
     parts = [f"{name} = {shorten(str(value), 60)}" for name, value in named if not isinstance(value, bool)]
     same = design.provenance.get("same_as")
     known = f" (the same as {same})" if same else ""
+    known += f" (for {design.provenance['demand']})" if "demand" in design.provenance else ""
     return ", ".join([str(design.provenance.get("family", design.kind)), *parts]) + known
 
 
@@ -83,15 +84,18 @@ def matrix_table(design: Design) -> list[str]:
     """The matrix of a small design, a line for each report and a column for each truth; nothing for a larger one."""
     if design.k > SHOWN_LABELS or design.m > SHOWN_LABELS:
         return []
-    if isinstance(design.outputs, Categories):
-        reports = [label(one) for one in design.outputs.labels]
-    else:
-        reports = list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
-    first = [shorten(one, MATRIX_LABEL_WIDTH) for one in reports]
+    first = [shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design)]
     width = (WIDTH - 2 - max(MATRIX_LABEL_WIDTH, len("report \\ truth"))) // design.k - 2
     header = ["report \\ truth", *(shorten(label(one), width) for one in design.inputs.labels)]
     rows = [[name, *map(_probability, row)] for name, row in zip(first, design.matrix().tolist(), strict=True)]
     return ["", *table(header, rows)]
+
+
+def report_names(design: Design) -> list[str]:
+    """The reports in the order of the rows of the matrix; sets as characters 0 and 1."""
+    if isinstance(design.outputs, Categories):
+        return [label(one) for one in design.outputs.labels]
+    return list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
 
 
 def _probability(value: float) -> str:
@@ -121,6 +125,7 @@ def design_text(design: Design, path: str | None) -> list[str]:
         ]
     )
     lines += [] if isinstance(design, Uniform) else matrix_table(design)
+    lines += _in_words(design)
     warning = design.provenance.get("warning")
     lines += notes([str(warning)] if warning else [])
     following = (
@@ -131,40 +136,11 @@ def design_text(design: Design, path: str | None) -> list[str]:
     return [*lines, f"Next: {following}"]
 
 
-def audit_text(found: Mapping[str, Any], design: Design, path: str, demand: str = "") -> list[str]:
-    """What a design promises; ``demand`` is how the demand was typed."""
-    parity, most = number(found["parity"]), factor_up(design.parity_exact())
-    if "meets" in found:
-        answer = "meets" if found["meets"] else "does not meet"
-        first = f"{path} {answer} the demand {found['demand']['stated']}: its parity is {parity},"
-        lines = [f"{first} the bound {number(found['demand']['gamma'])}."]
-    elif math.isinf(found["parity"]):
-        lines = [f"{path} has no bound on parity: some report rules out some truth."]
-    else:
-        lines = [f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."]
-    lines += facts(_audit_facts(found, design))
-    lines += matrix_table(design)
-    lines += _posteriors(found)
-    lines += notes(found["warnings"], word="warning")
-    following = f"maskwell randomize DATA.csv --design {shlex.quote(f'COLUMN={path}')} -o REPORTS.csv"
-    if found.get("meets") is False:
-        following = _better(design, demand, path)
-    return [*lines, f"Next: {following}"]
-
-
-def _better(design: Design, demand: str, path: str) -> str:
-    """The command for a design over the same categories that meets the demand."""
-    labels = design.inputs.labels
-    if not demand or any(isinstance(one, tuple) for one in labels[:1]):
-        return "make a design that meets it: maskwell design k-ary --help"
-    output = "design-2.json" if Path(path).name == "design.json" else "design.json"
-    if isinstance(labels, range):
-        return f"maskwell design k-ary --k {len(labels)} {demand} -o {output}"
-    if len(labels) <= SHOWN_LABELS:
-        command = f"maskwell design k-ary --categories {typed_labels(labels)} {demand} -o {output}"
-        if len(command) <= WIDTH - len("Next: "):
-            return command
-    return f"maskwell design k-ary --categories @LABELS.txt {demand} -o {output}"
+def _in_words(design: Design) -> list[str]:
+    """What was promised, as one would tell a respondent."""
+    parity = design.parity_exact()
+    said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
+    return [line.replace(SPACE, " ") for line in notes([" ".join(said)], word="in words")]
 
 
 def typed_labels(labels: Iterable[object]) -> str:
@@ -178,43 +154,9 @@ def typed_labels(labels: Iterable[object]) -> str:
     return shlex.quote(text.getvalue())
 
 
-def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
-    guess, blind = number(found["guess_probability"]), number(found["guess_without_report"])
-    shown = [
-        ("made as", made_as(design)),
-        ("categories", f"{count(found['k'])}: {labels_of(design.inputs)}"),
-        ("reports", reports_of(design)),
-        *([("what it does", chances(design))] if isinstance(design, Uniform) else []),
-        ("parity", parity_of(design)),
-        ("epsilon", number(found["epsilon"], 10)),
-        ("best guess is right", f"{guess} of the time ({blind} without the report)"),
-        ("identifiable", "yes" if found["identifiable"] else f"no: rank {found['rank']} for {found['k']} categories"),
-        ("condition", number(found["condition"])),
-        ("admissible", "yes" if found["admissible"] else "no: another design of this parity may tell more"),
-        ("added variance", f"{number(found['added_variance'])} (times 1/n, at equal shares)"),
-    ]
-    if "added_variance_by_estimator" in found:
-        variances = found["added_variance_by_estimator"].items()
-        shown.append(("by estimator", ", ".join(f"{name} {number(value)}" for name, value in variances)))
-    if found["average_security"] is not None:
-        shown.append(("average security", f"{number(found['average_security'])} (for comparison only)"))
-    if "row_parities" in found and len(found["row_parities"]) <= SHOWN_LABELS:
-        shown.append(("parity of each report", ", ".join(number(p) for p in found["row_parities"])))
-    if "parity_within" in found:
-        shown.append(("parity within a cell", str(found["parity_within"])))
-    return shown
-
-
-def _posteriors(found: Mapping[str, Any]) -> list[str]:
-    if math.isinf(found["parity"]):
-        return []
-    rows = [[number(low), number(high)] for low, high in found["rho"]]
-    return ["", *table(["a suspicion of", "can rise to at most"], rows)]
-
-
 def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
     """One demand in every language; ``option`` is how it is typed."""
-    says = "is as accurate as subset selection of parity" if "l" in found else "is the demand that parity is at most"
+    says = "is as accurate as subset selection of parity" if "l" in found else "means that parity is at most"
     lines = [f"{found['stated']} {says} {number(found['gamma'], 10)}."]
     pairs = [
         (name, number(found[key], 10)) for name, key in (("gamma, beta, Bayes factor", "gamma"), ("epsilon", "epsilon"))

@@ -110,6 +110,44 @@ def concrete(parity: Parity, prior: Fraction) -> str:
     )
 
 
+def beta_promise(parity: Parity) -> str:
+    """The promise in terms of probabilities instead of odds.
+
+    >>> beta_promise(Fraction(4))
+    "No one's estimated chance about you can become more than 4 times larger or smaller."
+    """
+    return f"No one's estimated chance about you can become more than {factor_up(parity)} times larger or smaller."
+
+
+def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *, closed: bool = False) -> str:
+    """The promise about one suspicion; ``rho2`` is what it can become at most, unless a larger value was agreed on.
+
+    >>> rho_promise(Fraction(9), Fraction(1, 10)).replace(SPACE, " ")
+    'Anyone who thinks something about you has less than a 10 % chance cannot come to think it has more than 50 %, and
+    the reverse.'
+    """
+    before = percent_bound(rho1, up=False)
+    after = percent_bound(posterior_range(parity, rho1)[1] if rho2 is None else rho2, up=True)
+    least, most = ("at most", "at least") if closed else ("less than", "more than")
+    return (
+        f"Anyone who thinks something about you has {least} a {before}{SPACE}% chance cannot come to think it has "
+        f"{most} {after}{SPACE}%, and the reverse."
+    )
+
+
+def average_promise(phi: float) -> str:
+    """What average security says, and what it does not.
+
+    >>> average_promise(1.5)
+    'On average a yes/no guess about you gets at most 1.5 times as reliable; some reports may still reveal your answer
+    completely.'
+    """
+    return (
+        f"On average a yes/no guess about you gets at most {factor_up(Fraction(phi))} times as reliable; some reports "
+        "may still reveal your answer completely."
+    )
+
+
 def repetition(parity: Parity) -> str:
     """What happens when the same person is asked again.
 
