@@ -1,0 +1,296 @@
+"""Extremal designs: the most useful report of parity gamma when the true shares are thought to be known.
+
+Every design that cannot be improved is a list of sets S with weights theta_S, whose rows are the patterns
+``v_S = 1 + (gamma - 1) [j in S]``. A utility that adds up over rows is then a linear function of the weights:
+
+    maximise  sum_S theta_S mu(v_S)   subject to  sum_S theta_S v_S = 1,  theta >= 0
+
+over the ``2^k - 2`` sets that hold some and not all categories. A corner of the feasible region has at most k sets. The
+linear program is solved in floats; the weights of the sets that it finds are then worked out in fractions, so that the
+design is exact.
+
+The best corner may tell shares apart only in part: its rank is reported, and ``average=True`` mixes all corners that
+are equal to it by symmetry, which costs no utility. The shares are an assumption: the design is optimal for them only.
+
+Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; averaging is derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, common_denominator, to_float, to_text
+from maskwell.designs.base import Design, check_two
+from maskwell.designs.patterns import Patterns
+from maskwell.designs.rational import Frame
+from maskwell.designs.subset import Subset
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.planning.demanded import gamma_of, short_gamma
+from maskwell.planning.utilities import utility_named
+from maskwell.privacy.criteria import Demand
+from maskwell.procedures.device import check_shares, numbered
+
+LIMIT = 14
+"""Categories of the largest linear program: 2^14 - 2 sets."""
+TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+NOTHING = 1e-9
+"""Weights below this, as shares of all reports, are rounding of the solver."""
+
+Weights = dict[int, Fraction]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Extremal:
+    """The most useful design for assumed shares.
+
+    Attributes
+    ----------
+    design
+        The exact design: uniform or subset selection where it is one of these, else a list of sets.
+    gamma
+        Its parity.
+    pi
+        The shares that were assumed.
+    utility, value
+        What was maximised, and what the design reaches.
+    bound
+        No design of this parity reaches more, up to the rounding of floats: from the dual of the linear program.
+    averaged
+        Whether it is the mean over all designs that symmetry makes equal.
+
+    >>> found = extremal_design(["1/4"] * 4, 2)
+    >>> found.rank, round(found.value, 7)   # two reports cannot tell four shares
+    (2, 0.056633)
+    >>> better = extremal_design(["1/4"] * 4, 2, average=True)
+    >>> better.rank, round(better.value, 7), better.design
+    (4, 0.056633, Subset(k=4, m=6, parity=2))
+    """
+
+    design: Design
+    gamma: Fraction
+    pi: tuple[Fraction, ...]
+    utility: str
+    value: float
+    bound: float
+    averaged: bool
+
+    @property
+    def rank(self) -> int:
+        """The rank of its matrix: k where shares can be estimated."""
+        return self.design.rank()
+
+    @property
+    def identifiable(self) -> bool:
+        """Whether the true shares can be estimated from its reports."""
+        return self.design.identifiable
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "utility": self.utility,
+            "value": self.value,
+            "bound": self.bound,
+            "pi": list(map(to_text, self.pi)),
+            "gamma": to_float(self.gamma),
+            "rank": self.rank,
+            "identifiable": self.identifiable,
+            "averaged": self.averaged,
+        }
+
+    def __repr__(self) -> str:
+        return f"Extremal({self.utility} = {self.value:.6g}, rank {self.rank} of {self.design.k}, {self.design!r})"
+
+
+def extremal_design(
+    pi: Iterable[Number],
+    demand: Demand | Number,
+    categories: Categories | None = None,
+    *,
+    utility: str = "mutual-information",
+    average: bool = False,
+) -> Extremal:
+    """The most useful design for shares pi and a demand, or a number gamma; over labels 0, 1, 2, ... by default.
+
+    Parameters
+    ----------
+    pi
+        The k shares that are assumed.
+    utility
+        One of the names of :mod:`maskwell.planning.utilities`.
+    average
+        Mix all designs that are equal to it by exchanging categories of equal share. The utility stays, and the shares
+        of such categories can be told apart.
+
+    Raises
+    ------
+    TooLargeError
+        More than 14 categories.
+
+    >>> extremal_design(["0.5", "0.3", "0.2"], 3).design
+    Uniform(k=3, m=3, parity=3)
+    """
+    worth = utility_named(utility)
+    shares = tuple(check_shares(numbered(pi, "pi"))[0])
+    k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))
+    categories = Categories.numbered(k) if categories is None else categories
+    _check_categories(categories, k)
+    floats = np.array([float(p) for p in shares])
+    program = _Program.of(k, float(gamma))
+    worths = worth(program.patterns, floats)
+    support, bound = program.solve(worths)
+    weights = _exact_weights(support, k)
+    weights = _averaged(weights, shares) if average else weights
+    total = sum(weights.values()) + gamma - 1
+    value = sum(to_float(weight / total) * float(worths[mask - 1]) for mask, weight in weights.items())
+    made = _noted(_design(weights, gamma, categories), demand, shares, utility, average=average)
+    return Extremal(made, gamma, shares, utility, value, bound, average)
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """The patterns of all sets and their means, shapes (2^k - 2, k) and (2^k - 2,)."""
+
+    patterns: Real
+    means: Real
+
+    @classmethod
+    def of(cls, k: int, gamma: float) -> _Program:
+        masks = np.arange(1, 2**k - 1)
+        patterns = np.asarray(1 + (gamma - 1) * (masks[:, None] >> np.arange(k) & 1), dtype=np.float64)
+        return cls(patterns, patterns.mean(axis=1))
+
+    def solve(self, worth: Real) -> tuple[list[int], float]:
+        """The sets of the best corner, likeliest first, and what no design can exceed.
+
+        With weights as shares ``x_S = theta_S mean(v_S)`` of all reports, the columns sum to one exactly when the
+        shares do and ``sum_S x_S (v_S / mean(v_S) - 1) = 0``. That, and gains between 0 and 1, keep the numbers near
+        one when gamma is not. Multipliers y and w of the equations that fall short by at most s on every pattern prove
+        that no gain exceeds ``w + s``.
+        """
+        from scipy.optimize import linprog
+
+        gain = worth / self.means
+        low, spread = float(gain.min()), float(np.ptp(gain)) or 1.0
+        apart = (self.patterns / self.means[:, None] - 1)[:, :-1]
+        equations = np.column_stack([apart / np.abs(apart).max(), np.ones(len(gain))])
+        right = np.append(np.zeros(apart.shape[1]), 1.0)
+        scaled = (gain - low) / spread
+        found = linprog(-scaled, A_eq=equations.T, b_eq=right, bounds=(0, None), method="highs-ds", options=TIGHT)
+        y = -found.eqlin.marginals
+        short = max(0.0, float((scaled - equations @ y).max()))
+        order = np.argsort(-found.x, kind="stable")
+        return [int(i) + 1 for i in order if found.x[i] > NOTHING], low + spread * (float(y[-1]) + short)
+
+
+def _exact_weights(support: Sequence[int], k: int) -> Weights:
+    """Positive weights w with ``sum_S w_S [j in S] = 1`` for every category j, in fractions.
+
+    All columns of P sum to the same exactly when the sets that hold a category weigh the same for all of them, whatever
+    gamma is. Sets of the floats' solution that get no positive weight are left out: they were its rounding.
+    """
+    kept = list(support)
+    while True:
+        frame = Frame.of([[Fraction(mask >> j & 1) for j in range(k)] for mask in kept])
+        (found,) = frame.coefficients([[Fraction(1)] * k])
+        weights = {kept[i]: weight for i, weight in zip(frame.rows, found, strict=True)}
+        if min(found) > 0:
+            return weights
+        kept = [mask for mask, weight in weights.items() if weight > 0]
+
+
+# ---- symmetric optima
+
+
+def _averaged(weights: Weights, pi: Sequence[Fraction]) -> Weights:
+    """The mean over all exchanges of categories of equal share: every set shares its weight with those alike.
+
+    Two sets are alike when they hold equally many categories of each share.
+    """
+    classes = [[j for j, p in enumerate(pi) if p == share] for share in dict.fromkeys(pi)]
+    by_kind: dict[tuple[int, ...], Fraction] = {}
+    for mask, weight in weights.items():
+        kind = tuple(sum(mask >> j & 1 for j in members) for members in classes)
+        by_kind[kind] = by_kind.get(kind, Fraction(0)) + weight
+    return {
+        mask: weight / math.prod(math.comb(len(members), n) for members, n in zip(classes, kind, strict=True))
+        for kind, weight in sorted(by_kind.items(), reverse=True)
+        for mask in _alike(classes, kind)
+    }
+
+
+def _alike(classes: Sequence[Sequence[int]], kind: Sequence[int]) -> list[int]:
+    """All sets that hold so many categories of each class."""
+    masks = [0]
+    for members, n in zip(classes, kind, strict=True):
+        masks = [mask | sum(1 << j for j in chosen) for mask in masks for chosen in combinations(members, n)]
+    return masks
+
+
+# ---- the design
+
+
+def _design(weights: Weights, gamma: Fraction, categories: Categories) -> Design:
+    """The weights as a design: uniform for all single categories, subset selection for all sets of one size."""
+    k, sizes = len(categories), {mask.bit_count() for mask in weights}
+    size = min(sizes)
+    if len(sizes) == len(set(weights.values())) == 1 and len(weights) == math.comb(k, size):
+        if size == 1:
+            return Uniform.from_gamma(gamma, categories)
+        return Subset.from_gamma(gamma, categories, size=size)
+    denominator = common_denominator(weights.values())
+    shares = [int(weight * denominator) for weight in weights.values()]
+    return Patterns.from_integers(gamma, list(weights), shares, categories)
+
+
+def _noted(design: Design, demand: Demand | Number, pi: Sequence[Fraction], utility: str, *, average: bool) -> Design:
+    assumed = ", ".join(f"{float(p):.4g}" for p in pi)
+    warning = f"optimal for the shares that were assumed, {assumed}, and not for others"
+    if not design.identifiable:
+        warning += f"; shares cannot be estimated from its reports: rank {design.rank()} for {design.k} categories"
+        if not average and len(set(pi)) < len(pi):
+            warning += " (averaged over the designs that are equal to it, it may do better)"
+    parameters = {"pi": ",".join(map(to_text, pi)), **_stated(demand), "utility": utility, "average": average}
+    return design.with_provenance(family="extremal", parameters=parameters, warning=warning)
+
+
+def _stated(demand: Demand | Number) -> dict[str, str]:
+    """The demand as it was stated, by name.
+
+    >>> _stated(Demand.from_rho("0.1", "0.5")), _stated(3)
+    ({'rho1': '1/10', 'rho2': '1/2'}, {'gamma': '3'})
+    """
+    if not isinstance(demand, Demand):
+        return {"gamma": str(demand)}
+    numbers = {name: value for name, value in demand.stated.items() if isinstance(value, str) and name != "language"}
+    return numbers if demand.name != "curves" else {"demand": demand.text}
+
+
+def _check_size(k: int) -> int:
+    if k < 2:
+        raise ParameterError(f"pi has {k} share", hint="give the shares of at least two categories", k=k)
+    if k > LIMIT:
+        raise TooLargeError(
+            f"{k} categories: the linear program would have 2^{k} - 2 sets; at most {LIMIT} categories are possible",
+            hint="join rare categories, or take the minimax design, which assumes no shares: "
+            f"maskwell design subset --k {k}",
+            k=k,
+        )
+    return k
+
+
+def _check_categories(categories: Categories, k: int) -> None:
+    check_two(categories)
+    if len(categories) != k:
+        raise ParameterError(
+            f"{k} shares for {len(categories)} categories", hint="give one share for each category", k=k
+        )

@@ -1,0 +1,177 @@
+"""Extremal designs: exact, optimal against an enumeration of all corners, and honest about what they cannot tell."""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell import Categories, Demand, Patterns, Subset, Uniform
+from maskwell.designs.rational import Frame, product
+from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
+from maskwell.planning.extremal import extremal_design
+from maskwell.planning.optimal import minimax_size
+from maskwell.planning.utilities import UTILITIES, utility_named
+
+SHARES = {
+    2: [["1/2", "1/2"], ["0.9", "0.1"], [1, 0]],
+    3: [["1/3", "1/3", "1/3"], ["0.5", "0.3", "0.2"], ["0.8", "0.1", "0.1"]],
+    4: [["1/4"] * 4, ["0.4", "0.3", "0.2", "0.1"], ["0.4", "0.4", "0.1", "0.1"], ["0.97", "0.01", "0.01", "0.01"]],
+}
+CASES = [(pi, gamma) for k in SHARES for pi in SHARES[k] for gamma in ("1.05", "2", "3", "30")]
+
+
+@lru_cache
+def corners(k, gamma):
+    """Every corner of the region of weights, in fractions: independent patterns that can sum to one."""
+    rows = {mask: [gamma if mask >> j & 1 else Fraction(1) for j in range(k)] for mask in range(1, 2**k - 1)}
+    ones, found = [[Fraction(1)] * k], []
+    for count in range(1, k + 1):
+        for masks in combinations(rows, count):
+            chosen = [rows[mask] for mask in masks]
+            frame = Frame.of(chosen)
+            if frame.rank == count:
+                thetas = frame.coefficients(ones)
+                if min(thetas[0]) > 0 and product(thetas, chosen) == ones:
+                    found.append((chosen, thetas[0]))
+    return found
+
+
+def worth_of(design, pi, utility):
+    """U(P) from the matrix."""
+    return float(utility_named(utility)(design.matrix(), np.array([float(Fraction(p)) for p in pi])).sum())
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+@pytest.mark.parametrize(("pi", "gamma"), CASES)
+def test_no_corner_is_better(pi, gamma, utility):
+    k, shares = len(pi), np.array([float(Fraction(p)) for p in pi])
+    worth = utility_named(utility)
+    best = max(
+        sum(
+            float(theta) * float(worth(np.array([row], dtype=float), shares)[0])
+            for row, theta in zip(rows, thetas, strict=True)
+        )
+        for rows, thetas in corners(k, Fraction(gamma))
+    )
+    found = extremal_design(pi, gamma, utility=utility)
+    assert found.value == pytest.approx(best, rel=1e-9)
+    assert found.bound == pytest.approx(best, rel=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    weights=st.lists(st.integers(0, 50), min_size=2, max_size=7).filter(any),
+    gamma=st.fractions(Fraction(101, 100), 1000),
+    utility=st.sampled_from(sorted(UTILITIES)),
+    average=st.booleans(),
+)
+def test_every_design_is_exact_admissible_and_optimal(weights, gamma, utility, average):
+    pi = [Fraction(w, sum(weights)) for w in weights]
+    found = extremal_design(pi, gamma, utility=utility, average=average)
+    P = found.design.exact_matrix()
+    assert all(sum(column) == 1 for column in zip(*P, strict=True))
+    assert found.design.parity_exact() == found.gamma <= gamma
+    assert found.design.is_admissible()
+    assert worth_of(found.design, pi, utility) == pytest.approx(found.value, rel=1e-9)
+    assert found.value <= found.bound * (1 + 1e-12)
+    assert found.value == pytest.approx(found.bound, rel=1e-8, abs=1e-15)
+    assert average or found.design.m <= len(pi)
+
+
+@pytest.mark.parametrize("gamma", [2, 3, 30])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
+def test_at_equal_shares_chi_square_gives_the_minimax_design(k, gamma):
+    found = extremal_design([Fraction(1, k)] * k, gamma, utility="chi-square", average=True)
+    size = minimax_size(k, gamma)
+    categories = Categories.numbered(k)
+    expected = Uniform.from_gamma(gamma, categories) if size == 1 else Subset.from_gamma(gamma, categories, size=size)
+    assert found.design == expected
+    assert found.identifiable
+
+
+def test_averaging_makes_shares_estimable_at_no_cost():
+    corner = extremal_design(["1/4"] * 4, 2)
+    mean = extremal_design(["1/4"] * 4, 2, average=True)
+    assert (corner.rank, corner.identifiable, corner.design.m) == (2, False, 2)
+    assert (mean.rank, mean.identifiable) == (4, True)
+    assert mean.design == Subset.from_gamma(2, Categories.numbered(4), size=2)
+    assert mean.value == pytest.approx(corner.value, rel=1e-12)
+    assert "averaged" in corner.design.provenance["warning"]
+
+
+def test_averaging_exchanges_only_categories_of_equal_share():
+    found = extremal_design(["0.4", "0.2", "0.2", "0.2"], 2, average=True)
+    held = {frozenset(chosen): weight for chosen, weight in zip(found.design.sets, found.design.weights, strict=True)}
+    for chosen, weight in held.items():
+        for a, b in ((1, 2), (2, 3), (1, 3)):
+            swapped = frozenset({a: b, b: a}.get(j, j) for j in chosen)
+            assert held[swapped] == weight
+
+
+def test_unequal_shares_are_not_mixed():
+    plain, mean = (extremal_design(["0.4", "0.3", "0.2", "0.1"], 2, average=average) for average in (False, True))
+    assert plain.design == mean.design
+    if not plain.identifiable:
+        assert "averaged" not in plain.design.provenance["warning"]
+
+
+def test_the_warning_names_what_was_assumed():
+    found = extremal_design(["0.5", "0.3", "0.2"], Demand.from_epsilon(1))
+    note = found.design.provenance
+    assert "0.5, 0.3, 0.2" in note["warning"]
+    assert note["parameters"]["epsilon"] == "1"
+    assert found.design.parity() <= math.e
+    assert found.design.parity() == pytest.approx(math.e, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", ["0.000001", "0.1", "5", "20"])
+def test_irrational_demands_keep_their_numbers_short(epsilon):
+    demand = Demand.from_epsilon(epsilon)
+    found = extremal_design(["0.4", "0.3", "0.2", "0.1"], demand)
+    assert found.gamma <= demand.gamma_exact
+    assert float((demand.gamma_exact - found.gamma) / (demand.gamma_exact - 1)) < 1e-9
+    assert found.gamma.denominator < 2**64
+
+
+def test_a_closed_demand_is_kept_strictly():
+    demand = Demand.from_rho("0.1", "0.5", closed=True)
+    assert demand.allows(extremal_design(["0.5", "0.3", "0.2"], demand).design.parity_exact())
+
+
+def test_labels_are_those_of_the_categories():
+    answers = Categories.of(["never", "once", "often", "always"])
+    found = extremal_design(["1/4"] * 4, 2, answers)
+    assert isinstance(found.design, Patterns)
+    assert found.design.inputs == answers
+    assert "never" in found.design.outputs.labels[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: extremal_design([Fraction(1, 15)] * 15, 3), TooLargeError),
+        (lambda: extremal_design(["0.5", "0.4"], 3), ParameterError),
+        (lambda: extremal_design(["1.5", "-0.5"], 3), ParameterError),
+        (lambda: extremal_design([1], 3), ParameterError),
+        (lambda: extremal_design(["0.5", "0.5"], 1), ParameterError),
+        (lambda: extremal_design(["0.5", "0.5"], Demand.from_epsilon(0)), ParameterError),
+        (lambda: extremal_design(["0.5", "0.5"], 3, Categories.numbered(3)), ParameterError),
+        (lambda: extremal_design(["0.5", "0.5"], 3, utility="profit"), ParameterError),
+        (lambda: extremal_design("0.5,0.5", 3), WrongTypeError),
+    ],
+)
+def test_refusals(call, error):
+    with pytest.raises(error) as raised:
+        call()
+    assert raised.value.hint
+
+
+def test_too_many_categories_say_what_to_do():
+    with pytest.raises(TooLargeError, match="at most 14") as raised:
+        extremal_design([Fraction(1, 20)] * 20, 3)
+    assert "subset" in raised.value.hint
