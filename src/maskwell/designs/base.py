@@ -176,6 +176,11 @@ class Design(ABC):
         pi = self.check_distribution(pi)
         return self.second_moment(self.apply(pi)) - np.outer(pi, pi)
 
+    def share_variance(self, pi: Real) -> Real:
+        """``n Var(pi_hat_i)`` at true proportions ``pi``, shape (k,): the diagonal of :meth:`covariance`."""
+        pi = self.check_distribution(pi)
+        return self.second_moment_diagonal(self.apply(pi)) - pi**2
+
     def added_variance(self, pi: Real | None = None) -> float:
         """Variance that randomization adds: ``n tr Cov(pi_hat) - sum pi (1 - pi)``, at uniform ``pi`` by default."""
         pi = self.uniform_prior() if pi is None else self.check_distribution(pi)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,11 +35,10 @@ from maskwell.core.exact import (
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.base import check_two
+from maskwell.designs.bit_estimators import ESTIMATORS, Estimator, best_linear_variance, square_means
 from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.set_reports import SetDesign
 from maskwell.errors import ParameterError
-
-Estimator = Literal["per-bit", "centred", "best-linear"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -171,26 +170,21 @@ class Unary(SetDesign):
 
     def details(self) -> dict[str, Any]:
         """The added variance of three estimators."""
-        estimators: tuple[Estimator, ...] = ("per-bit", "centred", "best-linear")
-        return {"added_variance_by_estimator": {e: self.added_variance_of(e) for e in estimators}}
+        return {"added_variance_by_estimator": {e: self.added_variance_of(e) for e in ESTIMATORS}}
 
     def added_variance_of(self, estimator: Estimator) -> float:
-        """Added variance of one of three unbiased estimators, at uniform proportions.
-
-        ``per-bit`` is ``(V_i / n - r) / (p - r)``, what :meth:`solve` gives. ``centred`` shifts it to sum to one.
-        ``best-linear`` weighs each report by its size. Source: derived, the last from [NayakZhai2019, eq. (3.3)].
-        """
+        """Added variance of one estimator of :mod:`maskwell.designs.bit_estimators`; :meth:`solve` is per-bit."""
         if estimator == "per-bit":
             return self.added_variance()
         if estimator == "centred":
             return self.added_variance() * (self.k - 1) / self.k
-        return self._best_linear_variance()
+        return best_linear_variance(self.k, self.keep, self.flip)
 
-    def _best_linear_variance(self) -> float:
-        k, p, inverse = self.k, float(self.keep), 1 / Fraction(self.parity_exact())
-        others, chances = binomial_bulk(k - 1, float(self.flip))  # how many other bits are one
-        told = p * _told(others + 1, k, inverse) + (1 - p) * _told(others, k, inverse)
-        return float((k - 1) ** 2 / (chances * told).sum() + 1 / k - 1)
+    def share_variance_of(self, estimator: Estimator, pi: Real) -> Real:
+        """``n Var(pi_hat_i)`` of one of these estimators at true proportions ``pi``, shape (k,)."""
+        pi = self.check_distribution(pi)
+        own, other = square_means(estimator, self.k, self.keep, self.flip)
+        return np.asarray(pi * own + (1 - pi) * other - pi**2)
 
     # Each bit has one 16-bit half of a word, low half first; a tie with a threshold reads further words, bit by bit.
 
@@ -231,32 +225,3 @@ class Unary(SetDesign):
         """Read back what :meth:`exact_form` wrote."""
         d = from_digits(exact["denominator"])
         return cls.of(Fraction(from_digits(exact["keep"]), d), Fraction(from_digits(exact["flip"]), d), inputs)
-
-
-def _told(s: Real, k: int, inverse: Fraction) -> Real:
-    """``f(s) - k = k s (k - s) (gamma - 1)^2 / (s gamma + k - s)^2`` for sizes s, where ``inverse = 1 / gamma``.
-
-    It is the share of a report of size s in tr P' D^-1 P, less what a report that tells nothing adds.
-    """
-    scaled = np.maximum(s, 1)  # the empty report tells nothing; where 1 / gamma underflows, it would read 0 / 0
-    d = scaled + (k - scaled) * float(inverse)
-    return np.asarray((s > 0) * k * scaled * (k - scaled) * float(1 - inverse) ** 2 / d**2)
-
-
-def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
-    """Numbers of successes in n trials and their probabilities; what is left out weighs less than 1e-30.
-
-    By Bernstein's inequality a deviation t from the mean has a chance below ``2 exp(-t^2 / (2 n p (1-p) + 2 t / 3))``.
-    The ratio of neighbours gives the probabilities up to a factor, and their sum gives the factor.
-
-    >>> successes, chances = binomial_bulk(2, 0.5)
-    >>> successes.tolist(), chances.round(12).tolist()
-    ([0.0, 1.0, 2.0], [0.25, 0.5, 0.25])
-    """
-    exponent = 72.0  # 2 exp(-72) is below 1e-30
-    reach = exponent / 3 + math.sqrt((exponent / 3) ** 2 + 2 * exponent * n * p * (1 - p))
-    first, last = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
-    s = np.arange(first, last + 1, dtype=np.float64)
-    logs = np.concatenate([[0.0], np.cumsum(np.log((n - s[:-1]) / s[1:]) + math.log(p) - math.log1p(-p))])
-    weights = np.exp(logs - logs.max())
-    return s, weights / weights.sum()

@@ -6,16 +6,18 @@ import math
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.support.examples import numbered
 
 from maskwell.designs.base import Design
+from maskwell.designs.bit_estimators import ESTIMATORS, binomial_bulk
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary, binomial_bulk
+from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 
 MILLION = 10**6
@@ -114,3 +116,34 @@ def test_report_bits_count_the_sets(k: int, q: int) -> None:
     assert design.report_bits() == pytest.approx(math.log2(math.comb(k, q)), rel=1e-12)
     assert Uniform.from_gamma(3, numbered(k)).report_bits() == pytest.approx(math.log2(k))
     assert Unary.oue_from_gamma(3, numbered(k)).report_bits() == k
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
+def test_the_estimators_of_bits_against_their_matrices(k: int, make: Callable[..., Unary]) -> None:
+    """Each estimator written out as a left inverse L of P: unbiased, and with the stated variances."""
+    design = make(6, numbered(k))
+    P, pi = design.matrix(), np.arange(1, k + 1) / (k * (k + 1) / 2)
+    bits = np.array([[j in chosen for j in range(k)] for chosen in map(set, design.sets())])
+    per_bit = (bits.T - float(design.flip)) / float(design.keep - design.flip)
+    lam = P.mean(axis=1)
+    inverses = {
+        "per-bit": per_bit,
+        "centred": per_bit - (per_bit.sum(axis=0) - 1) / k,
+        "best-linear": np.linalg.solve((P.T / lam) @ P, P.T / lam),
+    }
+    for estimator in ESTIMATORS:
+        L, at = inverses[estimator], P @ pi
+        np.testing.assert_allclose(L @ at, pi, atol=1e-12)
+        np.testing.assert_allclose(L**2 @ at - pi**2, design.share_variance_of(estimator, pi), rtol=1e-9)
+        assert (L**2 @ lam).sum() - 1 == pytest.approx(design.added_variance_of(estimator), rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("k", [2, 4, 1000])
+def test_share_variances_add_up(estimator: Any, k: int) -> None:
+    design, pi = Unary.oue_from_gamma(3, numbered(k)), np.arange(1, k + 1) / (k * (k + 1) / 2)
+    total = design.added_variance_of(estimator) + (pi * (1 - pi)).sum()
+    assert design.share_variance_of(estimator, pi).sum() == pytest.approx(total, rel=1e-9)
+    if estimator == "per-bit":
+        np.testing.assert_allclose(design.share_variance(pi), design.share_variance_of(estimator, pi), rtol=1e-9)
