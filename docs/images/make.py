@@ -1,6 +1,7 @@
-"""Draw the picture of the README: python docs/images/make.py.
+"""Draw the pictures of the README and of the pages: python docs/images/make.py.
 
-Three pictures of the report on one card, from made-up people and a seeded source, so that it comes out the same.
+The README shows three pictures of the report on one card, from made-up people and a seeded source, so that it comes out
+the same. The pages show breach regions and costs, which are computed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,22 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.curves import Lines, Steps
 from maskwell.reports.picture import NARROW, WIDE, Picture
-from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
+from maskwell.reports.plots import (
+    plot_canonical,
+    plot_demand,
+    plot_demands,
+    plot_family,
+    plot_flows,
+    plot_learned,
+    plot_revealed,
+    plot_variance,
+)
 from maskwell.reports.style import TEXT_FONTS, colour
 
-TARGET = Path(__file__).with_name("story.svg")
+FOLDER = Path(__file__).parent
 TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}
 PEOPLE = 20_000
 MARGIN, HEADING = 28, 44
@@ -70,5 +83,26 @@ def story() -> str:
     return re.sub(r" style=\"\"", "", "\n".join(parts)) + "\n"
 
 
+def pages() -> dict[str, Picture]:
+    """The pictures of the pages, by the name of their file."""
+    rho, beta = Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)
+    general = Demand.from_curves(
+        upper=Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True]),
+        lower=Lines.of([(0, 0), ("0.6", "0.2"), (1, 1)]),
+        text="steps above, lines below",
+    )
+    return {
+        "two-demands": plot_demands([rho, beta]),
+        "demand": plot_demand(general),
+        "canonical": plot_canonical(rho),
+        "family": plot_family(demand=rho),
+        "met": plot_revealed(Fraction(5), demand=rho),
+        "not-met": plot_revealed(Fraction(16), demand=rho),
+        "variance": plot_variance(),
+    }
+
+
 if __name__ == "__main__":
-    TARGET.write_text(story(), encoding="utf-8")
+    (FOLDER / "story.svg").write_text(story(), encoding="utf-8")
+    for name, picture in pages().items():
+        picture.save(FOLDER / f"{name}.svg")

@@ -79,7 +79,7 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
     verdict = _stricter(*demands)
     notes = [
         *(note for place, demand in enumerate(demands) for note in _one_of_two(place, demand)),
-        Note("breach of both", area_mark(**sample_of(breach()) | {"hatch": "".join(HATCHES[:2])}), space=8),
+        Note("breach of both", area_mark(**sample_of(breach()) | {"hatch": "".join(HATCHES)}), space=8),
         _diagonal(),
         Note(verdict, space=8),
     ]
@@ -123,7 +123,7 @@ def plot_canonical(demand: Demand) -> Picture:
     notes = [
         *_heading(demand),
         Note("breach, as stated", area_mark(**sample_of(breach())), space=10),
-        *([] if same else [Note("breach with it", area_mark(**sample_of(breach(HATCHES[2]))))]),
+        *([] if same else [Note("breach that follows from it", area_mark(**sample_of(breach(HATCHES[1]))))]),
         Note("h_u and h_l, as stated", line_mark(**breach_line())),
         *([] if same else [Note("h, both said together", line_mark(**breach_line(DASHES[1])))]),
         Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
@@ -134,8 +134,8 @@ def plot_canonical(demand: Demand) -> Picture:
 
     def draw(canvas: Canvas) -> None:
         axes = square(canvas)
-        shade(axes, stated.upper.prior, canonical.upper.value, stated.upper.value, **breach(HATCHES[2]))
-        shade(axes, stated.lower.prior, stated.lower.value, canonical.lower.value, **breach(HATCHES[2]))
+        shade(axes, stated.upper.prior, canonical.upper.value, stated.upper.value, **breach(HATCHES[1]))
+        shade(axes, stated.lower.prior, stated.lower.value, canonical.lower.value, **breach(HATCHES[1]))
         _stated(axes, stated)
         for curve in () if same else (canonical.lower, canonical.upper):
             trace(axes, curve, **breach_line(DASHES[1]))

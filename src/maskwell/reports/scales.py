@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 FEW_DECADES = 2.2
+SMALL, LARGE = 1e-3, 1e4
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def round_numbers(low: float, high: float) -> list[float]:
@@ -28,16 +30,16 @@ def round_numbers(low: float, high: float) -> list[float]:
 
 
 def number(x: float) -> str:
-    """A number of a scale, without needless digits; a power of ten from ten thousand on.
+    """A number of a scale, without needless digits; a power of ten where it is very large or small.
 
-    >>> number(0.05), number(20), number(100000)
-    ('0.05', '20', '10⁵')
+    >>> number(0.05), number(20), number(200000), number(1e-5)
+    ('0.05', '20', '2·10⁵', '10⁻⁵')
     """
-    if x < 10**4:
-        return f"{x:g}"
-    power = math.floor(math.log10(x))
-    lead = "" if x == 10**power else f"{x / 10**power:g}·"
-    return f"{lead}10{str(power).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    if SMALL <= x < LARGE:
+        return f"{x:.4g}"
+    lead, power = f"{x:.3e}".split("e")
+    first = f"{float(lead):g}"
+    return f"{'' if first == '1' else f'{first}·'}10{str(int(power)).translate(RAISED)}"
 
 
 def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:

@@ -21,7 +21,7 @@ NARROW_SIDE, NARROW_LEFT, NARROW_TOP = 264, 46, 40
 BESIDE = LEFT + SIDE + 24
 BELOW = 52
 TICKS = np.linspace(0, 1, 6)
-HATCHES = ("////", "\\\\\\\\", "....")
+HATCHES = ("////", "\\\\\\\\")
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)))
 
 

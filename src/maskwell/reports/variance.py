@@ -80,7 +80,7 @@ def plot_variance(*, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS) 
         title="What randomization costs",
         text=_in_words(categories, exact),
         data=_arrays(by_k, by_gamma),
-        columns=("k", *(f"γ = {float(gamma):.4g}" for gamma in exact)),
+        columns=("k", *(f"γ = {number(float(gamma))}" for gamma in exact)),
         rows=[
             [str(k), *(_cell(float(v), int(q)) for v, q in zip(variances, sizes, strict=True))]
             for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
@@ -107,7 +107,7 @@ def _against_k(gamma: Fraction, most: int) -> _Line:
     table = variance_table(x, [gamma])
     found = dict(zip(x, table.added_variance[0].tolist(), strict=True))
     changes = [(float(k), found[k]) for k in switches]
-    return _Line(f"γ = {float(gamma):.4g}", np.array(x, float), table.added_variance[0], table.size[0], changes)
+    return _Line(f"γ = {number(float(gamma))}", np.array(x, float), table.added_variance[0], table.size[0], changes)
 
 
 def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:

@@ -1,0 +1,40 @@
+"""The pictures of the pages show what the code would draw today, as far as words tell."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MOST_BYTES = 150_000
+DESC = "{http://www.w3.org/2000/svg}desc"
+
+
+@pytest.fixture(scope="module")
+def make(root: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("make_images", root / "docs/images/make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_picture_of_the_pages_is_up_to_date(root: Path, make: Any) -> None:
+    for name, picture in make.pages().items():
+        path = root / "docs/images" / f"{name}.svg"
+        described = ET.parse(path).getroot().find(DESC)
+        assert described is not None
+        assert described.text == picture.text, f"{path.name} is old: run python docs/images/make.py"
+        assert path.stat().st_size < MOST_BYTES
+
+
+def test_every_picture_is_shown_and_every_picture_shown_exists(root: Path, make: Any) -> None:
+    pages = [*(root / "docs").rglob("*.md"), root / "README.md"]
+    shown = {name for page in pages for name in re.findall(r"images/([\w-]+)\.svg", page.read_text(encoding="utf-8"))}
+    drawn = {path.stem for path in (root / "docs/images").glob("*.svg")}
+    assert shown == drawn == {*make.pages(), "story"}
