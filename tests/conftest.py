@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None, derandomize=True)  # the same examples everywhere, however busy it is
+settings.load_profile("house")
 
 ROOT = Path(__file__).parents[1]
 

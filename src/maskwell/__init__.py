@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
+    from maskwell.planning.compare import compare as compare
     from maskwell.planning.improve import Improvement as Improvement
     from maskwell.planning.improve import improve as improve
     from maskwell.planning.optimal import minimax_size as minimax_size
@@ -48,7 +49,13 @@ if TYPE_CHECKING:
     from maskwell.planning.order import sufficiency as sufficiency
     from maskwell.privacy.audit import Audit as Audit
     from maskwell.privacy.audit import audit as audit
+    from maskwell.privacy.average import AverageSecurity as AverageSecurity
     from maskwell.privacy.criteria import Demand as Demand
+    from maskwell.privacy.curves import Lines as Lines
+    from maskwell.privacy.curves import Steps as Steps
+    from maskwell.privacy.posterior import hazard as hazard
+    from maskwell.privacy.posterior import posterior as posterior
+    from maskwell.privacy.smooth import Smooth as Smooth
     from maskwell.procedures.registry import make_design as make_design
 
 __version__ = "0.1.0"
@@ -75,10 +82,15 @@ _HOMES = {
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.planning.improve": ["Improvement", "improve"],
+    "maskwell.planning.compare": ["compare"],
     "maskwell.planning.optimal": ["minimax_size"],
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.privacy.audit": ["Audit", "audit"],
+    "maskwell.privacy.average": ["AverageSecurity"],
     "maskwell.privacy.criteria": ["Demand"],
+    "maskwell.privacy.curves": ["Lines", "Steps"],
+    "maskwell.privacy.posterior": ["hazard", "posterior"],
+    "maskwell.privacy.smooth": ["Smooth"],
     "maskwell.procedures.registry": ["make_design"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -13,6 +13,7 @@ COMMANDS = {
     "design": ("maskwell.cli.design:design", "Make a design file, from a device or from a privacy demand."),
     "audit": ("maskwell.cli.audit:audit", "Say what a design promises, and whether it meets a demand."),
     "convert": ("maskwell.cli.convert:convert", "Put one privacy demand in every language."),
+    "compare": ("maskwell.cli.compare:compare", "Compare two designs fairly, with a proof."),
     "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),
