@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from maskwell.planning.compare import compare as compare
     from maskwell.planning.improve import Improvement as Improvement
     from maskwell.planning.improve import improve as improve
+    from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
     from maskwell.planning.optimal import minimax_size as minimax_size
     from maskwell.planning.order import Order as Order
     from maskwell.planning.order import order_of as order_of
@@ -83,6 +84,7 @@ _HOMES = {
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.planning.improve": ["Improvement", "improve"],
     "maskwell.planning.compare": ["compare"],
+    "maskwell.planning.one_sided": ["improve_one_sided"],
     "maskwell.planning.optimal": ["minimax_size"],
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.privacy.audit": ["Audit", "audit"],

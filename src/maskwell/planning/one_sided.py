@@ -1,0 +1,291 @@
+"""Improvement when only one category is sensitive, and the others need no protection.
+
+With the sensitive category first, let report r be the most incriminating one, against every other category l:
+
+    a_l = P[r, l] / P[r, 1] < 1,      a_l <= P[i, l] / P[i, 1]   for every report i that a member can give
+
+Then the design
+
+    P_* = 1    a_2    a_3   ...          and the garbling   C[i, 1] = P[i, 1]
+          0   1-a_2    0                                     C[i, l] = (P[i, l] - a_l P[i, 1]) / (1 - a_l)
+          0     0    1-a_3
+
+give ``P = C P_*``. P_* speaks for the sensitive category as strongly as P at most did, through its first report, and
+through no other, and it tells at least as much about the shares. For two categories there always is such a report, and
+P_* has one number, 1 / R, where ``R = max_i P[i, 1] / P[i, 2]``.
+
+P_* protects the sensitive category only: every other report gives its category away. Its parity is infinite.
+
+Source: [Adeshiyan2011, Theorem 2.3] for two categories and any number of reports, Theorems 2.4 and 2.5 for two reports,
+Theorem 3.3 for more categories. The second half of its condition (3.17) follows from the first, and the number of
+reports may be any: derived.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
+from maskwell.core.reported import Reports
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.garbling import Garbling
+from maskwell.designs.rows import equivalent
+from maskwell.errors import ParameterError
+from maskwell.planning.improve import best_added_variance
+from maskwell.privacy.posterior import check_sensitive, hazard
+
+Rows = list[list[Fraction]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneSided:
+    """What can be gained when only one category is sensitive.
+
+    Attributes
+    ----------
+    original, design
+        P and P_*; the same where nothing is gained or the theorem does not apply.
+    sensitive
+        The code of the sensitive category.
+    report
+        The most incriminating report; None where no report is so against every other category.
+    applies, reason
+        Whether the theorem applies, and why not.
+    improved
+        Whether P_* tells strictly more.
+    ratio
+        R: how strongly a report of the original can speak for the sensitive category, and of P_* as well.
+    sparse
+        C with ``P = C P_*`` by its positive entries; None where the design is the original.
+
+    >>> from maskwell.procedures.chow import chow
+    >>> found = improve_one_sided(chow(5, 3, 2))
+    >>> found.ratio, found.design.matrix().tolist()   # who says "yes" is a member with the same odds as before at worst
+    (Fraction(10, 3), [[1.0, 0.3], [0.0, 0.7]])
+    """
+
+    original: Design
+    design: Design
+    sensitive: int
+    report: int | None
+    improved: bool
+    ratio: Parity
+    reason: str | None
+    sparse: Garbling | None
+
+    @property
+    def applies(self) -> bool:
+        """Whether some report is the most incriminating one against every other category."""
+        return self.reason is None
+
+    def garbling(self) -> Rows:
+        """C in fractions, one row for each report of the original."""
+        return (Garbling.identity(self.original.m) if self.sparse is None else self.sparse).exact()
+
+    def reproduced(self) -> Design:
+        """The original as two steps, the new design and then the garbling: reports with the same law."""
+        return self.original if self.sparse is None else self.sparse.after(self.design, self.original)
+
+    def warnings(self) -> list[str]:
+        """What must be said with the advice to use P_*."""
+        if not self.applies:
+            return []
+        name = label_of(self.design, self.sensitive)
+        only = f"only {name} is protected: every other report gives its category away, and parity is infinite"
+        if self.design.parity_exact() == math.inf and self.design.is_admissible():
+            return ["this is direct questioning: the original already gives members away, so nothing is hidden", only]
+        if self.design.k > 2:
+            return [only]
+        other = label_of(self.design, 1 - self.sensitive)
+        return [f"the report {other} becomes a certain acquittal, and {name} the only ambiguous answer", only]
+
+    def added_variances(self) -> tuple[float | None, float | None]:
+        """Added variance before and after, of the linear estimator that is best at equal shares; None without one."""
+        return best_added_variance(self.original), best_added_variance(self.design)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        before, after = self.added_variances()
+        C = self.garbling()
+        return {
+            "improved": self.improved,
+            "applies": self.applies,
+            "reason": self.reason,
+            "method": "one-sided",
+            "sensitive": label_of(self.original, self.sensitive),
+            "most_incriminating_report": None if self.report is None else report_label(self.original, self.report),
+            "ratio": to_float(self.ratio),
+            "ratio_exact": to_text(self.ratio),
+            "parity": {"before": self.original.parity(), "after": self.design.parity()},
+            "parity_exact": {
+                "before": to_text(self.original.parity_exact()),
+                "after": to_text(self.design.parity_exact()),
+            },
+            "added_variance": {"before": before, "after": after, "estimator": "best linear at equal shares"},
+            "m": {"before": self.original.m, "after": self.design.m},
+            "original": self.original.fingerprint,
+            "design": self.design.to_dict(),
+            "garbling": [[float(c) for c in row] for row in C],
+            "garbling_exact": [[to_text(c) for c in row] for row in C],
+            "warnings": self.warnings(),
+        }
+
+    def __repr__(self) -> str:
+        if not self.improved:
+            return f"OneSided(nothing to gain: {self.reason or self.design!r})"
+        return f"OneSided({self.original!r} -> {self.design!r}, ratio={to_text(self.ratio)})"
+
+
+def improve_one_sided(design: Design, *, sensitive: int = 0) -> OneSided:
+    """The design that hides one category as well and tells more, where there is one.
+
+    Parameters
+    ----------
+    design
+        Any design whose matrix can be written out.
+    sensitive
+        The code of the one sensitive category.
+
+    Raises
+    ------
+    ParameterError
+        Two categories and no information: no report is likelier for one than for the other.
+    """
+    (chosen,) = check_sensitive(design, [sensitive])
+    ratio, rows = hazard(design, [chosen]).ratio, design.exact_matrix()
+    if design.k == 2 and ratio == 1:
+        raise ParameterError(
+            "the design carries no information: every report is as likely for one category as for the other",
+            hint="choose a design whose reports depend on the truth",
+        )
+    report = next((r for r, row in enumerate(rows) if _is_worst(row, rows, chosen)), None)
+    reason = _fault(rows, report, chosen, design)
+    if report is None or reason is not None:
+        return OneSided(design, design, chosen, report, False, ratio, reason, None)
+    a = [p / rows[report][chosen] for p in rows[report]]
+    better = _star(a, chosen)
+    if equivalent(rows, better, rtol=0):
+        return OneSided(design, design, chosen, report, False, ratio, None, None)
+    made = Dense.of(better, design.inputs).with_provenance(
+        family="improved", parameters={"sensitive": str(label_of(design, chosen))}, original=design.fingerprint
+    )
+    return OneSided(design, made, chosen, report, True, ratio, None, Garbling.of_matrix(_garbling(rows, a, chosen)))
+
+
+def _is_worst(row: list[Fraction], rows: Rows, s: int) -> bool:
+    """Whether no report speaks for the sensitive category more strongly, against any other one."""
+    return row[s] > 0 and all(p * other[s] <= q * row[s] for other in rows for p, q in zip(row, other, strict=True))
+
+
+def _fault(rows: Rows, report: int | None, s: int, design: Design) -> str | None:
+    """Why the theorem does not apply; None where it does."""
+    others = [j for j in range(design.k) if j != s]
+    if report is None:
+        worst = {j: _worst_against(j, rows, s) for j in others}
+        apart = next(j for j in others if worst[j] != worst[others[0]])
+        names = [f"against {label_of(design, j)} it is {report_label(design, worst[j])}" for j in (others[0], apart)]
+        return f"no report is the most incriminating one against every other category: {', '.join(names)}"
+    equal = next((j for j in others if rows[report][j] >= rows[report][s]), None)
+    if equal is None:
+        return None
+    return f"no report is likelier for {label_of(design, s)} than for {label_of(design, equal)}"
+
+
+def _worst_against(other: int, rows: Rows, s: int) -> int:
+    """The report with the smallest ``P[i, other] / P[i, s]``; the first of equals."""
+    possible = [i for i, row in enumerate(rows) if row[s]]
+    return min(possible, key=lambda i: rows[i][other] / rows[i][s])
+
+
+def _star(a: list[Fraction], s: int) -> Rows:
+    return [[x if i == s else (1 - x) * (i == j) for j, x in enumerate(a)] for i in range(len(a))]
+
+
+def _garbling(rows: Rows, a: list[Fraction], s: int) -> Rows:
+    return [[p if j == s else (p - a[j] * row[s]) / (1 - a[j]) for j, p in enumerate(row)] for row in rows]
+
+
+# ---- the best design at a level, and the order of reports
+
+
+def best_one_sided(ratio: Number, categories: Categories, *, sensitive: int = 0) -> Dense:
+    """The most informative design for two categories whose reports speak for the sensitive one at most ``ratio`` fold.
+
+        Pr(yes | member) = 1,   Pr(yes | other) = 1 / r
+
+    Source: [Adeshiyan2011, after Theorem 2.3].
+
+    >>> best_one_sided(9, Categories.of(["yes", "no"])).exact_matrix()[0]
+    [Fraction(1, 1), Fraction(1, 9)]
+    """
+    if len(categories) != 2:
+        raise ParameterError(f"{len(categories)} categories", hint="the best design at a level is known for two")
+    r = safe_below(ratio, "ratio")
+    if r <= 1:
+        raise ParameterError(f"ratio = {ratio} is not above 1", hint="give a ratio greater than 1", ratio=ratio)
+    if sensitive not in (0, 1):
+        raise ParameterError(f"sensitive = {sensitive}", hint="give 0 or 1")
+    a = [Fraction(1) if j == sensitive else 1 / r for j in range(2)]
+    return Dense.of(_star(a, sensitive), categories).with_provenance(
+        family="one-sided", parameters={"ratio": str(ratio)}
+    )
+
+
+def ratio_for(prior: Number, bound: Number) -> Fraction:
+    """The ratio that keeps the posterior of a member at most at ``bound`` where it was ``prior`` before.
+
+        r = c (1 - pi_0) / ((1 - c) pi_0)
+
+    >>> ratio_for("0.1", "0.5")
+    Fraction(9, 1)
+    """
+    check_probability(prior, "prior", open_=True)
+    check_probability(bound, "bound", open_=True)
+    low, high = safe_above(prior, "prior"), safe_below(bound, "bound")
+    if high <= low:
+        raise ParameterError(
+            f"bound = {bound} is not above prior = {prior}",
+            hint="any report would have to be silent: give a larger bound",
+        )
+    return high * (1 - low) / ((1 - high) * low)
+
+
+def incriminating_order(design: Design, *, sensitive: int = 0) -> list[int]:
+    """The reports that can occur, from the most incriminating to the least.
+
+    For two categories by ``P[i, s] / P[i, l]`` and then ``P[i, s]``, falling; for more by ``P[i, s]`` and then by the
+    others in turn. Source: [Adeshiyan2011, Remark 2.4].
+
+    >>> from maskwell.procedures.kuk import kuk
+    >>> incriminating_order(kuk("0.7", "0.2", 3))
+    [3, 2, 1, 0]
+    """
+    (s,) = check_sensitive(design, [sensitive])
+    rows = design.exact_matrix()
+    turned = [[row[s], *(p for j, p in enumerate(row) if j != s)] for row in rows]
+    possible = [i for i, row in enumerate(rows) if any(row)]
+    if design.k > 2:
+        return sorted(possible, key=lambda i: turned[i], reverse=True)
+    return sorted(possible, key=lambda i: (_odds(*turned[i]), turned[i][0]), reverse=True)
+
+
+def _odds(high: Fraction, low: Fraction) -> Parity:
+    return high / low if low else math.inf
+
+
+def label_of(design: Design, code: int) -> Any:
+    """The label of a category."""
+    return design.inputs.labels[code]
+
+
+def report_label(design: Design, report: int) -> Any:
+    """The label of a report, or its 0/1 text."""
+    if isinstance(design.outputs, Categories):
+        return design.outputs.labels[report]
+    shown = Reports(design.fingerprint, design.k, "bits", design.report_space()[report : report + 1])
+    return next(iter(shown.texts()))

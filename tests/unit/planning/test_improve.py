@@ -1,0 +1,351 @@
+"""Improvement: what comes back for designs of every kind, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
+from tests.support.twin import Twin
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs import wire
+from maskwell.designs.base import Design
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.garbling import Garbling
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.patterns import Patterns
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import MaskwellError, ParameterError, TooLargeError
+from maskwell.planning import improve as module
+from maskwell.planning.improve import Improvement, best_added_variance, improve
+
+METHODS = ["layers", "lemmas"]
+BOUNDED = {n: d for n, d in EXAMPLES.items() if 1 < d.parity_exact() < math.inf and d.k <= 5 and d.m <= 100}
+
+
+def check(found: Improvement) -> None:
+    """C and P in fractions: columns sum to one, A = C P, P admissible at the bound."""
+    C, P, A = found.garbling(), found.design.exact_matrix(), found.original.exact_matrix()
+    assert [sum(column) for column in zip(*C, strict=True)] == [1] * len(P)
+    assert min(c for row in C for c in row) >= 0
+    product = [[sum(c * p for c, p in zip(row, column, strict=True)) for column in zip(*P, strict=True)] for row in C]
+    assert product == A
+    if found.improved:
+        assert Twin.of(found.design).is_admissible()
+        assert found.design.parity_exact() == found.gamma
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", list(BOUNDED))
+def test_designs_of_every_structure(name: str, method: str) -> None:
+    design = BOUNDED[name]
+    for gamma in (None, 2 * design.parity_exact()):
+        found = improve(design, gamma=gamma, method=method)
+        check(found)
+        assert found.gamma == (gamma or design.parity_exact())
+        assert found.improved is not (gamma is None and Twin.of(design).is_admissible())
+        before, after = found.added_variances()
+        assert before is None or (after is not None and after <= before * (1 + 1e-9))
+
+
+def test_every_structure_was_tried() -> None:
+    assert {design.kind for design in BOUNDED.values()} == set(wire.KINDS) - {"l-diverse"}
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Uniform.from_epsilon(1, numbered(10**6)),
+        Subset.from_epsilon(1, numbered(1000), size=269),
+        Subset.from_gamma(3, numbered(4), size=2),
+        Patterns.of(3, [[0], [1, 2]], ["1/4", "1/4"], ABC),
+        Mixture.of("1/4", ["1/4", "1/4", "1/4"], ABC),
+    ],
+    ids=lambda design: design.kind,
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_admissible_designs_come_back_at_once(design: Design, method: str) -> None:
+    found = improve(design, method=method)
+    assert found.design is design
+    assert found.improved is False
+    assert found.sparse is None
+    assert found.reproduced() is design
+    assert "nothing to gain" in repr(found)
+    told = found.to_dict()
+    assert told["improved"] is False
+    assert json.loads(json.dumps(told, default=str))
+
+
+def test_the_garbling_of_a_huge_admissible_design_is_not_written_out() -> None:
+    found = improve(Subset.from_epsilon(1, numbered(1000), size=269))
+    assert found.to_dict()["garbling_entries"] == "identity"
+    for form in (found.garbling, found.garbling_matrix):
+        with pytest.raises(TooLargeError) as raised:
+            form()
+        assert raised.value.hint
+
+
+def test_proportional_rows_of_an_admissible_design_are_left() -> None:
+    design = Dense.of([["1/4", "1/12"], ["1/2", "1/6"], [0, 0], ["1/4", "3/4"]])
+    found = improve(design)
+    assert (found.improved, found.design) == (False, design)
+
+
+def test_a_constant_design() -> None:
+    design = Dense.of([["1/4"] * 3, ["3/4"] * 3], ABC)
+    for method in METHODS:
+        found = improve(design, gamma=5, method=method)
+        assert found.design == Uniform.from_gamma(5, ABC)
+        assert found.garbling() == [[Fraction(1, 4)] * 3, [Fraction(3, 4)] * 3]
+    with pytest.raises(ParameterError, match="tells nothing") as raised:
+        improve(design)
+    assert "greater than 1" in raised.value.hint
+
+
+def test_an_admissible_design_need_not_be_identifiable() -> None:
+    """A factor that says nothing leaves rows of two values: no design of this parity tells all that and more."""
+    silent = Kronecker.of([Uniform.from_gamma(3, YES_NO), Mixture.of(0, ["1/2", "1/2"], YES_NO)])
+    found = improve(silent)
+    assert (found.improved, found.design) == (False, silent)
+    assert found.to_dict()["identifiable"] == {"before": False, "after": False}
+    assert found.added_variances() == (None, None)
+
+
+def test_a_uniform_design_with_room_becomes_a_better_uniform_design() -> None:
+    found = improve(Uniform.from_gamma(2, ABC), gamma=3)
+    assert found.design == Uniform.from_gamma(3, ABC)
+    check(found)
+
+
+def test_a_demand_is_reached_within_rounding() -> None:
+    """A design made from epsilon is rounded down by some 1e-19: nothing is to be gained from that."""
+    design = Uniform.from_epsilon(1, ABC)
+    from maskwell.privacy.criteria import Demand
+
+    gamma = Demand.from_epsilon(1).reachable
+    assert gamma > design.parity_exact()
+    assert improve(design, gamma=gamma).improved is False
+    found = improve(design, gamma=gamma, exactly=True)
+    assert found.improved
+    assert found.design.parity_exact() == gamma
+    check(found)
+
+
+def test_floats_that_stand_for_an_admissible_design() -> None:
+    gamma = math.e
+    P = (np.eye(3) * (gamma - 1) + 1) / (gamma + 2)
+    P[0, 0] += 1e-14
+    P[1, 0] -= 1e-14
+    design = Dense.of(P)
+    found = improve(design)
+    assert (found.improved, found.design) == (False, design)
+    exact = improve(design, exactly=True)
+    assert exact.improved
+    assert exact.design.m > 3
+    weights = sorted(exact.design.weights)  # type: ignore[attr-defined]
+    assert weights[0] < 1e-13, "what rounding left is a report of its own"
+    check(exact)
+
+
+def test_a_tiny_gamma_is_not_taken_for_rounding() -> None:
+    """Relative to what it may tell, a design of parity 1 + 1e-12 can be as wasteful as any other."""
+    tiny = Fraction(1, 10**12)
+    first = [(1 + tiny) / 2, (1 + tiny / 2) / 2, Fraction(1, 2)]
+    design = Dense.of([first, [1 - p for p in first]])
+    found = improve(design)
+    assert found.improved
+    check(found)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+@pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
+def test_unary_designs_waste_something(k: int, make: Any) -> None:
+    design = make(4, numbered(k))
+    found = improve(design)
+    check(found)
+    assert found.improved
+    assert found.design.m == 2**k - 2
+    before, after = found.added_variances()
+    assert before == pytest.approx(design.added_variance_of("best-linear"))
+    assert after is not None
+    assert after < before
+    best = min(Subset.from_gamma(4, numbered(k), size=q).added_variance() for q in range(1, k))
+    assert best <= after * (1 + 1e-12)
+
+
+def test_the_original_can_be_drawn_from_the_new_reports() -> None:
+    for design in (Unary.rappor_from_gamma(4, ABC), Dense.of([["0.4", "0.3"], ["0.4", "0.3"], ["0.2", "0.4"]], YES_NO)):
+        again = improve(design).reproduced()
+        assert isinstance(again, Composed)
+        assert again.exact_matrix() == design.exact_matrix()
+        assert again.sample(np.arange(30) % design.k, random=SeededRandom(1)).data.max() < design.m
+
+
+def test_what_it_says_of_itself() -> None:
+    design = Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]], ABC)
+    found = improve(design, gamma=3)
+    assert repr(found) == "Improvement(Dense(k=3, m=3, parity=2) -> Patterns(k=3, m=4, parity=3))"
+    told = found.to_dict()
+    assert told["parity_exact"] == {"before": "2", "after": "3"}
+    assert told["m"] == {"before": 3, "after": 4}
+    assert told["method"] == "layers"
+    assert told["original"] == design.fingerprint
+    assert wire.design_from_dict(told["design"]) == found.design
+    np.testing.assert_allclose(np.array(told["garbling"]) @ found.design.matrix(), design.matrix(), atol=1e-15)
+    assert [[Fraction(c) for c in row] for row in told["garbling_exact"]] == found.garbling()
+    made = found.design.provenance
+    assert made["family"] == "improved"
+    assert made["original"] == design.fingerprint
+    assert made["parameters"] == {"gamma": "3", "method": "layers"}
+
+
+def test_a_large_garbling_is_told_by_its_entries() -> None:
+    rng = np.random.default_rng(1)
+    P = rng.uniform(0.2, 1, (150, 14))
+    found = improve(Dense.of(P / P.sum(axis=0)))
+    assert found.sparse is not None
+    told = found.to_dict()
+    assert told["garbling"] is None
+    C = np.zeros(found.sparse.shape)
+    for i, u, c in told["garbling_entries"]:
+        C[i, u] = c
+    np.testing.assert_allclose(C @ found.design.matrix(), found.original.matrix(), atol=1e-14)
+
+
+def test_what_is_handed_out_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong splitting is noticed before anyone sees it."""
+
+    right = module.ALGORITHMS["layers"]
+
+    def wrong(rows: Any, level: Any) -> Any:
+        logged = right(rows, level)
+        part = next(part for part in logged.values() if len(part) > 1)
+        low, high = sorted(part)[:2]
+        part[low], part[high] = part[low] + 1, part[high] - 1
+        return logged
+
+    monkeypatch.setitem(module.ALGORITHMS, "layers", wrong)
+    with pytest.raises(ArithmeticError, match="does not give the original back"):
+        improve(Dense.of([["0.4", "0.3"], ["0.5", "0.3"], ["0.1", "0.4"]]))
+
+
+# ---- without a bound
+
+
+REVEALING = Dense.of([["1/2", 0], ["1/2", 1]], YES_NO)
+
+
+def test_without_a_bound_on_parity() -> None:
+    with pytest.raises(ParameterError, match="no bound on parity") as raised:
+        improve(REVEALING)
+    assert "add noise" in raised.value.hint
+    with pytest.raises(ParameterError, match="has parity infinite, above gamma = 10"):
+        improve(REVEALING, gamma=10)
+    found = improve(REVEALING, allow_revealing=True)
+    assert found.design == Uniform.of(1, YES_NO)
+    assert found.garbling() == REVEALING.exact_matrix()
+    assert found.improved
+    assert found.gamma == math.inf
+    assert found.to_dict()["gamma_exact"] == "inf"
+
+
+def test_the_truth_cannot_be_improved() -> None:
+    truth = Uniform.of(1, ABC)
+    found = improve(truth, allow_revealing=True)
+    assert (found.improved, found.design) == (False, truth)
+    permuted = Dense.of([[0, 1], [1, 0]], YES_NO)
+    assert improve(permuted, allow_revealing=True).improved is False
+
+
+def test_any_design_is_dominated_by_the_truth() -> None:
+    design = Uniform.from_gamma(3, ABC)
+    with pytest.raises(ParameterError, match="gamma = inf"):
+        improve(design, gamma=math.inf)
+    found = improve(design, gamma=math.inf, allow_revealing=True)
+    assert found.design == Uniform.of(1, ABC)
+    assert found.garbling() == design.exact_matrix()
+    assert improve(design, allow_revealing=True).design is design, "its own parity is the bound"
+    diverse = improve(LocalDiversity.of(2, ABC), allow_revealing=True)
+    assert diverse.garbling() == LocalDiversity.of(2, ABC).exact_matrix()
+
+
+# ---- bad input
+
+
+WARNER = Uniform.from_gamma(3, YES_NO)
+SKEW = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO)
+
+
+@pytest.mark.parametrize(
+    ("design", "options", "saying"),
+    [
+        (WARNER, {"gamma": 2}, "parity 3, above gamma = 2"),
+        (WARNER, {"gamma": "2.999999999999"}, "above gamma = 2.999999999999"),
+        (SKEW, {"gamma": 1}, "parity 2, above gamma = 1"),
+        (Dense.of([["1/2", "1/2"], ["1/2", "1/2"]]), {"gamma": 1}, "gamma = 1 is not above 1"),
+        (Dense.of([["1/2", "1/2"], ["1/2", "1/2"]]), {"gamma": "1/2"}, "parity 1, above gamma = 1/2"),
+        (WARNER, {"gamma": "three"}, "three"),
+        (WARNER, {"gamma": float("nan")}, "nan"),
+        (WARNER, {"gamma": -3}, "-3"),
+        (WARNER, {"method": "magic"}, "method = 'magic'"),
+        (Dense.of([[1], [0]]), {}, "k = 1"),
+        (Unary.oue_from_epsilon(1, numbered(100)), {}, "at most 1,000,000 entries"),
+        (Uniform.from_gamma(3, numbered(2000)), {"gamma": 4}, "at most 1,000,000 entries"),
+    ],
+)
+def test_bad_input(design: Design, options: dict[str, Any], saying: str) -> None:
+    with pytest.raises(MaskwellError, match=saying) as raised:
+        improve(design, **options)
+    assert raised.value.hint
+
+
+def test_too_many_sets() -> None:
+    rng = np.random.default_rng(1)
+    P = rng.uniform(0.5, 1, (250, 200))
+    with pytest.raises(TooLargeError, match="different sets of 200 categories") as raised:
+        improve(Dense.of(P / P.sum(axis=0)))
+    assert raised.value.hint
+
+
+def test_two_hundred_by_thirty_takes_less_than_a_second() -> None:
+    import time
+
+    rng = np.random.default_rng(1)
+    P = rng.uniform(0.2, 1, (200, 30))
+    design = Dense.of(P / P.sum(axis=0))
+    start = time.perf_counter()
+    found = improve(design)
+    assert time.perf_counter() - start < 3, "a fifth of a second on a quiet machine"
+    assert found.design.m > 5000
+
+
+# ---- added variance
+
+
+def test_best_added_variance_of_all_estimators() -> None:
+    oue = Unary.oue_from_gamma(4, numbered(3))
+    assert best_added_variance(oue) == pytest.approx(oue.added_variance_of("best-linear"))
+    assert best_added_variance(oue) < oue.added_variance()  # type: ignore[operator]
+    huge = Subset.from_epsilon(1, numbered(1000), size=269)
+    assert best_added_variance(huge) == huge.added_variance()
+    assert best_added_variance(Dense.of([["1/2", "1/2"], ["1/2", "1/2"]])) is None
+
+
+def test_more_categories_than_reports() -> None:
+    wide = Dense.of([["1/2", "1/4", "1/8"], ["1/2", "3/4", "7/8"]], ABC, Categories.of(["x", "y"]))
+    found = improve(wide)
+    check(found)
+    assert found.to_dict()["added_variance"]["before"] is None
+    assert found.sparse is not None
+    assert isinstance(found.sparse, Garbling)

@@ -1,0 +1,254 @@
+"""Improvement when one category is sensitive."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.support.examples import ABC, YES_NO, numbered
+
+from maskwell.core.categories import Categories
+from maskwell.designs.dense import Dense
+from maskwell.designs.subset import Subset
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import MaskwellError, ParameterError
+from maskwell.estimation.information import fisher_information
+from maskwell.planning.one_sided import (
+    OneSided,
+    best_one_sided,
+    improve_one_sided,
+    incriminating_order,
+    ratio_for,
+)
+from maskwell.privacy.posterior import hazard
+from maskwell.procedures.chow import chow
+from maskwell.procedures.kuk import kuk
+from maskwell.procedures.mangat import mangat
+
+Rows = list[list[Fraction]]
+
+
+def product(C: Rows, P: Rows) -> Rows:
+    return [
+        [sum((c * p for c, p in zip(row, column, strict=True)), Fraction(0)) for column in zip(*P, strict=True)]
+        for row in C
+    ]
+
+
+def check(found: OneSided) -> None:
+    """P = C P_*, C a transition matrix, and the sensitive category hidden as well as before."""
+    C = found.garbling()
+    assert all(c >= 0 for row in C for c in row)
+    assert [sum(column) for column in zip(*C, strict=True)] == [1] * found.design.m
+    assert product(C, found.design.exact_matrix()) == found.original.exact_matrix()
+    assert hazard(found.design, [found.sensitive]).ratio == found.ratio
+    for shares in (
+        np.full(found.design.k, 1 / found.design.k),
+        np.arange(1, found.design.k + 1) / math.comb(found.design.k + 1, 2),
+    ):
+        before, after = (
+            np.nan_to_num(hazard(d, [found.sensitive], shares).by_report) for d in (found.original, found.design)
+        )
+        assert after.max() == pytest.approx(before.max())
+        gain = fisher_information(found.design, shares) - fisher_information(found.original, shares)
+        assert np.linalg.eigvalsh(gain).min() >= -1e-9 * np.abs(gain).max()
+
+
+def random_two(rng: random.Random) -> Dense:
+    m = rng.randint(2, 6)
+    columns = [[rng.randint(0, 9) for _ in range(m)] for _ in range(2)]
+    columns = [[1, *column] for column in columns]  # never a column of zeros
+    return Dense.from_integers(columns, YES_NO, numbered(m + 1))
+
+
+def test_two_categories_can_always_be_improved() -> None:
+    rng, improved = random.Random(1), 0
+    for _ in range(300):
+        design = random_two(rng)
+        if hazard(design, [0]).ratio == 1:
+            continue
+        for sensitive in (0, 1):
+            found = improve_one_sided(design, sensitive=sensitive)
+            assert found.applies
+            check(found)
+            again = improve_one_sided(found.design, sensitive=sensitive)
+            assert (again.improved, again.design) == (False, found.design), "the best cannot be improved"
+            improved += found.improved
+    assert improved > 400
+
+
+def worst_first(rng: random.Random, k: int) -> Dense:
+    """A square design made to fit the condition: a garbling of a design of the best form."""
+    a = [Fraction(1), *(Fraction(rng.randint(0, 9), 10) for _ in range(k - 1))]
+    star = [a, *([(1 - a[i]) * (i == j) for j in range(k)] for i in range(1, k))]
+    weights = [[rng.randint(0, 5) + (i == j) for i in range(k + 1)] for j in range(k)]
+    weights = [column if j == 0 else [0, *column[1:]] for j, column in enumerate(weights)]
+    C = [[Fraction(column[i], sum(column)) for column in weights] for i in range(k + 1)]
+    return Dense.of(product(C, star), numbered(k))
+
+
+def test_more_categories_where_the_condition_holds() -> None:
+    rng = random.Random(2)
+    for _ in range(100):
+        found = improve_one_sided(worst_first(rng, rng.randint(3, 5)))
+        assert found.applies, found.reason
+        check(found)
+
+
+def test_no_answer_contradicts_the_condition() -> None:
+    """On designs that nobody chose: it applies exactly when some garbling from the best form exists."""
+    rng, applied = random.Random(3), 0
+    for _ in range(500):
+        k = rng.randint(3, 4)
+        columns = [[rng.randint(0, 6) + (i == j) * 4 for i in range(k)] for j in range(k)]
+        design = Dense.from_integers(columns, numbered(k))
+        found = improve_one_sided(design)
+        rows = design.exact_matrix()
+        fits = [
+            r
+            for r, row in enumerate(rows)
+            if row[0]
+            and all(p < row[0] for p in row[1:])
+            and all(other[0] == 0 or row[j] / row[0] <= other[j] / other[0] for other in rows for j in range(1, k))
+        ]
+        assert found.applies == bool(fits)
+        if found.applies:
+            applied += 1
+            assert found.report == fits[0]
+            check(found)
+        else:
+            assert found.design is design
+            assert found.reason
+            assert found.warnings() == []
+    assert applied > 20
+
+
+def test_rows_in_any_order() -> None:
+    design = Dense.of([["0.1", "0.7", "0.3"], ["0.8", "0.2", "0.1"], ["0.1", "0.1", "0.6"]], ABC)
+    found = improve_one_sided(design)
+    assert found.report == 1
+    assert found.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 8)]
+    assert found.to_dict()["most_incriminating_report"] == "b"
+
+
+def test_the_sensitive_category_may_be_any() -> None:
+    design = Dense.of([["0.6", "0.1", "0.1"], ["0.3", "0.7", "0.1"], ["0.1", "0.2", "0.8"]], ABC)
+    found = improve_one_sided(design, sensitive=2)
+    assert found.design.exact_matrix() == [
+        [Fraction(7, 8), 0, 0],
+        [0, Fraction(3, 4), 0],
+        [Fraction(1, 8), Fraction(1, 4), 1],
+    ]
+    check(found)
+    assert found.warnings() == [
+        "only c is protected: every other report gives its category away, and parity is infinite"
+    ]
+
+
+def test_set_reports() -> None:
+    found = improve_one_sided(Subset.from_gamma(3, ABC, size=1))
+    assert found.to_dict()["most_incriminating_report"] == "100"
+    assert found.design.exact_matrix()[0] == [1, Fraction(1, 3), Fraction(1, 3)]
+    assert found.reproduced().exact_matrix() == found.original.exact_matrix()
+
+
+def test_warnings_and_texts() -> None:
+    found = improve_one_sided(chow(6, 4, 2))
+    assert found.warnings() == [
+        "the report no becomes a certain acquittal, and yes the only ambiguous answer",
+        "only yes is protected: every other report gives its category away, and parity is infinite",
+    ]
+    told = found.to_dict()
+    assert told["parity"]["after"] == math.inf
+    assert told["applies"] is True
+    assert json.loads(json.dumps(told))["improved"] is True
+    assert repr(found).startswith("OneSided(Dense(k=2, m=3, parity=2.5) -> Dense(k=2, m=2, parity=inf), ratio=5/2")
+    assert "nothing to gain" in repr(improve_one_sided(mangat("0.7")))
+
+
+def test_direct_questioning() -> None:
+    design = Dense.of([["1/2", 0], ["1/2", 1]], YES_NO)
+    found = improve_one_sided(design)
+    assert found.ratio == math.inf
+    assert found.design.exact_matrix() == [[1, 0], [0, 1]]
+    assert "direct questioning" in found.warnings()[0]
+
+
+def test_no_information() -> None:
+    with pytest.raises(ParameterError, match="no information") as raised:
+        improve_one_sided(Dense.of([["1/3", "1/3"], ["2/3", "2/3"]]))
+    assert raised.value.hint
+    silent = improve_one_sided(Dense.of([["1/3"] * 3, ["2/3"] * 3], ABC, YES_NO))
+    assert silent.reason == "no report is likelier for a than for b"
+
+
+def test_the_gamma_diagonal_design_protects_all_alike() -> None:
+    found = improve_one_sided(Uniform.from_gamma(4, ABC))
+    assert found.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 4)]
+    check(found)
+
+
+@pytest.mark.parametrize("sensitive", [-1, 2, 7])
+def test_bad_categories(sensitive: int) -> None:
+    with pytest.raises(MaskwellError) as raised:
+        improve_one_sided(chow(5, 3, 2), sensitive=sensitive)
+    assert raised.value.hint
+
+
+# ---- the best design at a level
+
+
+def test_the_best_design_at_a_level() -> None:
+    design = best_one_sided(ratio_for("0.1", "0.5"), YES_NO)
+    assert design.exact_matrix() == [[1, Fraction(1, 9)], [0, Fraction(8, 9)]]
+    assert hazard(design, [0], np.array([0.1, 0.9])).greatest == pytest.approx(0.5)
+    other = best_one_sided(9, YES_NO, sensitive=1)
+    assert other.exact_matrix() == [[Fraction(8, 9), 0], [Fraction(1, 9), 1]]
+    assert improve_one_sided(design).improved is False
+
+
+def test_floats_are_rounded_towards_privacy() -> None:
+    assert ratio_for(0.1, 0.3) < ratio_for("0.1", "0.3")
+    assert hazard(best_one_sided(2.1, YES_NO), [0]).ratio <= Fraction(21, 10)
+
+
+@pytest.mark.parametrize(
+    ("call", "saying"),
+    [
+        (lambda: best_one_sided(1, YES_NO), "ratio = 1"),
+        (lambda: best_one_sided("1/2", YES_NO), "ratio = 1/2"),
+        (lambda: best_one_sided(3, ABC), "3 categories"),
+        (lambda: best_one_sided(3, YES_NO, sensitive=2), "sensitive = 2"),
+        (lambda: ratio_for("0.5", "0.5"), "not above prior"),
+        (lambda: ratio_for("0.5", "0.1"), "not above prior"),
+        (lambda: ratio_for(0, "0.5"), "prior = 0"),
+        (lambda: ratio_for("0.5", 1), "bound = 1"),
+        (lambda: ratio_for(10, "0.5"), "prior = 10"),
+    ],
+)
+def test_bad_levels(call: object, saying: str) -> None:
+    with pytest.raises(MaskwellError, match=saying) as raised:
+        call()  # type: ignore[operator]
+    assert raised.value.hint
+
+
+# ---- the order of reports
+
+
+def test_the_order_of_reports() -> None:
+    assert incriminating_order(kuk("0.7", "0.2", 3)) == [3, 2, 1, 0]
+    assert incriminating_order(kuk("0.7", "0.2", 3), sensitive=1) == [0, 1, 2, 3]
+    tied = Dense.of([["1/8", "1/16"], ["1/4", "1/8"], [0, 0], ["1/8", 0], ["1/2", "13/16"]], YES_NO, numbered(5))
+    assert incriminating_order(tied) == [3, 1, 0, 4]
+    three = Dense.of([["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]], ABC)
+    assert incriminating_order(three) == [2, 0, 1]
+    assert incriminating_order(three, sensitive=2) == [1, 2, 0]
+
+
+def test_labels_follow_the_categories() -> None:
+    design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["user", "none"]), YES_NO)
+    assert improve_one_sided(design).design.outputs.labels == ("user", "none")
