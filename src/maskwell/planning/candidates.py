@@ -1,0 +1,105 @@
+"""The designs that are weighed against each other for k categories and a demand, each with its estimator.
+
+The gamma-diagonal design and subset selection of the best size are admissible. The unary encodings are here because
+they are in use: they are never admissible, and are shown with each of three estimators, so that none of them is called
+wasteful because of a poor one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
+from maskwell.designs.bit_estimators import ESTIMATORS, Estimator
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.unary import Unary
+from maskwell.planning.demanded import builder_parameters, gamma_of
+from maskwell.planning.optimal import matching_l, minimax_size
+from maskwell.privacy.criteria import Demand
+from maskwell.procedures.registry import make_design
+
+UNARY = {"rappor": "basic RAPPOR", "oue": "optimised unary"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidate:
+    """A design and the estimator that is used with it.
+
+    Attributes
+    ----------
+    name, label
+        For programs and for people.
+    family
+        What ``maskwell design`` calls it.
+    estimator
+        For unary encodings: which of their estimators.
+    """
+
+    name: str
+    label: str
+    family: str
+    design: Design
+    estimator: Estimator | None = None
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """V_R of the estimator, at equal shares by default."""
+        if isinstance(self.design, Unary) and self.estimator is not None:
+            return self.design.added_variance_of(self.estimator)  # whatever the shares
+        return self.design.added_variance(pi)
+
+    def share_variance(self, pi: Real) -> Real:
+        """``n Var(pi_hat_j)`` for each category."""
+        if isinstance(self.design, Unary) and self.estimator is not None:
+            return self.design.share_variance_of(self.estimator, pi)
+        return self.design.share_variance(pi)
+
+    @property
+    def wire_bits(self) -> int:
+        """Bits of a report as it is stored and sent: whole bytes."""
+        return 8 * int(np.asarray(self.design.empty_reports(1)).nbytes)
+
+    def __repr__(self) -> str:
+        return f"Candidate({self.label!r}, {self.design!r})"
+
+
+def gamma_diagonal(categories: Categories, demand: Demand) -> Candidate:
+    """One category is reported."""
+    return Candidate("k-ary", "gamma-diagonal", "k-ary", _make("k-ary", categories, demand))
+
+
+def minimax_subset(categories: Categories, demand: Demand) -> Candidate:
+    """A set of the size that adds least variance."""
+    size = minimax_size(len(categories), gamma_of(demand))
+    design = _make("subset", categories, demand, size=size)
+    return Candidate("subset", f"subset selection, size {size:,}", "subset", design)
+
+
+def unary_encodings(categories: Categories, demand: Demand) -> list[Candidate]:
+    """Basic RAPPOR and optimised unary, each with three estimators."""
+    return [
+        Candidate(f"{family}, {estimator}", f"{label}, {estimator.replace('-', ' ')}", family, design, estimator)
+        for family, label in UNARY.items()
+        for design in [_make(family, categories, demand)]
+        for estimator in ESTIMATORS
+    ]
+
+
+def matching_diversity(categories: Categories, demand: Demand) -> Candidate | None:
+    """Local l-diversity at the l that is just as accurate as the best subset design; None where there is none.
+
+    Its parity is infinite: it meets no demand.
+    """
+    l = matching_l(len(categories), gamma_of(demand)).floor  # noqa: E741 (the literature's name)
+    if not 2 <= l <= len(categories) - 1:
+        return None
+    return Candidate("l-diverse", f"local l-diversity, l = {l:,}", "l-diverse", LocalDiversity.of(l, categories))
+
+
+def _make(family: str, categories: Categories, demand: Demand, **parameters: Any) -> Design:
+    everything: dict[str, Any] = {**parameters, **builder_parameters(demand)}
+    return make_design(family, categories=categories, **everything)

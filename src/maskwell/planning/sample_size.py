@@ -1,0 +1,95 @@
+"""From variance to error and back: margins of estimated shares, and how many respondents they need.
+
+With ``v = n Var(pi_hat_j)`` and the normal quantile z of a level,
+
+    margin = z sqrt(v / n),      n = ceil(z^2 v / margin^2)
+
+Source: derived from the covariance [NayakZhangAdeshiyan2016, eq. (1.3)], intervals as ``estimate`` gives them.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number, as_fraction
+from maskwell.designs.base import Design
+from maskwell.designs.demand import as_count
+from maskwell.errors import ParameterError
+
+ROUNDING = 1e-12
+"""How far above a whole number a needed n may lie and still count as that number."""
+
+
+def check_level(level: Number) -> float:
+    """A level strictly between 0 and 1."""
+    value = as_fraction(level, "level")
+    if not 0 < value < 1:
+        percent = f" ({float(value):g} for {float(value):g} %? write {float(value) / 100:g})" if 1 < value < 100 else ""
+        raise ParameterError(
+            f"level = {level}", hint=f"give a level between 0 and 1, such as 0.95{percent}", level=level
+        )
+    return float(value)
+
+
+def check_margin(margin: Number) -> float:
+    """A half width above 0; one of 1 or more would say nothing about a share."""
+    value = as_fraction(margin, "margin")
+    if not 0 < value < 1:
+        raise ParameterError(
+            f"margin = {margin}", hint="give the half width of an interval for a share, such as 0.02", margin=margin
+        )
+    return float(value)
+
+
+def check_n(n: Number) -> int:
+    """At least one respondent."""
+    count = as_count(n, "n")
+    if count < 1:
+        raise ParameterError(f"n = {n} respondents", hint="give a whole number of 1 or more", n=n)
+    return count
+
+
+def margin_of(variance: float, n: int, level: float = 0.95) -> float:
+    """The half width of an interval from n reports, where ``variance`` is n times that of the estimate.
+
+    >>> round(margin_of(0.25, 1000), 4)   # a share of one half, asked directly
+    0.031
+    """
+    return _quantile(level) * math.sqrt(variance / n)
+
+
+def needed_n(variance: float, margin: float, level: float = 0.95) -> int:
+    """How many reports give intervals of that half width.
+
+    >>> needed_n(1.4025, 0.05), needed_n(0.09, 0.05)   # Warner's device with p = 0.7 at a share of 0.1; directly
+    (2156, 139)
+    """
+    exactly = _quantile(level) ** 2 * variance / margin**2
+    return max(1, math.ceil(exactly * (1 - ROUNDING)))
+
+
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def worst_share_variance(design: Design) -> float:
+    """The largest ``n Var(pi_hat_j)`` over all true shares, for a design that treats all categories alike.
+
+    With T and O the means of the squared estimate when the truth is j and when it is not, it is the largest value of
+    ``x T + (1 - x) O - x^2`` for a share x from 0 to 1. Source: derived.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.uniform import Uniform
+    >>> worst_share_variance(Uniform.from_gamma(3, Categories.numbered(2)))   # at a share of one half
+    1.0
+    """
+    certain = np.zeros(design.k)
+    certain[0] = 1
+    variances: Real = design.share_variance(certain)
+    own, other = float(variances[0]) + 1, float(variances[1])
+    share = min(1.0, max(0.0, (own - other) / 2))
+    return share * own + (1 - share) * other - share**2
