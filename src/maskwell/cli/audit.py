@@ -18,12 +18,14 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_options, with_plot, write_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
     from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.criteria import Demand
+    from maskwell.reports.picture import Picture
 
 
 @click.command(
@@ -39,13 +41,16 @@ if TYPE_CHECKING:
     "--sensitive", metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
 )
 @click.option("--explain", is_flag=True, help="The promise in plain words, as one would tell a respondent.")
+@plot_options("what a report reveals, against the demand if there is one")
 @json_option
 def audit(
     design: str,
     prior: str | None,
     sensitive: str | None,
+    plot: str | None,
     *,
     explain: bool,
+    force: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -60,15 +65,18 @@ def audit(
     from maskwell.reports.explain import explain as explained
     from maskwell.reports.text_audit import audit_text
 
+    inputs = [design, options["curves"] or "-"]
+    check_plot(plot, force=force, inputs=inputs)
     loaded, demand = load_design(design), _demand(options)
     shares = None if prior is None else np.array([float(as_fraction(p, "prior")) for p in split_list(prior)])
     found = audit_design(loaded, demand, shares, sensitive=_codes(loaded, sensitive))
+    drawn = write_plot(plot, lambda: _picture(loaded, demand), force=force, inputs=inputs)
     if as_json:
-        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]})
+        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | drawn)
     elif explain:
-        print_lines(_paragraphs(explained(loaded, demand)))
+        print_lines(with_plot(_paragraphs(explained(loaded, demand)), plot))
     else:
-        print_lines(audit_text(found.to_dict(), loaded, design, typed_demand(options)))
+        print_lines(with_plot(audit_text(found.to_dict(), loaded, design, typed_demand(options)), plot))
     return ANSWER_IS_NO if found.meets is False else OK
 
 
@@ -79,6 +87,14 @@ def _demand(options: dict[str, Any]) -> Demand | AverageSecurity | None:
     if demand is not None and phi is not None:
         raise ParameterError(f"{demand.text} and --average-security {phi} are two demands", hint="give one")
     return demand if phi is None else AverageSecurity.of(phi)
+
+
+def _picture(design: Design, demand: Demand | AverageSecurity | None) -> Picture:
+    """What a report reveals; security on average draws no region."""
+    from maskwell.privacy.criteria import Demand
+    from maskwell.reports.plots import plot_revealed
+
+    return plot_revealed(design.parity_exact(), demand=demand if isinstance(demand, Demand) else None)
 
 
 def _codes(design: Design, sensitive: str | None) -> list[int]:

@@ -122,17 +122,14 @@ class Picture:
         svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg).replace("xlink:href", "href")
         return with_variables(svg.replace(f'"{self.name}-', f'"{prefix}-').replace(f"#{self.name}-", f"#{prefix}-"))
 
+    def content(self, path: str | Path) -> bytes:
+        """The drawing as the file of that name holds it: ``.svg``, ``.png`` or ``.pdf``."""
+        ending = check_ending(path)
+        return self.svg().encode() if ending == ".svg" else self._rendered(ending[1:], narrow=False)
+
     def save(self, path: str | Path) -> Path:
         """Write the drawing as ``.svg``, ``.png`` or ``.pdf``."""
-        target = Path(path)
-        ending = target.suffix.lower()
-        if ending not in ENDINGS:
-            raise DataFileError(
-                f"a picture cannot be saved as {ending or 'a file without an ending'}",
-                hint=f"use one of {', '.join(ENDINGS)}",
-                path=target,
-            )
-        content = self.svg().encode() if ending == ".svg" else self._rendered(ending[1:], narrow=False)
+        target, content = Path(path), self.content(path)
         try:
             target.write_bytes(content)
         except OSError as error:
@@ -147,6 +144,22 @@ class Picture:
             warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the reader's fonts may have it
             figure.savefig(buffer, format=kind, dpi=PER_INCH if kind == "svg" else 2 * PER_INCH, metadata=metadata)
         return buffer.getvalue()
+
+
+def check_ending(path: str | Path) -> str:
+    """The ending of a file for a picture, in small letters; raises when it is none that can be drawn.
+
+    >>> check_ending("region.SVG")
+    '.svg'
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise DataFileError(
+            f"a picture cannot be saved as {ending or 'a file without an ending'}",
+            hint=f"use one of {', '.join(ENDINGS)}",
+            path=path,
+        )
+    return ending
 
 
 def _house_style() -> AbstractContextManager[None]:

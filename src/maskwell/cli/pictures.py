@@ -1,0 +1,63 @@
+"""``--plot FILE`` of every command: checked before any work, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from maskwell.cli.options import FilePath
+
+if TYPE_CHECKING:
+    from maskwell.reports.picture import Picture
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def plot_options(what: str) -> Callable[[F], F]:
+    """``--plot`` with what it draws, and ``--force``."""
+
+    def decorate(command: F) -> F:
+        command = click.option("--force", is_flag=True, help="Replace a file that exists.")(command)
+        help_ = f"Draw {what}; .svg, .png or .pdf."
+        return click.option("--plot", type=FilePath(), metavar="FILE", help=help_)(command)
+
+    return decorate
+
+
+def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Raise unless a picture may be written there, if one was asked for."""
+    if path is None:
+        return
+    from maskwell.engines.atomic import check_output
+    from maskwell.reports.picture import check_ending
+
+    check_ending(path)
+    check_output(path, force=force, inputs=inputs)
+
+
+def write_plot(
+    path: str | None, draw: Callable[[], Picture], *, force: bool, inputs: Sequence[str] = ()
+) -> dict[str, str]:
+    """Draw and write a picture, if one was asked for; what JSON says about it."""
+    if path is None:
+        return {}
+    from maskwell.engines.atomic import atomic_file
+
+    content = draw().content(path)
+    with atomic_file(path, force=force, inputs=inputs) as file:
+        file.write(content)
+    return {"plot": path}
+
+
+def with_plot(lines: Sequence[str], path: str | None) -> list[str]:
+    """The lines of a command with the name of the picture, before the one that says what comes next.
+
+    >>> with_plot(["Parity 3.", "Next: more"], "region.svg")
+    ['Parity 3.', 'Picture: region.svg', 'Next: more']
+    """
+    if path is None:
+        return list(lines)
+    last = len(lines) - (1 if lines and lines[-1].startswith("Next: ") else 0)
+    return [*lines[:last], f"Picture: {path}", *lines[last:]]

@@ -1,0 +1,89 @@
+"""``--plot FILE`` of the commands that draw."""
+
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def warner() -> str:
+    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    return "w.json"
+
+
+def told(path: str) -> str:
+    """What a drawing says to a reader who does not see it."""
+    desc = ET.parse(path).getroot().find(f"{SVG}desc")
+    assert desc is not None
+    assert desc.text
+    return desc.text
+
+
+def test_audit_draws_what_a_report_reveals(warner: str) -> None:
+    shown = run("audit", warner, "--plot", "w.svg").out.splitlines()
+    assert shown[-2] == "Picture: w.svg"
+    assert shown[-1].startswith("Next: ")
+    assert told("w.svg").startswith("With parity at most 3")
+
+
+@pytest.mark.parametrize(("rho", "status", "verdict"), [("0.5", 0, "Met"), ("0.24", 1, "Not met")])
+def test_audit_draws_a_design_against_a_demand(warner: str, rho: str, status: int, verdict: str) -> None:
+    found = run("audit", warner, "--rho", "0.1", rho, "--plot", "w.svg", "--json", status=status).json()
+    assert found["plot"] == "w.svg"
+    assert f" {verdict}: " in told("w.svg")
+
+
+def test_audit_explains_and_draws(warner: str) -> None:
+    assert run("audit", warner, "--explain", "--plot", "w.pdf").out.splitlines()[-1] == "Picture: w.pdf"
+    assert run("audit", warner, "--average-security", "1.6", "--plot", "a.png").status == 0
+    assert Path("w.pdf").read_bytes().startswith(b"%PDF")
+    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("demand", [["--rho", "0.1", "0.5"], ["--epsilon", "1"], ["--l", "5", "--k", "10"]])
+def test_convert_draws_what_a_demand_asks_for(demand: list[str]) -> None:
+    found = run("convert", *demand, "--plot", "d.svg", "--json").json()
+    assert found["plot"] == "d.svg"
+    assert "its parity is at most B = " in told("d.svg")
+    assert run("convert", *demand, "--plot", "e.svg").out.splitlines()[-2] == "Picture: e.svg"
+
+
+def test_convert_draws_curves_of_a_file() -> None:
+    Path("c.csv").write_text("p,lower,upper\n0,0,0.4\n0.2,0.1,0.8\n0.5,0.2,1\n", encoding="utf-8")
+    run("convert", "--curves", "c.csv", "--plot", "d.svg")
+    assert "B = " in told("d.svg")
+    refused("convert", "--curves", "c.csv", "--plot", "c.csv", saying="saved as .csv")
+
+
+def test_a_picture_is_replaced_only_when_asked(warner: str) -> None:
+    run("audit", warner, "--plot", "w.svg")
+    refused("audit", warner, "--plot", "w.svg", saying="exists")
+    assert run("audit", warner, "--plot", "w.svg", "--force").status == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "saying"), [("w.gif", ".gif"), ("w", "without an ending"), ("nowhere/w.svg", "no folder")]
+)
+def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(warner: str, target: str, saying: str) -> None:
+    refused("audit", warner, "--plot", target, saying=saying)
+    refused("convert", "--gamma", "3", "--plot", target, saying=saying)
+
+
+def test_nothing_is_drawn_when_something_else_is_wrong(warner: str) -> None:
+    refused("audit", warner, "--gamma", "0.5", "--plot", "w.svg", saying="below 1")
+    refused("convert", "--rho", "0.5", "0.1", "--plot", "w.svg", saying="rho1")
+    assert not Path("w.svg").exists()
+
+
+def test_a_missing_drawing_library_is_named(warner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    refused("audit", warner, "--plot", "w.svg", saying="matplotlib")
+    assert not Path("w.svg").exists()
+    assert run("audit", warner).status == 0
