@@ -197,3 +197,13 @@ def test_total_variation_is_bounded_by_parity(design: Design) -> None:
     parity = design.parity()
     bound = 2.0 if math.isinf(parity) else 2 * (parity - 1) / (parity + 1)
     assert design.total_variation() <= bound + 1e-12
+
+
+@often
+@given(st.data())
+def test_no_composition_exceeds_its_bound(data: st.DataObject) -> None:
+    m = data.draw(st.integers(2, 4))
+    first = Dense.of(rows_of(data.draw(columns(m=m, k=3, least=1))))
+    then = Dense.of(rows_of(data.draw(columns(m=3, k=m, least=1))), first.outputs)
+    both = Composed.of(first, then)
+    assert both.parity_exact() <= both.parity_bound() <= min(first.parity_exact(), then.parity_exact())

@@ -21,7 +21,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
-from maskwell.core.exact import Parity
+from maskwell.core.exact import Parity, to_float
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
@@ -76,7 +76,7 @@ class Composed(CodedDesign):
         if self.m * self.then.k * self.k > WORK_LIMIT:
             raise TooLargeError(
                 f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly; "
-                f"the parity of the product is at most {min(self.first.parity(), self.then.parity()):.6g}",
+                f"the parity of the product is at most {to_float(self.parity_bound()):.6g}",
                 hint="compose smaller designs, or use the bound",
             )
         C, P = (np.array(d.exact_matrix(), dtype=object) for d in (self.then, self.first))
@@ -85,6 +85,19 @@ class Composed(CodedDesign):
     def parity_exact(self) -> Parity:
         """Of the product."""
         return self._whole.parity_exact()
+
+    def parity_bound(self) -> Parity:
+        """What the parity cannot exceed: ``(g1 g2 + 1) / (g1 + g2)`` for steps of parity g1 and g2.
+
+        Derived. Up to a factor the entries of a row of C lie from 1 to g2, so a ratio of two entries of C P is largest
+        when they are g2 on a set U of middle reports and 1 elsewhere: ``(1 + (g2 - 1) x) / (1 + (g2 - 1) y)`` with x
+        and y the chances of U under two truths. P keeps ``x <= g1 y`` and ``1 - y <= g1 (1 - x)``, and the ratio is
+        largest at the corner ``x = g1 / (g1 + 1), y = 1 / (g1 + 1)``. Two binary optima reach it.
+        """
+        one, two = self.first.parity_exact(), self.then.parity_exact()
+        if isinstance(one, float) or isinstance(two, float):
+            return min(one, two)
+        return (one * two + 1) / (one + two)
 
     def is_admissible(self) -> bool:
         """Of the product."""
