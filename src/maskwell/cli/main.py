@@ -14,6 +14,8 @@ COMMANDS = {
     "audit": ("maskwell.cli.audit:audit", "Say what a design promises, and whether it meets a demand."),
     "convert": ("maskwell.cli.convert:convert", "Put one privacy demand in every language."),
     "compare": ("maskwell.cli.compare:compare", "Compare two designs fairly, with a proof."),
+    "plan": ("maskwell.cli.plan:plan", "Choose a design for a demand, and how many respondents it needs."),
+    "improve": ("maskwell.cli.improve:improve", "Find a design as private as a given one that tells more."),
     "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),

@@ -59,6 +59,11 @@ class Candidate:
         return self.design.share_variance(pi)
 
     @property
+    def spoken(self) -> str:
+        """The label as part of a sentence."""
+        return "the gamma-diagonal design" if self.family == "k-ary" else self.label
+
+    @property
     def wire_bits(self) -> int:
         """Bits of a report as it is stored and sent: whole bytes."""
         return 8 * int(np.asarray(self.design.empty_reports(1)).nbytes)
@@ -76,7 +81,7 @@ def minimax_subset(categories: Categories, demand: Demand) -> Candidate:
     """A set of the size that adds least variance."""
     size = minimax_size(len(categories), gamma_of(demand))
     design = _make("subset", categories, demand, size=size)
-    return Candidate("subset", f"subset selection, size {size:,}", "subset", design)
+    return Candidate("subset", f"subset selection of size {size:,}", "subset", design)
 
 
 def unary_encodings(categories: Categories, demand: Demand) -> list[Candidate]:

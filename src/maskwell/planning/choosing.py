@@ -75,7 +75,7 @@ def choose(
         The labels of the k categories; 0, 1, 2, ... by default.
 
     >>> choose(10, Demand.from_gamma(2)).recommended.label
-    'subset selection, size 3'
+    'subset selection of size 3'
     """
     categories = _check_labels(check_k(k), categories)
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
@@ -147,7 +147,7 @@ def _note(candidate: Candidate, best: Candidate) -> str:
     if candidate.family == "extremal":
         return "optimal for the assumed shares only"
     if candidate.estimator is not None:
-        return f"its reports with no or all bits tell nothing; {best.label} adds less variance"
+        return f"its reports with no or all bits tell nothing; {best.spoken} adds less variance"
     return "adds the least variance in the worst case" if candidate is best else ""
 
 
@@ -160,7 +160,7 @@ def _extremal(
     design = extremal_design(shares, demand, categories, average=True).design
     same = next((candidate for candidate in known if _alike(candidate.design, design)), None)
     if same is not None:
-        return None, [f"the extremal design for the assumed shares is the same: {same.label}"]
+        return None, [f"the extremal design for the assumed shares is {same.spoken}"]
     return Candidate("extremal", "extremal, for these shares", "extremal", design), []
 
 
@@ -172,8 +172,8 @@ def _better_if_assumed(lines: Iterable[Option]) -> list[str]:
     if gain <= 0:
         return []
     return [
-        f"the extremal design adds {100 * gain:.2g} % less variance if the shares are as assumed; as nobody knows them, "
-        "it is not recommended"
+        f"the extremal design adds {100 * gain:.2g} % less variance if the shares are as assumed; nobody knows them, "
+        "so it is not recommended"
     ]
 
 

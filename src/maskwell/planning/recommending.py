@@ -30,15 +30,14 @@ def recommend(options: Iterable[Option], sampling: float, gamma: Fraction) -> tu
         return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"
     assert diagonal.added_variance is not None and subset.added_variance is not None
     more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1
-    size = subset.label.rpartition(" ")[2]
     if more <= SIMPLER:
         return diagonal, (
-            f"the gamma-diagonal design needs {_more(more)} respondents than subset selection of size {size}, which adds "
-            f"the least variance in the worst case; up to {_more(SIMPLER)} it is preferred, because a report is one "
-            "category"
+            f"the gamma-diagonal design needs {_more(more)} respondents than {subset.label}, which "
+            f"adds the least variance in the worst case; up to {_more(SIMPLER)} it is preferred, because a report is "
+            "one category"
         )
     return subset, (
-        f"subset selection of size {size} {least}; the gamma-diagonal design, whose report is one category, would need "
+        f"{subset.label} {least}; the gamma-diagonal design, whose report is one category, would need "
         f"{_more(more)} respondents (up to {_more(SIMPLER)} it would be preferred)"
     )
 

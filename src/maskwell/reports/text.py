@@ -125,7 +125,7 @@ def design_text(design: Design, path: str | None) -> list[str]:
         ]
     )
     lines += [] if isinstance(design, Uniform) else matrix_table(design)
-    lines += _in_words(design)
+    lines += in_words(design)
     warning = design.provenance.get("warning")
     lines += notes([str(warning)] if warning else [])
     following = (
@@ -136,7 +136,7 @@ def design_text(design: Design, path: str | None) -> list[str]:
     return [*lines, f"Next: {following}"]
 
 
-def _in_words(design: Design) -> list[str]:
+def in_words(design: Design) -> list[str]:
     """What was promised, as one would tell a respondent."""
     parity = design.parity_exact()
     said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
