@@ -44,7 +44,15 @@ if TYPE_CHECKING:
     from maskwell.planning.improve import Improvement as Improvement
     from maskwell.planning.improve import improve as improve
     from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
+    from maskwell.planning.choice import Choice as Choice
+    from maskwell.planning.choosing import choose as choose
+    from maskwell.planning.extremal import Extremal as Extremal
+    from maskwell.planning.extremal import extremal_design as extremal_design
+    from maskwell.planning.frontier import frontier as frontier
+    from maskwell.planning.optimal import matching_gamma as matching_gamma
+    from maskwell.planning.optimal import matching_l as matching_l
     from maskwell.planning.optimal import minimax_size as minimax_size
+    from maskwell.planning.optimal import variance_table as variance_table
     from maskwell.planning.order import Order as Order
     from maskwell.planning.order import order_of as order_of
     from maskwell.planning.order import sufficiency as sufficiency
@@ -85,7 +93,11 @@ _HOMES = {
     "maskwell.planning.improve": ["Improvement", "improve"],
     "maskwell.planning.compare": ["compare"],
     "maskwell.planning.one_sided": ["improve_one_sided"],
-    "maskwell.planning.optimal": ["minimax_size"],
+    "maskwell.planning.choice": ["Choice"],
+    "maskwell.planning.choosing": ["choose"],
+    "maskwell.planning.extremal": ["Extremal", "extremal_design"],
+    "maskwell.planning.frontier": ["frontier"],
+    "maskwell.planning.optimal": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.privacy.audit": ["Audit", "audit"],
     "maskwell.privacy.average": ["AverageSecurity"],
