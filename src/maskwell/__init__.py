@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
-    from maskwell.planning.compare import compare as compare
-    from maskwell.planning.improve import Improvement as Improvement
-    from maskwell.planning.improve import improve as improve
-    from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
     from maskwell.planning.choice import Choice as Choice
     from maskwell.planning.choosing import choose as choose
+    from maskwell.planning.compare import compare as compare
     from maskwell.planning.extremal import Extremal as Extremal
     from maskwell.planning.extremal import extremal_design as extremal_design
     from maskwell.planning.frontier import frontier as frontier
+    from maskwell.planning.improve import Improvement as Improvement
+    from maskwell.planning.improve import improve as improve
+    from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
     from maskwell.planning.optimal import matching_gamma as matching_gamma
     from maskwell.planning.optimal import matching_l as matching_l
     from maskwell.planning.optimal import minimax_size as minimax_size
