@@ -15,9 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, Parity, common_denominator, safe_below, to_float, to_text
 from maskwell.designs.base import EXACT_LIMIT, Design, big
 from maskwell.designs.garbling import Garbling
@@ -25,28 +22,25 @@ from maskwell.designs.patterns import Patterns, codes_of
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.planning.layers import ALGORITHMS, Level, Logged, Row
+from maskwell.planning.replacement import Replacement
 from maskwell.privacy.admissible import why_not
 
 ROUNDING = Fraction(1, 10**9)
 """How far, relative to what gamma allows, values may lie from those of an admissible design that floats stand for."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Improvement:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Improvement(Replacement):
     """An admissible design that tells all that the original did, with the proof.
 
     Attributes
     ----------
-    original, design
-        A and P.
+    original, design, improved, sparse
+        A, P, whether P tells strictly more, and C with ``A = C P`` by its positive entries.
     gamma
         The bound on parity; the parity of ``design``, unless nothing had to be done.
-    improved
-        Whether P tells strictly more than A.
     method
         "layers" or "lemmas".
-    sparse
-        C with ``A = C P`` by its positive entries; None when the design is the original itself.
 
     >>> from maskwell.designs.dense import Dense
     >>> found = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
@@ -57,80 +51,18 @@ class Improvement:
     (43.17, 3.86)
     """
 
-    original: Design
-    design: Design
     gamma: Parity
-    improved: bool
     method: str
-    sparse: Garbling | None
-
-    def garbling(self) -> list[list[Fraction]]:
-        """C in fractions, one row for each report of the original; refused when it would be huge."""
-        return self._whole_garbling(EXACT_LIMIT).exact()
-
-    def garbling_matrix(self) -> Real:
-        """C in floats, shape (reports of the original, reports of the new design); refused when it would be huge."""
-        return self._whole_garbling(EXACT_LIMIT).matrix()
-
-    def _whole_garbling(self, limit: int) -> Garbling:
-        if self.sparse is not None:
-            return self.sparse
-        if self.original.m**2 > limit:
-            raise TooLargeError(
-                f"an identity matrix of {big(self.original.m)} rows", hint="nothing changes: the design is the same"
-            )
-        return Garbling.identity(self.original.m)
-
-    def reproduced(self) -> Design:
-        """The original as two steps, the new design and then the garbling: reports with the same law."""
-        if self.sparse is None:
-            return self.original
-        return self.sparse.after(self.design, self.original)
-
-    def added_variances(self) -> tuple[float | None, float | None]:
-        """Added variance before and after, of the linear estimator that is best at equal shares; None without one."""
-        return best_added_variance(self.original), best_added_variance(self.design)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; C as a matrix where it is small, by its positive entries otherwise."""
-        before, after = self.added_variances()
-        return {
-            "improved": self.improved,
-            "method": self.method,
-            "gamma": to_float(self.gamma),
-            "gamma_exact": to_text(self.gamma),
-            "parity": {"before": self.original.parity(), "after": self.design.parity()},
-            "parity_exact": {
-                "before": to_text(self.original.parity_exact()),
-                "after": to_text(self.design.parity_exact()),
-            },
-            "added_variance": {"before": before, "after": after, "estimator": "best linear at equal shares"},
-            "identifiable": {"before": self.original.identifiable, "after": self.design.identifiable},
-            "m": {"before": self.original.m, "after": self.design.m},
-            "original": self.original.fingerprint,
-            "design": self.design.to_dict(),
-            **self._garbling_forms(),
-        }
-
-    def _garbling_forms(self) -> dict[str, Any]:
-        rows, columns = self.original.m, self.design.m
-        if rows * columns > SHOWN_ENTRIES:
-            entries = None if self.sparse is None else [[i, u, float(c)] for i, u, c in self.sparse.entries()]
-            return {"garbling": None, "garbling_entries": "identity" if entries is None else entries}
-        C = self.garbling()
-        shown: dict[str, Any] = {"garbling": [[float(c) for c in row] for row in C]}
-        texts = [[to_text(c) for c in row] for row in C]
-        small = sum(len(text) for row in texts for text in row) <= SHOWN_CHARACTERS
-        return {**shown, "garbling_exact": texts} if small else shown
+        """Plain values for JSON."""
+        asked = {"method": self.method, "gamma": to_float(self.gamma), "gamma_exact": to_text(self.gamma)}
+        return {**asked, **super().to_dict()}
 
     def __repr__(self) -> str:
         if not self.improved:
             return f"Improvement(nothing to gain at gamma {to_float(self.gamma):.6g}: {self.design!r})"
         return f"Improvement({self.original!r} -> {self.design!r})"
-
-
-SHOWN_ENTRIES = 10**5
-SHOWN_CHARACTERS = 10**5
 
 
 def improve(
@@ -178,19 +110,18 @@ def improve(
     bound = _bound(design, gamma, allow_revealing=allow_revealing)
     if isinstance(bound, float):
         return _revealed(design, method)
-    level = Level(bound, design.k)
+    level, nothing = Level(bound, design.k), _unchanged(design, bound, method)
     if _is_reached(design.parity_exact(), bound, exactly=exactly) and why_not(design) is None:
-        return Improvement(design, design, bound, False, method, None)
+        return nothing
     rows, denominator = _integer_rows(design)
     if not exactly and all(level.is_single(row, ROUNDING) for row in rows if any(row)):
-        return Improvement(design, design, bound, False, method, None)
-    logged = ALGORITHMS[method](rows, level)
-    made, sparse = _assembled(logged, design, level)
+        return nothing
+    made, sparse = _assembled(ALGORITHMS[method](rows, level), design, level)
     _check_proof(rows, denominator, made, sparse)
     noted = _simplest(made).with_provenance(
         family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
     )
-    return Improvement(design, noted, bound, True, method, sparse)
+    return Improvement(original=design, design=noted, improved=True, sparse=sparse, gamma=bound, method=method)
 
 
 # ---- the parts, in the order of use
@@ -221,7 +152,7 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
         )
     if gamma is not None and parity > bound:
         raise ParameterError(
-            f"the design has parity {_shown(parity)}, above gamma = {gamma}",
+            f"the design has parity {_shown(parity)}, above gamma = {_typed(gamma)}",
             hint="improvement keeps all that a design tells: give gamma of at least its parity, or add noise first",
             parity=parity,
             gamma=gamma,
@@ -235,6 +166,10 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
             gamma=gamma,
         )
     return bound
+
+
+def _typed(gamma: Number) -> str:
+    return text if len(text := str(gamma)) <= 20 else _shown(safe_below(gamma))
 
 
 def _shown(parity: Parity) -> str:
@@ -296,32 +231,16 @@ def _simplest(made: Patterns) -> Design:
     return made
 
 
+def _unchanged(design: Design, bound: Parity, method: str) -> Improvement:
+    return Improvement(original=design, design=design, improved=False, sparse=None, gamma=bound, method=method)
+
+
 def _revealed(design: Design, method: str) -> Improvement:
     """Without a bound: the truth itself, and the original as the garbling."""
     if design.parity_exact() == math.inf and why_not(design) is None:
-        return Improvement(design, design, math.inf, False, method, None)
+        return _unchanged(design, math.inf, method)
     rows, _ = _integer_rows(design)
     columns = ({i: row[j] for i, row in enumerate(rows) if row[j]} for j in range(design.k))
     truth = Uniform.of(1, design.inputs).with_provenance(family="improved", original=design.fingerprint)
-    return Improvement(design, truth, math.inf, True, method, Garbling.of(design.m, columns))
-
-
-def best_added_variance(design: Design) -> float | None:
-    """Added variance at equal shares of the best linear unbiased estimator; None where there is none.
-
-        V_R = tr M^-1 - 1,   M = P' D^-1 P,   D = diag(P 1 / k)
-
-    A design that tells more never has the larger one. Source: [NayakZhai2019, eqs. (6.1) and (6.3)].
-
-    >>> from maskwell.core.categories import Categories
-    >>> round(best_added_variance(Uniform.from_gamma(3, Categories.numbered(3))), 6)
-    3.5
-    """
-    if not design.identifiable:
-        return None
-    if design.m * design.k > EXACT_LIMIT or not design.reports_are_sets:
-        return design.added_variance()
-    P = design.matrix()
-    P = P[P.sum(axis=1) > 0]
-    M = (P / P.mean(axis=1, keepdims=True)).T @ P
-    return float(np.trace(np.linalg.inv(M)) - 1)
+    sparse = Garbling.of(design.m, columns)
+    return Improvement(original=design, design=truth, improved=True, sparse=sparse, gamma=math.inf, method=method)

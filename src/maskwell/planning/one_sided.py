@@ -36,32 +36,29 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.rows import equivalent
 from maskwell.errors import ParameterError
-from maskwell.planning.improve import best_added_variance
+from maskwell.planning.replacement import Replacement
 from maskwell.privacy.posterior import check_sensitive, hazard
 
 Rows = list[list[Fraction]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class OneSided:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OneSided(Replacement):
     """What can be gained when only one category is sensitive.
 
     Attributes
     ----------
-    original, design
-        P and P_*; the same where nothing is gained or the theorem does not apply.
+    original, design, improved, sparse
+        P, P_*, whether P_* tells strictly more, and C with ``P = C P_*`` by its positive entries. Where the theorem
+        does not apply, the design is the original.
     sensitive
         The code of the sensitive category.
     report
         The most incriminating report; None where no report is so against every other category.
-    applies, reason
-        Whether the theorem applies, and why not.
-    improved
-        Whether P_* tells strictly more.
     ratio
         R: how strongly a report of the original can speak for the sensitive category, and of P_* as well.
-    sparse
-        C with ``P = C P_*`` by its positive entries; None where the design is the original.
+    reason
+        Why the theorem does not apply; None where it does.
 
     >>> from maskwell.procedures.chow import chow
     >>> found = improve_one_sided(chow(5, 3, 2))
@@ -69,27 +66,15 @@ class OneSided:
     (Fraction(10, 3), [[1.0, 0.3], [0.0, 0.7]])
     """
 
-    original: Design
-    design: Design
     sensitive: int
     report: int | None
-    improved: bool
     ratio: Parity
     reason: str | None
-    sparse: Garbling | None
 
     @property
     def applies(self) -> bool:
         """Whether some report is the most incriminating one against every other category."""
         return self.reason is None
-
-    def garbling(self) -> Rows:
-        """C in fractions, one row for each report of the original."""
-        return (Garbling.identity(self.original.m) if self.sparse is None else self.sparse).exact()
-
-    def reproduced(self) -> Design:
-        """The original as two steps, the new design and then the garbling: reports with the same law."""
-        return self.original if self.sparse is None else self.sparse.after(self.design, self.original)
 
     def warnings(self) -> list[str]:
         """What must be said with the advice to use P_*."""
@@ -104,36 +89,19 @@ class OneSided:
         other = label_of(self.design, 1 - self.sensitive)
         return [f"the report {other} becomes a certain acquittal, and {name} the only ambiguous answer", only]
 
-    def added_variances(self) -> tuple[float | None, float | None]:
-        """Added variance before and after, of the linear estimator that is best at equal shares; None without one."""
-        return best_added_variance(self.original), best_added_variance(self.design)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        before, after = self.added_variances()
-        C = self.garbling()
-        return {
-            "improved": self.improved,
+        asked = {
+            "method": "one-sided",
             "applies": self.applies,
             "reason": self.reason,
-            "method": "one-sided",
             "sensitive": label_of(self.original, self.sensitive),
             "most_incriminating_report": None if self.report is None else report_label(self.original, self.report),
             "ratio": to_float(self.ratio),
             "ratio_exact": to_text(self.ratio),
-            "parity": {"before": self.original.parity(), "after": self.design.parity()},
-            "parity_exact": {
-                "before": to_text(self.original.parity_exact()),
-                "after": to_text(self.design.parity_exact()),
-            },
-            "added_variance": {"before": before, "after": after, "estimator": "best linear at equal shares"},
-            "m": {"before": self.original.m, "after": self.design.m},
-            "original": self.original.fingerprint,
-            "design": self.design.to_dict(),
-            "garbling": [[float(c) for c in row] for row in C],
-            "garbling_exact": [[to_text(c) for c in row] for row in C],
             "warnings": self.warnings(),
         }
+        return {**asked, **super().to_dict()}
 
     def __repr__(self) -> str:
         if not self.improved:
@@ -165,16 +133,18 @@ def improve_one_sided(design: Design, *, sensitive: int = 0) -> OneSided:
         )
     report = next((r for r, row in enumerate(rows) if _is_worst(row, rows, chosen)), None)
     reason = _fault(rows, report, chosen, design)
+    found: dict[str, Any] = {"sensitive": chosen, "report": report, "ratio": ratio, "reason": reason}
     if report is None or reason is not None:
-        return OneSided(design, design, chosen, report, False, ratio, reason, None)
+        return OneSided(original=design, design=design, improved=False, sparse=None, **found)
     a = [p / rows[report][chosen] for p in rows[report]]
     better = _star(a, chosen)
     if equivalent(rows, better, rtol=0):
-        return OneSided(design, design, chosen, report, False, ratio, None, None)
+        return OneSided(original=design, design=design, improved=False, sparse=None, **found)
     made = Dense.of(better, design.inputs).with_provenance(
         family="improved", parameters={"sensitive": str(label_of(design, chosen))}, original=design.fingerprint
     )
-    return OneSided(design, made, chosen, report, True, ratio, None, Garbling.of_matrix(_garbling(rows, a, chosen)))
+    sparse = Garbling.of_matrix(_garbling(rows, a, chosen))
+    return OneSided(original=design, design=made, improved=True, sparse=sparse, **found)
 
 
 def _is_worst(row: list[Fraction], rows: Rows, s: int) -> bool:

@@ -28,7 +28,9 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, ParameterError, TooLargeError
 from maskwell.planning import improve as module
-from maskwell.planning.improve import Improvement, best_added_variance, improve
+from maskwell.planning import replacement
+from maskwell.planning.improve import Improvement, improve
+from maskwell.planning.replacement import best_added_variance
 
 METHODS = ["layers", "lemmas"]
 BOUNDED = {n: d for n, d in EXAMPLES.items() if 1 < d.parity_exact() < math.inf and d.k <= 5 and d.m <= 100}
@@ -210,8 +212,9 @@ def test_what_it_says_of_itself() -> None:
     assert made["parameters"] == {"gamma": "3", "method": "layers"}
 
 
-def test_a_large_garbling_is_told_by_its_entries() -> None:
+def test_a_large_garbling_is_told_by_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
+    monkeypatch.setattr(replacement, "SHOWN_ENTRIES", 10**5)
     P = rng.uniform(0.2, 1, (150, 14))
     found = improve(Dense.of(P / P.sum(axis=0)))
     assert found.sparse is not None

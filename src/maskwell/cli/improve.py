@@ -1,0 +1,130 @@
+"""``maskwell improve``."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design
+from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.base import Design
+    from maskwell.planning.improve import Improvement
+    from maskwell.planning.one_sided import OneSided
+    from maskwell.planning.replacement import Replacement
+    from maskwell.privacy.criteria import Demand
+
+
+@click.command(
+    epilog=example(
+        "maskwell design chow --red 6 --blue 4 --draws 2 -o chow.json", "maskwell improve chow.json -o better.json"
+    )
+)
+@click.argument("design", metavar="D", type=FilePath())
+@demand_options
+@click.option("--sensitive", metavar="LABEL", help="Protect this category only, instead of all alike.")
+@click.option(
+    "--method",
+    type=click.Choice(["layers", "lemmas"]),
+    help="How the rows are split: by layers (default), or by the lemmas of the literature.",
+)
+@click.option("--exactly", is_flag=True, help="Improve even what only the last digits of floats leave to be gained.")
+@click.option("--allow-revealing", is_flag=True, help="Without a bound on parity: give the truth itself.")
+@click.option("-o", "--output", type=FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout.")
+@click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@json_option
+def improve(
+    design: str,
+    sensitive: str | None,
+    output: str | None,
+    certificate: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Find a design that is as private as the one in the file D and tells more.
+
+    Without a demand the better design has the same parity. With one, it uses all that the demand allows; D must meet
+    it. The reports of D can be made from those of the better design by a second draw, so nothing is lost.
+
+    With --sensitive only one category is protected, as in a survey where nobody minds being found innocent. The exit
+    status is 1 where no better design of that kind is known.
+    """
+    if as_json and "-" in (output, certificate):
+        raise ParameterError("--json and - both need standard output", hint="write to a file")
+    if output is not None and output == certificate:
+        raise ParameterError(f"design and certificate would both be {output}", hint="give them different names")
+    loaded, demand = load_design(design), given_demand(options)
+    found = _improved(loaded, demand, design, options) if sensitive is None else _one_sided(loaded, sensitive, options)
+    applies = getattr(found, "applies", True)
+    written = _written(found, demand, design, output, certificate, force=force) if applies else {}
+    if as_json:
+        print_json({**found.to_dict(), **written})
+    else:
+        print_lines(_text(found, design, written.get("output")), err="-" in written.values())
+    return OK if applies else ANSWER_IS_NO
+
+
+def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[str]:
+    from maskwell.planning.improve import Improvement
+    from maskwell.reports.text_improve import improved_text, one_sided_text
+
+    shown = output if output != "-" else None
+    return improved_text(found, path, shown) if isinstance(found, Improvement) else one_sided_text(found, path, shown)
+
+
+def _improved(design: Design, demand: Demand | None, path: str, options: dict[str, Any]) -> Improvement:
+    from maskwell.core.exact import to_float
+    from maskwell.planning.improve import improve as improve_design
+
+    if demand is not None and not demand.allows(design.parity_exact()):
+        raise ParameterError(
+            f"{path} does not meet {demand.text}: its parity is {design.parity():.10g}, the bound "
+            f"{to_float(demand.gamma_exact):.10g}",
+            hint="improvement never adds noise; make a design that meets it: maskwell design k-ary --help",
+        )
+    return improve_design(
+        design,
+        gamma=None if demand is None else max(demand.reachable, design.parity_exact()),
+        method=options["method"] or "layers",
+        exactly=options["exactly"],
+        allow_revealing=options["allow_revealing"],
+    )
+
+
+def _one_sided(design: Design, sensitive: str, options: dict[str, Any]) -> OneSided:
+    from maskwell.planning.one_sided import improve_one_sided
+
+    if given_demand(options) is not None:
+        raise ParameterError(
+            "--sensitive and a demand",
+            hint="a demand protects all categories alike; with --sensitive the protection of D itself is kept",
+        )
+    if options["method"] or options["exactly"] or options["allow_revealing"]:
+        raise ParameterError(
+            "--sensitive with --method, --exactly or --allow-revealing", hint="leave them out: there is one way"
+        )
+    code = int(design.inputs.encode([sensitive], match="text").codes[0])
+    return improve_one_sided(design, sensitive=code)
+
+
+def _written(
+    found: Replacement, demand: Demand | None, path: str, output: str | None, certificate: str | None, *, force: bool
+) -> dict[str, str]:
+    """Write the files that were asked for, both or none, and name them."""
+    from maskwell.designs.wire import dumps
+    from maskwell.engines.atomic import atomic_file
+
+    texts = {} if output is None else {"output": (output, dumps(found.design))}
+    if certificate is not None:
+        texts["certificate"] = (certificate, found.certificate(demand).text())
+    with ExitStack() as files:
+        for target, text in texts.values():
+            files.enter_context(atomic_file(target, force=force, inputs=[path])).write(text.encode())
+    return {name: target for name, (target, _) in texts.items()}
