@@ -123,7 +123,6 @@ def _lines(
     lines = [
         replace(line, rank=i if fits else None) for i, (line, fits) in enumerate(zip(lines, usable, strict=True), 1)
     ]
-    notes += _better_if_assumed(lines)
     diverse = matching_diversity(categories, demand)
     beside = [] if diverse is None else [replace(_line(diverse, best, demand, at, prior), note=NO_BOUND)]
     return [*lines, *beside], notes
@@ -162,19 +161,6 @@ def _extremal(
     if same is not None:
         return None, [f"the extremal design for the assumed shares is {same.spoken}"]
     return Candidate("extremal", "extremal, for these shares", "extremal", design), []
-
-
-def _better_if_assumed(lines: Iterable[Option]) -> list[str]:
-    """What the extremal design would gain if the shares were as assumed, where that is anything."""
-    variances = {line.name: line.added_variance for line in lines if line.added_variance is not None}
-    best = min(variance for name, variance in variances.items() if name != "extremal")
-    gain = 1 - variances.get("extremal", best) / best
-    if gain <= 0:
-        return []
-    return [
-        f"the extremal design adds {100 * gain:.2g} % less variance if the shares are as assumed; nobody knows them, "
-        "so it is not recommended"
-    ]
 
 
 def _alike(first: Design, second: Design) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from maskwell.core.categories import Categories
 from maskwell.designs.subset import Subset
 from maskwell.planning.choice import Choice, Option
-from maskwell.reports.tables import WIDTH, count, counted, facts, notes, number, table
+from maskwell.reports.tables import WIDTH, counted, facts, notes, number, table
 from maskwell.reports.text import in_words, typed_labels
 
 DOMINATED = "*"
@@ -62,31 +62,42 @@ def _shares(choice: Choice) -> str:
 
 
 def _table(choice: Choice) -> tuple[list[str], list[list[str]]]:
-    planned = choice.n is not None
-    header = ["design", "V_R", *(["error", "margin", "n"] if planned else []), "guess", "bits", "sent"]
-    return header, [_row(option, planned=planned) for option in choice.ranked]
+    ranked = choice.ranked
+    columns = {"V_R": _figures([o.added_variance or 0.0 for o in ranked])}
+    if choice.n is not None:
+        columns["error"] = _figures([o.rms_error or 0.0 for o in ranked])
+        columns["margin"] = _figures([o.margin or 0.0 for o in ranked])
+        columns["n"] = _figures([o.n or 0 for o in ranked], decimals=1)
+    columns["guess"] = _figures([o.guess_probability for o in ranked], decimals=1)
+    columns["bits"] = _sizes([o.design.report_bits() for o in ranked])
+    columns["sent"] = _sizes([o.candidate.wire_bits for o in ranked])
+    return ["design", *columns], [list(row) for row in zip(map(_name, ranked), *columns.values(), strict=True)]
 
 
-def _row(option: Option, *, planned: bool) -> list[str]:
-    mark = "" if option.dominated_by is None else DOMINATED
-    errors = [number(option.rms_error, 3), number(option.margin, 3), count(option.n or 0)] if planned else []
-    return [
-        f"{option.rank}  {option.label}{mark}",
-        _variance(option.added_variance),
-        *errors,
-        f"{option.guess_probability:.3g}",
-        f"{option.design.report_bits():.4g}",
-        count(option.candidate.wire_bits),
-    ]
+def _name(option: Option) -> str:
+    return f"{option.rank} {option.label}{'' if option.dominated_by is None else DOMINATED}"
 
 
-def _variance(value: float | None) -> str:
-    """Four digits, and whole numbers where that are more.
+def _figures(values: Sequence[float], *, decimals: int = 2) -> list[str]:
+    """A column of figures: three digits, whole numbers where that are more, and all as powers where some are extreme.
 
-    >>> _variance(29.104), _variance(339520.98), _variance(1e12)
-    ('29.1', '339,521', '1e+12')
+    >>> _figures([29.104, 3397.6]), _figures([0.00019, 2]), _figures([1_532_234_613, 12], decimals=1)
+    (['29.1', '3,398'], ['1.90e-04', '2.00e+00'], ['1.5e+09', '1.2e+01'])
     """
-    return f"{value:,.0f}" if value is not None and 1000 <= value < 1e8 else number(value, 4)
+    if min(values) < 1e-3 or max(values) >= 1e8:
+        return [f"{value:.{decimals}e}" for value in values]
+    return [f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:.3g}" for value in values]
+
+
+def _sizes(bits: Sequence[float]) -> list[str]:
+    """Numbers of bits: with a decimal where they are few, in thousands where they are many.
+
+    >>> _sizes([3.3219, 10]), _sizes([811268, 19.9])
+    (['3.3', '10'], ['811k', '20'])
+    """
+    if max(bits) < 100:
+        return [f"{size:.0f}" if size == round(size) else f"{size:.1f}" for size in bits]
+    return [f"{size / 1000:,.0f}k" if size >= 1e5 else f"{size:,.0f}" for size in bits]
 
 
 def _legend(choice: Choice) -> list[str]:
@@ -105,7 +116,7 @@ def _remarks(choice: Choice) -> Iterable[str]:
         yield f"{DOMINATED} not admissible: {dominated.note} at the same parity, whatever the shares"
     for option in choice.options:
         if option.rank is None:
-            variance = "" if option.added_variance is None else f", V_R {_variance(option.added_variance)}"
+            variance = "" if option.added_variance is None else f", V_R {_figures([option.added_variance])[0]}"
             yield f"{option.label}{variance}: {option.note}"
     yield from choice.notes
 

@@ -1,0 +1,259 @@
+"""The ranked table and its recommendation, against formulas, brute force and the designs themselves."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell import Categories, Demand, Subset, Uniform, choose, minimax_size
+from maskwell.errors import LabelError, MaskwellError, ParameterError
+from maskwell.planning.optimal import added_variance
+from maskwell.planning.recommending import SIMPLER
+
+DEMANDS = st.one_of(
+    st.fractions(Fraction(11, 10), 60).map(Demand.from_gamma),
+    st.sampled_from(["0.2", "1", "2.5"]).map(Demand.from_epsilon),
+    st.just(Demand.from_rho("0.1", "0.5", closed=True)),
+)
+
+
+def by_name(choice):
+    return {option.name: option for option in choice.options}
+
+
+@settings(deadline=None)
+@given(k=st.integers(2, 80), demand=DEMANDS, n=st.integers(1, 10**6))
+def test_every_table_is_in_order(k, demand, n):
+    choice = choose(k, demand, n=n)
+    ranked, named = choice.ranked, by_name(choice)
+    assert [option.rank for option in ranked] == list(range(1, len(ranked) + 1))
+    assert [o.added_variance for o in ranked] == sorted(o.added_variance for o in ranked)
+    for option in ranked:
+        assert option.meets and demand.allows(option.design.parity_exact())
+        assert option.design.k == k
+        assert (option.dominated_by is None) == option.design.is_admissible()
+        if option.dominated_by is not None:
+            better = named[option.dominated_by]
+            assert better.rank < option.rank
+            assert better.design.is_admissible()
+            assert better.added_variance < option.added_variance
+    best = min(added_variance(k, choice.gamma, q) for q in range(1, k))
+    assert ranked[0].added_variance == pytest.approx(best, rel=1e-9)
+
+
+@settings(deadline=None)
+@given(k=st.integers(2, 80), demand=DEMANDS)
+def test_the_recommendation_follows_its_rule(k, demand):
+    choice = choose(k, demand)
+    named, taken = by_name(choice), choice.recommended
+    assert taken.design.is_admissible() and taken.design.identifiable and demand.allows(taken.design.parity_exact())
+    diagonal, subset = named["k-ary"], named.get("subset")
+    sampling = 1 - 1 / k
+    if subset is None:
+        assert taken is diagonal and minimax_size(k, demand) == 1
+        return
+    more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1
+    assert taken is (diagonal if more <= SIMPLER else subset)
+    assert "5 %" in choice.reason
+
+
+def test_the_three_cases_of_the_rule():
+    assert "is one category" in choose(2, 3).reason and "no design of this parity tells more" in choose(2, 3).reason
+    simple = choose(5, "2.3")
+    assert (simple.recommended.name, simple.ranked[0].name) == ("k-ary", "subset")
+    assert "3.1 % more" in simple.reason
+    large = choose(1000, Demand.from_epsilon(1))
+    assert large.recommended.label == "subset selection of size 269"
+    assert "92.4 times as many" in large.reason
+
+
+def test_l_diversity_is_never_ranked():
+    for k in (3, 10, 50):
+        for gamma in ("1.5", 3, 20):
+            beside = [option for option in choose(k, gamma).options if option.name == "l-diverse"]
+            for option in beside:
+                assert option.rank is None and not option.meets
+                assert math.isinf(option.design.parity())
+                assert "not comparable" in option.note and "does not meet" in option.note
+                assert option.added_variance <= choose(k, gamma).ranked[0].added_variance * (1 + 1e-12)
+    assert not any(option.name == "l-diverse" for option in choose(2, 3).options)
+
+
+def test_three_estimators_of_each_unary_design():
+    names = [option.name for option in choose(10, 20).ranked]
+    for family in ("rappor", "oue"):
+        assert {f"{family}, {e}" for e in ("per-bit", "centred", "best-linear")} <= set(names)
+    named = by_name(choose(10, 20))
+    assert named["rappor, per-bit"].added_variance == pytest.approx(3.7096, abs=5e-5)
+    assert named["oue, per-bit"].added_variance == pytest.approx(3.2161, abs=5e-5)
+    assert choose(10, 20).ranked[0].added_variance == pytest.approx(1.1967, abs=5e-5)
+
+
+# ---- errors and numbers of respondents
+
+
+@pytest.mark.parametrize(("k", "gamma", "n"), [(3, 4, 1000), (10, 2, 500), (64, "2.718281828", 10**6)])
+def test_errors_are_those_of_the_formula(k, gamma, n):
+    choice = choose(k, gamma, n=n)
+    for option in choice.ranked:
+        total = option.added_variance + 1 - 1 / k
+        assert option.rms_error == pytest.approx(math.sqrt(total / (k * n)), rel=1e-9)
+        assert option.margin == pytest.approx(1.959963985 * option.rms_error, rel=1e-8)  # at equal shares
+    assert choice.margin == choice.recommended.margin
+    assert choice.recommended.n == choice.n == n
+
+
+@given(k=st.integers(2, 40), margin=st.floats(0.001, 0.3))
+@settings(deadline=None)
+def test_the_needed_n_is_the_smallest(k, margin):
+    choice = choose(k, 3, margin=margin)
+    assert choose(k, 3, n=choice.n).margin <= margin * (1 + 1e-9)
+    if choice.n > 1:
+        assert choose(k, 3, n=choice.n - 1).margin > margin * (1 - 1e-9)
+    for option in choice.ranked:
+        assert option.n >= choice.ranked[0].n
+
+
+def test_warner_needs_as_many_as_the_literature_says():
+    """Three cards in ten lie: the share 0.1 to within 0.05."""
+    choice = choose(2, Fraction(7, 3), margin="0.05", pi=["0.1", "0.9"])
+    assert choice.recommended.variance == pytest.approx(1.4025)
+    assert (choice.n, choice.direct_n) == (2156, 139)
+
+
+def test_worst_case_covers_all_shares():
+    choice = choose(4, 3, n=1000)
+    rng = np.random.default_rng(1)
+    variances = [choice.design.share_variance(pi).max() for pi in rng.dirichlet([0.3] * 4, 2000)]
+    worst = choice.worst_margin**2 * 1000 / 1.959963985**2
+    assert max(variances) <= worst * (1 + 1e-9)
+    assert max(variances) >= 0.99 * worst
+    assert choice.worst_n >= choice.n
+
+
+def test_margins_are_those_of_the_worst_category():
+    pi = ["0.7", "0.2", "0.1"]
+    choice = choose(3, 3, n=400, pi=pi)
+    variances = choice.design.share_variance(np.array([0.7, 0.2, 0.1]))
+    assert choice.margin == pytest.approx(1.959963985 * math.sqrt(variances.max() / 400))
+    assert choice.recommended.guess_probability == choice.design.guess_probability(np.array([0.7, 0.2, 0.1]))
+
+
+def test_without_respondents_only_variances():
+    choice = choose(5, 3)
+    assert choice.n is choice.margin is choice.worst_n is choice.direct_margin is None
+    assert all(option.rms_error is option.margin is option.n is None for option in choice.options)
+
+
+# ---- assumed shares
+
+
+def test_the_extremal_design_is_listed_for_assumed_shares():
+    named = by_name(choose(4, 3, pi=["1/2", "1/5", "1/5", "1/10"]))
+    assert named["extremal"].rank == 2
+    assert named["extremal"].added_variance == pytest.approx(8.5)
+    assert "assumed shares only" in named["extremal"].note
+
+
+def test_an_extremal_design_without_full_rank_is_not_ranked():
+    last = by_name(choose(4, 2, pi=["0.7", "0.15", "0.1", "0.05"], n=100))["extremal"]
+    assert last.rank is last.added_variance is last.margin is None
+    assert "cannot be estimated" in last.note
+
+
+@settings(deadline=None, max_examples=40)
+@given(weights=st.lists(st.integers(1, 30), min_size=2, max_size=6), gamma=st.fractions(Fraction(3, 2), 20))
+def test_assumed_shares_never_change_the_promise(weights, gamma):
+    pi = [Fraction(w, sum(weights)) for w in weights]
+    choice = choose(len(pi), gamma, pi=pi, n=100)
+    for option in choice.options:
+        if option.name == "extremal":
+            assert option.design.parity_exact() <= gamma
+            assert (option.rank is None) == (not option.design.identifiable)
+            if option.rank is not None:
+                at = np.array([float(p) for p in pi])
+                assert option.added_variance == pytest.approx(option.design.added_variance(at))
+    assert choice.recommended.name != "extremal"
+
+
+def test_an_extremal_design_that_is_there_already_is_said():
+    assert "gamma-diagonal" in choose(3, 3, pi=["0.5", "0.3", "0.2"]).notes[0]
+    assert "14" in choose(20, 3, pi=[Fraction(1, 20)] * 20).notes[0]
+
+
+# ---- labels, values, refusals
+
+
+def test_the_design_is_over_the_labels():
+    answers = Categories.of(["never", "once", "often"])
+    choice = choose(3, 3, categories=answers)
+    assert choice.design == Uniform.from_gamma(3, answers)
+    assert all(option.design.inputs == answers for option in choice.options)
+
+
+def test_the_design_is_that_of_the_family():
+    """What plan recommends is what ``maskwell design`` makes for the same demand."""
+    choice = choose(64, Demand.from_epsilon(1))
+    assert choice.design == Subset.from_epsilon(1, Categories.numbered(64), size=17)
+    assert choice.design.provenance["parameters"] == {"size": "17", "epsilon": "1"}
+
+
+def test_a_closed_demand_is_met_strictly():
+    demand = Demand.from_rho("0.1", "0.5", closed=True)
+    assert choose(4, demand).design.parity_exact() < 9
+
+
+def test_floats_are_held_to_their_smaller_reading():
+    demand = Demand.from_epsilon(0.3)
+    assert choose(4, demand).design.parity_exact() <= demand.gamma_exact
+
+
+def test_values_are_plain():
+    found = choose(4, 3, n=100).to_dict()
+    assert {"n", "margin", "design", "designs", "recommended", "reason"} <= set(found)
+    assert found["design"]["maskwell"] == "design"
+    assert [line["rank"] for line in found["designs"]][:3] == [1, 2, 3]
+    assert "gamma-diagonal" in repr(choose(4, 3))
+
+
+def test_reports_are_measured_in_bits():
+    named = by_name(choose(20, 2))
+    assert named["k-ary"].design.report_bits() == pytest.approx(math.log2(20))
+    assert (named["k-ary"].candidate.wire_bits, named["subset"].candidate.wire_bits) == (8, 24)
+    assert named["oue, centred"].design.report_bits() == 20
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: choose(1, 3),
+        lambda: choose(5, 1),
+        lambda: choose(5, Demand.from_curves()),
+        lambda: choose(5, 3, n=0),
+        lambda: choose(5, 3, n="2.5"),
+        lambda: choose(5, 3, margin=0),
+        lambda: choose(5, 3, margin=-1),
+        lambda: choose(5, 3, margin=2),
+        lambda: choose(5, 3, n=10, margin=0.1),
+        lambda: choose(5, 3, level=1),
+        lambda: choose(5, 3, level=0),
+        lambda: choose(5, 3, level=95),
+        lambda: choose(3, 3, pi=[0.5, 0.5]),
+        lambda: choose(3, 3, pi=[0.5, 0.3, 0.1]),
+        lambda: choose(2, 3, pi=[1.5, -0.5]),
+        lambda: choose(3, 3, categories=Categories.numbered(4)),
+    ],
+)
+def test_refusals(call):
+    with pytest.raises((ParameterError, LabelError)) as raised:
+        call()
+    assert isinstance(raised.value, MaskwellError) and raised.value.hint
+
+
+def test_percent_is_understood():
+    with pytest.raises(ParameterError) as raised:
+        choose(5, 3, level=95)
+    assert "write 0.95" in raised.value.hint
