@@ -44,27 +44,18 @@ class Judged:
     level: Parity
     fails: Condition | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The witness, or what is wrong, in exact text."""
-        shape = self.shape
-        named: dict[str, Any] = {"size": shape.sizes.start} if shape.sizes else {"rows": list(shape.rows)}
-        if self.fails is None:
-            found = {} if shape.sizes else {"set": list(shape.truths)}
-            return {**named, **found, "weight": to_text(self.weight)}
-        return {**named, "fails": self.fails, **self._evidence()}
-
     @property
     def weight(self) -> Fraction:
         """Theta; without a bound on parity, the chance of the report for its one truth."""
         return self.shape.values[-1] if self.level == math.inf else self.shape.values[0]
 
-    def _evidence(self) -> dict[str, Any]:
-        if self.fails == "C1":
-            return {"parity": to_text(self.shape.parity)}
-        if self.fails == "truth":
-            return {"truths": self.shape.possible}
-        values = self.shape.values
-        return {"values": [to_text(v) for v in (values if len(values) < 3 else (*values[:2], values[-1]))]}
+    def to_dict(self) -> dict[str, Any]:
+        """The witness, or what is wrong, in exact text; a merged row under the numbers of all its rows."""
+        shape = self.shape
+        named: dict[str, Any] = {"size": shape.sizes.start} if shape.sizes else {"rows": list(shape.rows)}
+        if self.fails is None:
+            return {**named, **({} if shape.sizes else {"set": list(shape.truths)}), "weight": to_text(self.weight)}
+        return {**named, "fails": self.fails, "parity": to_text(shape.parity), "values": len(shape.values)}
 
     def words(self, name: str) -> str:
         """What is wrong with the report of this name."""
@@ -82,7 +73,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Admissibility:
-    """Whether a design is admissible at its own parity, with the proof.
+    """Whether a design is admissible at its own parity, and why.
 
     Attributes
     ----------
@@ -91,13 +82,13 @@ class Admissibility:
     admissible
         With the tolerance that matrices made of floats need: what ``design.is_admissible()`` says.
     rows
-        The reports that can occur, merged where they are proportional, each judged; empty for products.
+        The reports that can occur, merged where they are proportional, each judged; empty for products and blocks.
     impossible
         Rows of zeros.
     parts
-        For a product or for blocks: the number of each part that decides, and its own judgement at the same level.
-    informative
-        For a product: all factors that say something, when they are more than one.
+        Of a product or of blocks: the parts that decide by number, each judged at the same level.
+    reason
+        Why it is not admissible exactly, in one sentence; None when it is.
 
     >>> from maskwell.designs.dense import Dense
     >>> found = admissibility(Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]))
@@ -107,17 +98,15 @@ class Admissibility:
 
     level: Parity
     admissible: bool
+    reason: str | None
     rows: tuple[Judged, ...] = ()
     impossible: tuple[int, ...] = ()
     parts: tuple[tuple[int, Admissibility], ...] = ()
-    informative: tuple[int, ...] = ()
-    reason: str | None = None
 
     @property
     def exactly(self) -> bool:
         """Without any tolerance."""
-        good = all(part.exactly for _, part in self.parts) and not any(row.fails for row in self.rows)
-        return good and not self.informative
+        return self.reason is None
 
     @property
     def failures(self) -> tuple[Judged, ...]:
@@ -125,16 +114,11 @@ class Admissibility:
         return tuple(row for row in self.rows if row.fails)
 
     def to_dict(self) -> dict[str, Any]:
-        """The proof in exact text: all witnesses, or the first row that fails."""
-        found: dict[str, Any] = {"exactly": self.exactly, "level": to_text(self.level)}
-        if self.informative:
-            return {**found, "fails": "C2", "parts": list(self.informative)}
+        """Everything in exact text: every row with its witness or with what is wrong."""
+        found: dict[str, Any] = {"exactly": self.exactly, "level": to_text(self.level), "reason": self.reason}
         if self.parts:
             return {**found, "parts": [{"part": i, **part.to_dict()} for i, part in self.parts]}
-        if self.failures:
-            return {**found, **self.failures[0].to_dict()}
-        witness = [row.to_dict() for row in self.rows]
-        return {**found, "witness": witness, "impossible": list(self.impossible)}
+        return {**found, "rows": [row.to_dict() for row in self.rows], "impossible": list(self.impossible)}
 
     def note(self, bound: Parity) -> str | None:
         """What a demand with a larger bound adds: admissibility is certified at the design's own parity."""
@@ -192,19 +176,14 @@ def _failed(shape: Shape, level: Parity) -> Condition | None:
 
 
 def _judge(design: Design, level: Parity) -> Admissibility:
-    reason = _reason(design, level)
-    whole = (level, design.is_admissible())
-    parts = parts_of(design)
-    if not parts:
-        impossible = (i for shape in shapes(design) if not shape.is_possible for i in shape.rows)
-        return Admissibility(*whole, tuple(judged_rows(design, level)), tuple(impossible), reason=reason)
-    deciding = _deciding(parts, level)
-    if level != math.inf and len(deciding) > 1:
-        return Admissibility(*whole, informative=deciding, reason=reason)
-    return Admissibility(*whole, parts=tuple((i, _judge(parts[i], level)) for i in deciding), reason=reason)
+    judged = (level, design.is_admissible(), _reason(design, level))
+    if parts := parts_of(design):
+        return Admissibility(*judged, parts=tuple((i, _judge(parts[i], level)) for i in deciding(parts, level)))
+    impossible = tuple(i for shape in shapes(design) if not shape.is_possible for i in shape.rows)
+    return Admissibility(*judged, tuple(judged_rows(design, level)), impossible)
 
 
-def _deciding(parts: tuple[Design, ...], level: Parity) -> tuple[int, ...]:
+def deciding(parts: tuple[Design, ...], level: Parity) -> tuple[int, ...]:
     """Without a bound every part counts; else those that say something, or the first if none does."""
     if level == math.inf:
         return tuple(range(len(parts)))
@@ -216,11 +195,11 @@ def _reason(design: Design, level: Parity) -> str | None:
     if not parts:
         found = next((row for row in judged_rows(design, level) if row.fails), None)
         return None if found is None else found.words(_name(design, found.shape))
-    deciding = _deciding(parts, level)
-    if level != math.inf and len(deciding) > 1:
-        both = " and ".join(f"{i + 1}" for i in deciding[:2])
+    which = deciding(parts, level)
+    if level != math.inf and len(which) > 1:
+        both = " and ".join(f"{i + 1}" for i in which[:2])
         return f"parts {both} both say something, so that some report takes more than two values (condition C2)"
-    reasons = ((i, _reason(parts[i], level)) for i in deciding)
+    reasons = ((i, _reason(parts[i], level)) for i in which)
     return next((f"in part {i + 1}, {reason}" for i, reason in reasons if reason), None)
 
 

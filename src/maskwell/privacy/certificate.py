@@ -28,11 +28,12 @@ from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, ParameterError
-from maskwell.privacy.admissible import admissibility
 from maskwell.privacy.columns import columns_sum_to_one
 from maskwell.privacy.criteria import Demand
-from maskwell.privacy.garbling import Garbling
-from maskwell.privacy.stated import demand_from_stated, rule_of
+from maskwell.privacy.improves import Improves
+from maskwell.privacy.proof import proof_of
+from maskwell.privacy.provable import provable, provable_rows
+from maskwell.privacy.stated import demand_from_stated
 
 VERSION = 1
 
@@ -79,8 +80,10 @@ class Certificate:
         return f"Certificate(parity={self.claims['parity']}{met})"
 
 
-def certify(design: Design, demand: Demand | None = None, *, improvement: Garbling | None = None) -> Certificate:
+def certify(design: Design, demand: Demand | None = None, *, improvement: Improves | None = None) -> Certificate:
     """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
+
+    Designs made of steps or of open cells are certified by their matrix, see :mod:`.provable`.
 
     Parameters
     ----------
@@ -93,15 +96,16 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Garbli
     Raises
     ------
     TooLargeError
-        The design has no symmetry that is known, and its matrix is too large to be written out.
+        The design must be written out as a matrix, and that is too large.
     CertificateError
         The garbling does not lead from the design to the original.
     """
+    form = provable(design) if improvement is None else provable_rows(design)
     content = {
         "maskwell": "certificate",
         "version": VERSION,
-        "design": design.to_dict(),
-        "claims": claims_of(design, None if demand is None else _stated(demand), improvement),
+        "design": form.to_dict(),
+        "claims": claims_of(form, None if demand is None else _stated(demand), improvement),
     }
     return Certificate({**content, "seal": fingerprint_of(content)})
 
@@ -117,7 +121,7 @@ def _stated(demand: Demand) -> dict[str, Any]:
 
 
 def claims_of(
-    design: Design, demand: Mapping[str, Any] | None = None, improvement: Garbling | None = None
+    design: Design, demand: Mapping[str, Any] | None = None, improvement: Improves | None = None
 ) -> dict[str, Any]:
     """Everything that is claimed of a design, worked out from its exact integers.
 
@@ -134,7 +138,7 @@ def claims_of(
         claims["row_parities"] = [to_text(row) for row in design.row_parities()]
     if demand is not None:
         claims["demand"], claims["meets"] = bound_of(demand, parity)
-    claims["admissible"] = admissibility(design).to_dict()
+    claims["admissible"] = None if isinstance(parity, float) else proof_of(design, parity)
     if improvement is not None:
         claims["improves"] = improvement.checked_against(design).to_dict()
     return claims
@@ -156,13 +160,14 @@ def count_of(design: Design) -> str:
 def bound_of(demand: Mapping[str, Any], parity: Parity) -> tuple[dict[str, Any], bool]:
     """The bound that follows from a stated demand, and whether a parity meets it, without slack.
 
-    ``strict`` tells that parity must stay below the bound: reaching the limit is a breach, and some prior reaches it.
+    ``derived`` tells that the bound was worked out from what was stated; a function that only a program knows leaves it
+    as given. ``strict``: parity must stay below the bound; reaching the limit is a breach, and some prior reaches it.
     """
     stated = demand["stated"]
     found = demand_from_stated(stated)
     strict = stated["closed"] if found is None else found.closed and found.attained
     gamma = parity_from_text(demand["gamma"]) if found is None else found.gamma_exact
-    bound = {"stated": dict(stated), "gamma": to_text(gamma), "strict": strict, "follows": rule_of(stated)}
+    bound = {"stated": dict(stated), "derived": found is not None, "gamma": to_text(gamma), "strict": strict}
     return bound, gamma == math.inf or (parity < gamma if strict else parity <= gamma)
 
 

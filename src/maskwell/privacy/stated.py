@@ -21,16 +21,15 @@ from maskwell.privacy.curves import Boundary, Curve, Lines, Steps
 FUNCTION = "function"
 """Stands for a curve that only a program knows."""
 
-AS_GIVEN = "as given"
 RULES = {
-    "gamma": "gamma",
-    "bayes_factor": "bayes_factor",
-    "beta": "beta",
+    "gamma": "gamma itself",
+    "bayes_factor": "the factor itself",
+    "beta": "beta itself",
     "epsilon": "e^epsilon, rounded down",
     "rho": "rho2 (1 - rho1) / (rho1 (1 - rho2))",
-    "curves": "least ratio of odds between curve and prior",
+    "curves": "the least ratio of odds between curve and prior",
 }
-"""How the bound on parity follows, by language."""
+"""How the bound on parity follows from what was stated, by language."""
 
 
 def demand_from_stated(stated: Mapping[str, Any]) -> Demand | None:
@@ -72,12 +71,6 @@ def _as_function(stated: Mapping[str, Any]) -> dict[str, Any]:
 def _written(form: Any, *, upward: bool) -> Any:
     curve = None if form == FUNCTION else _curve(form, upward=upward)
     return FUNCTION if form == FUNCTION else None if curve is None else curve.to_json()
-
-
-def rule_of(stated: Mapping[str, Any]) -> str:
-    """How the bound follows from what was stated."""
-    is_function = stated["language"] == "curves" and FUNCTION in (stated["lower"], stated["upper"])
-    return AS_GIVEN if is_function else RULES[stated["language"]]
 
 
 def _curve(form: Any, *, upward: bool) -> Curve | None:

@@ -21,11 +21,13 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, MaskwellError
-from maskwell.privacy.admissible import admissibility, short
+from maskwell.privacy.admissible import short, why_not
 from maskwell.privacy.certificate import VERSION, bound_of, count_of
 from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
-from maskwell.privacy.garbling import Garbling
-from maskwell.privacy.stated import AS_GIVEN
+from maskwell.privacy.improves import Improves
+from maskwell.privacy.proof import proof_of
+from maskwell.privacy.provable import provable, provable_rows
+from maskwell.privacy.stated import RULES
 
 WRONG = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError)
 PARTS = ("maskwell", "version", "design", "claims", "seal")
@@ -199,6 +201,8 @@ def _seal(content: Mapping[str, Any]) -> str:
 def _design(content: Mapping[str, Any]) -> str:
     design = design_from_dict(content["design"])
     _same(content["design"], design.to_dict(), "the design file")
+    if (provable_rows if "improves" in content["claims"] else provable)(design) != design:
+        raise _Wrong(f"a {design.kind} design is certified by its matrix, which is not here")
     return f"a {design.kind} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
 
 
@@ -235,7 +239,7 @@ def _demand(design: Design, claims: Mapping[str, Any]) -> str:
     if claimed["stated"]["language"] == "epsilon":
         _check_exp(from_text(claimed["stated"]["epsilon"]), from_text(claimed["gamma"]))
     language, gamma = claimed["stated"]["language"], _shown_text(claimed["gamma"])
-    how = "as given: a function cannot be worked out anew" if claimed["follows"] == AS_GIVEN else claimed["follows"]
+    how = RULES[language] if claimed["derived"] else "as given: a function of a program cannot be worked out anew"
     return f"stated as {language}: parity {'below' if claimed['strict'] else 'at most'} {gamma} ({how})"
 
 
@@ -256,16 +260,17 @@ def _meets(design: Design, claims: Mapping[str, Any]) -> str:
 
 
 def _admissible(design: Design, claims: Mapping[str, Any]) -> str:
-    found = admissibility(design)
-    _same(claims["admissible"], found.to_dict(), "the proof of admissibility")
-    if found.exactly:
-        return f"no design of parity {_shown(found.level)} tells more: every report has its witness"
-    return f"not admissible: {found.reason}"
+    level = parity_of_rows(design)
+    _same(claims["admissible"], None if level == math.inf else proof_of(design, level), "the proof of admissibility")
+    reason = why_not(design)
+    if reason is None:
+        return f"no design of parity {_shown(level)} tells more: every report has its witness"
+    return f"not admissible: {reason}"
 
 
 def _improves(design: Design, claims: Mapping[str, Any]) -> str:
     claimed = claims["improves"]
-    read = Garbling.from_dict(claimed)
+    read = Improves.from_dict(claimed)
     _same(claimed, read.to_dict(), "the improvement")
     if (fault := read.fault(design)) is not None:
         raise _Wrong(fault)

@@ -1,4 +1,4 @@
-"""A garbling: how the reports of a better design are randomized again into those of the design that it replaces.
+"""An improvement as a proof: the reports of a better design, randomized again, are those of the design it replaces.
 
     A = C P
 
@@ -21,18 +21,19 @@ from maskwell.core.reported import SetReports
 from maskwell.designs.base import EXACT_LIMIT, Design
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, TooLargeError
+from maskwell.privacy.provable import provable_rows
 
 Entry = tuple[int, int, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
-class Garbling:
+class Improves:
     """The design that is replaced, and the entries of C that are not zero, by rows and then by columns.
 
     >>> from maskwell.designs.dense import Dense
     >>> original, better = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]), Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
-    >>> Garbling.of(original, [(0, 0, "3/4"), (1, 0, "1/4"), (1, 1, 1)]).fault(better)
-    >>> Garbling.of(original, [(0, 0, "2/3"), (1, 0, "1/3"), (1, 1, 1)]).fault(better)
+    >>> Improves.of(original, [(0, 0, "3/4"), (1, 0, "1/4"), (1, 1, 1)]).fault(better)
+    >>> Improves.of(original, [(0, 0, "2/3"), (1, 0, "1/3"), (1, 1, 1)]).fault(better)
     'the entry for report 0 and truth 0 is 4/9 after garbling, not 1/2'
     """
 
@@ -40,19 +41,22 @@ class Garbling:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, original: Design, entries: Iterable[tuple[int, int, Any]]) -> Garbling:
-        """From entries in any order; zeros are left out."""
+    def of(cls, original: Design, entries: Iterable[tuple[int, int, Any]]) -> Improves:
+        """From entries in any order; zeros are left out, and a product is written out as a matrix."""
         read = ((int(i), int(u), Fraction(c)) for i, u, c in entries)
-        return cls(original, tuple(sorted((i, u, c) for i, u, c in read if c)))
+        return cls(provable_rows(original), tuple(sorted((i, u, c) for i, u, c in read if c)))
 
     @classmethod
-    def from_dict(cls, content: Any) -> Garbling:
+    def from_dict(cls, content: Any) -> Improves:
         """Read back what :meth:`to_dict` wrote, strictly; ValueError or the like for anything else."""
         entries = tuple(_read_entry(entry) for entry in content["garbling"])
         places = [entry[:2] for entry in entries]
         if any(before >= after for before, after in pairwise(places)):
             raise ValueError("the entries of the garbling are not in order, or one is repeated")
-        return cls(design_from_dict(content["original"]), entries)
+        original = design_from_dict(content["original"])
+        if provable_rows(original) != original:
+            raise ValueError(f"the original is a {original.kind} design, which is not written out")
+        return cls(original, entries)
 
     def to_dict(self) -> dict[str, Any]:
         """The original, its parity, and the entries in exact text."""
@@ -62,7 +66,7 @@ class Garbling:
             "garbling": [[i, u, to_text(c)] for i, u, c in self.entries],
         }
 
-    def checked_against(self, better: Design) -> Garbling:
+    def checked_against(self, better: Design) -> Improves:
         """The same, after checking in exact arithmetic that it leads from the better design to the original."""
         fault = self.fault(better)
         if fault is not None:
@@ -73,9 +77,9 @@ class Garbling:
 
     def fault(self, better: Design) -> str | None:
         """What is wrong with the claim that ``original = C better``; None when it holds exactly."""
+        if self.original.inputs.labels != better.inputs.labels:
+            return f"the {self.original.k} truths of the original are not the {better.k} truths of the better design"
         A, P = written_out(self.original), written_out(better)
-        if len(A[0]) != len(P[0]):
-            return f"the original has {len(A[0])} truths, the better design {len(P[0])}"
         outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < len(A) and 0 <= u < len(P))), None)
         if outside is not None:
             return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {len(A)} rows and {len(P)} columns"
