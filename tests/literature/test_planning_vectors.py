@@ -1,0 +1,118 @@
+"""Published tables and worked-out numbers about the best designs, through the public functions of planning."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell import (
+    Categories,
+    LocalDiversity,
+    Subset,
+    choose,
+    extremal_design,
+    matching_gamma,
+    matching_l,
+    minimax_size,
+    variance_table,
+)
+
+Vector = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def vectors(shared: Path) -> dict[str, list[Vector]]:
+    content: dict[str, list[Vector]] = json.loads(
+        (shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8")
+    )
+    return content
+
+
+def test_the_table_of_added_variances_in_one_call(vectors: dict[str, list[Vector]]) -> None:
+    cells = vectors["table1_added_variance"]
+    ks, gammas = sorted({v["k"] for v in cells}), sorted({v["gamma"] for v in cells})
+    table = variance_table(ks, gammas)
+    assert len(cells) == table.added_variance.size == 99
+    for v in cells:
+        at = gammas.index(v["gamma"]), ks.index(v["k"])
+        assert table.size[at] == v["q"]
+        assert table.added_variance[at] == pytest.approx(v["V_R"], rel=v["rtol_exact"])
+        assert table.added_variance[at] == pytest.approx(v["published"], abs=2 * v["atol"])
+
+
+def test_the_table_of_added_variances_is_the_first_line_of_the_ranking(vectors: dict[str, list[Vector]]) -> None:
+    for v in vectors["table1_added_variance"]:
+        best = choose(v["k"], v["gamma"]).ranked[0]
+        assert best.added_variance == pytest.approx(v["V_R"], rel=1e-9)
+        assert best.name == ("k-ary" if v["q"] == 1 else "subset")
+
+
+def test_matching_both_ways(vectors: dict[str, list[Vector]]) -> None:
+    numeric = [v for v in vectors["table2_matching"] if v["published"] != "NA"]
+    assert len(numeric) == 30
+    for v in numeric:
+        match = matching_gamma(v["k"], v["l"])
+        assert match.gamma == pytest.approx(v["gamma"], rel=1e-12)
+        assert match.added_variance == pytest.approx(v["added_variance"], rel=1e-12)
+        assert matching_l(v["k"], match.gamma) == (v["l"], v["l"], v["l"])
+        assert matching_l(v["k"], match.gamma * 1.001)[1:] == (v["l"] - 1, v["l"])
+        assert matching_l(v["k"], match.gamma * 0.999)[1:] == (v["l"], v["l"] + 1)
+
+
+def test_unary_encodings_are_ranked_with_three_estimators(vectors: dict[str, list[Vector]]) -> None:
+    for v in vectors["unary"]:
+        choice = choose(v["k"], v["gamma"])
+        named = {option.name: option for option in choice.options}
+        for estimator in ("per-bit", "centred", "best-linear"):
+            option = named[f"{v['scheme']}, {estimator}"]
+            assert option.added_variance == pytest.approx(v[f"V_R_{estimator.replace('-', '_')}"], rel=v["tol"])
+            assert option.guess_probability == pytest.approx(v["guess_uniform"], rel=v["tol"])
+        assert choice.ranked[0].added_variance == pytest.approx(v["V_R_minimax"], rel=v["tol"])
+
+
+def test_extremal_mechanisms(vectors: dict[str, list[Vector]]) -> None:
+    assert len(vectors["extremal_lp"]) == 3
+    for v in vectors["extremal_lp"]:
+        pi = [1 / v["k"]] * v["k"] if len(set(v["pi"])) == 1 else v["pi"]
+        found = extremal_design(pi, v["gamma"])
+        assert found.value == pytest.approx(v["optimum"], abs=v["tol"])
+        assert found.bound == pytest.approx(v["optimum"], abs=v["tol"])
+        assert (found.design.m, found.rank) == (v["example_rows"], v["example_rank"])
+        assert extremal_design(pi, v["gamma"], average=True).value == pytest.approx(v["optimum"], abs=v["tol"])
+
+
+def test_the_gamma_diagonal_design_is_extremal_for_unequal_shares(vectors: dict[str, list[Vector]]) -> None:
+    v = vectors["extremal_lp"][0]
+    assert extremal_design(v["pi"], v["gamma"]).design.kind == "uniform"
+
+
+def test_worked_comparisons_with_local_diversity(vectors: dict[str, list[Vector]]) -> None:
+    small, large, _ = vectors["worked_numbers"]
+    for v, k, l in ((small, 20, 5), (large, 50, 10)):  # noqa: E741
+        match = matching_gamma(k, l)
+        assert match.gamma == pytest.approx(v["gamma"], rel=1e-12)
+        assert minimax_size(k, match.gamma) == v["q"]
+        choice = choose(k, match.gamma)
+        beside = next(option for option in choice.options if option.name == "l-diverse")
+        assert beside.design == LocalDiversity.of(l, Categories.numbered(k))
+        assert beside.guess_probability == pytest.approx(v["guess_ldiv"])
+        assert beside.added_variance == pytest.approx(choice.ranked[0].added_variance, rel=1e-9)
+        assert choice.ranked[0].guess_probability == pytest.approx(
+            v.get("guess_printed", v["p_true_printed"]), abs=5e-4
+        )
+
+
+def test_margins_come_from_the_printed_covariances(vectors: dict[str, list[Vector]]) -> None:
+    for v in vectors["covariances"]:
+        if v["design"] == "subset" and v["q"] == minimax_size(v["k"], v["gamma"]):
+            choice = choose(v["k"], v["gamma"], pi=v["pi"], n=1000)
+            largest = max(np.diag(np.array(v["n_cov"])))
+            assert choice.ranked[0].margin == pytest.approx(1.959963985 * math.sqrt(largest / 1000), rel=1e-8)
+        elif v["design"] == "subset":
+            design = Subset.from_gamma(v["gamma"], Categories.numbered(v["k"]), size=v["q"])
+            np.testing.assert_allclose(design.share_variance(np.array(v["pi"])), np.diag(v["n_cov"]), rtol=1e-9)
