@@ -3,11 +3,16 @@
 P[i][j] is the chance of report i when the truth is j; parity is the largest ratio of two entries of a row of P. Every
 claim is worked out from the integers of the design and compared, letter by letter, with what the file says.
 """
+
 # fmt: off
 import hashlib, json, math, re, sys
 from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction as F
-from itertools import combinations, pairwise, product
+from itertools import pairwise
+
+KEYS = {"dense": "columns denominators", "mixture": "denominator fixed truth", "uniform": "denominator truth",
+        "subset": "denominator include size", "l-diverse": "size", "unary": "denominator flip keep",
+        "patterns": "denominator inside outside sets weights", "kronecker": "factors"}
 
 def need(fact, words):
     if not fact: raise ValueError(words)
@@ -17,65 +22,55 @@ def read(text):
 def write(x): return json.dumps(x, sort_keys=True, separators=(",", ":"))
 def digest(x, *left_out):
     return "sha256:" + hashlib.sha256(write({key: x[key] for key in x if key not in left_out}).encode()).hexdigest()
+def genuine(d): return d["fingerprint"] == digest(d, "fingerprint", "provenance")
 def count(d, side="inputs"):  # how many truths there are, or ("outputs") reports that are no sets
     if d["kind"] == "kronecker": return math.prod(count(factor, side) for factor in d["exact"]["factors"])
     labels = d["inputs" if d["kind"] in ("uniform", "mixture") else side]
     return len(range(labels["count"])) if isinstance(labels, dict) else len(labels)
-
-# The rows of P. Where all truths are treated alike, so are all sets of one size: one row stands for their sum.
 def share(d, key): return read(d["exact"][key]) / read(d["exact"]["denominator"])
-def alike(d):  # the number of truths, the size of the sets reported, the chance that the set holds the truth
-    k, q, p = count(d), d["exact"].get("size", 1), F(1)  # local l-diversity always names the truth
-    if d["kind"] == "subset": p = share(d, "include")
-    if d["kind"] == "uniform": p = share(d, "truth") + (1 - share(d, "truth")) / k
-    need(type(q) is int and 0 < F(q, k) < p <= 1, "the truth is not named more often than others")
-    return k, q, p
+
 def matrix(d):
     x, k = d["exact"], count(d)
     if d["kind"] == "dense":
         whole = [read(n) for n in x["denominators"]]
         P = [[read(n) / D for n, D in zip(row, whole, strict=True)] for row in zip(*x["columns"], strict=True)]
-    elif d["kind"] == "mixture":
-        p, q = share(d, "truth"), [read(n) / read(x["denominator"]) for n in x["fixed"]]
-        P = [[q[i] + p * (i == j) for j in range(k)] for i in range(len(q))]
     elif d["kind"] == "patterns":
         entry = {"0": share(d, "outside"), "1": share(d, "inside")}
         P = [[read(weight) * entry[bit] for bit in S] for weight, S in zip(x["weights"], x["sets"], strict=True)]
-    elif d["kind"] == "unary":
-        one = share(d, "flip"), share(d, "keep")
-        P = [[math.prod(one[i == j] if bit else 1 - one[i == j] for i, bit in enumerate(S)) for j in range(k)]
-             for S in product((0, 1), repeat=k)]
     else:
-        need(d["kind"] in ("uniform", "subset", "l-diverse"), "an unknown kind of design")
-        k, q, p = alike(d)
-        entry = (1 - p) / math.comb(k - 1, q), p / math.comb(k - 1, q - 1)
-        P = [[entry[j in S] for j in range(k)] for S in combinations(range(k), q)]
+        need(d["kind"] in ("uniform", "mixture"), "this kind of design is not written out here")
+        p = share(d, "truth")
+        q = [read(n) / read(x["denominator"]) for n in x["fixed"]] if d["kind"] == "mixture" else [(1 - p) / k] * k
+        P = [[q[i] + p * (i == j) for j in range(k)] for i in range(len(q))]
     need({len(row) for row in P} == {k} and all(sum(column) == 1 for column in zip(*P)), "a column does not sum to one")
-    need("sets" in d["outputs"] or len(P) == count(d, "outputs"), "there are not as many labels as reports")
+    need(len(P) == count(d, "outputs"), "there are not as many labels as reports")
     return P
 def rows(d):  # for every row its name, its distinct entries, rising, and the truths with the largest one
-    if d["kind"] == "unary":  # up to a factor, all sets but the empty and the full one are like those of one category
+    kind, k = d["kind"], count(d)
+    if kind == "unary":  # up to a factor, all sets but the empty and the full one are like those of one category
         r, p = share(d, "flip"), share(d, "keep")
-        need(0 < r < p < 1, "the truth is not named more often than others")
-        return [({"size": 0}, [F(1)], None), ({"size": 1}, [(1 - p) * r, p * (1 - r)], None)]
-    if d["kind"] in ("uniform", "subset", "l-diverse"):  # a truth is out of k - q of k sets, and in q of them
-        k, q, p = alike(d)
-        return [({"size": q}, [(1 - p) * k / (k - q), p * k / q], None)]
+        need(0 < r < p < 1, "a bit is not likelier one for the truth")
+        return [({"size": 0}, [F(1)], ()), ({"size": 1}, [(1 - p) * r, p * (1 - r)], ())]
+    if kind in ("uniform", "subset", "l-diverse"):  # all sets of q categories alike, the truth in it with chance p
+        q, p = (1 if kind == "uniform" else d["exact"]["size"]), F(1)
+        if kind == "subset": p = share(d, "include")
+        if kind == "uniform": p = share(d, "truth") + (1 - share(d, "truth")) / k
+        need(type(q) is int and 0 < F(q, k) < p <= 1, "the truth is not named more often than others")
+        return [({"size": q}, [(1 - p) * k / (k - q), p * k / q], ())]  # out of the set, in it: the sums over all sets
     return [({"row": i}, sorted(set(row)), tuple(j for j, entry in enumerate(row) if entry == top))
             for i, row in enumerate(matrix(d)) for top in [max(row)]]
 
-# Parity; and admissible: every row takes two values in the ratio of the parity, the smaller one being its weight.
 def ratio(entries): return F(1) if len(entries) == 1 else entries[-1] / entries[0] if entries[0] else math.inf
 def parity(d):
+    need(" ".join(sorted(d["exact"])) == KEYS[d["kind"]], "not the integers of such a design")
     if d["kind"] == "kronecker": return math.prod(map(parity, d["exact"]["factors"]))
     return max(ratio(entries) for _, entries, _ in rows(d))
-def admissible(d, level):
-    found = {"exactly": True, "level": str(level)}
+def admissible(d, level):  # every row takes two values in the ratio of the parity; the smaller one is its weight
+    found, groups, impossible = {"exactly": True, "level": str(level)}, {}, []
     if d["kind"] == "kronecker":  # a row of two factors that both say something takes at least three values
         which = [i for i, factor in enumerate(d["exact"]["factors"]) if parity(factor) > 1]
         proof = [admissible(d["exact"]["factors"][i], level) for i in which if len(which) == 1]
         return {**found, "exactly": bool(proof) and proof[0]["exactly"], "factors": which, "proof": proof}
-    groups, impossible = {}, []
     for name, entries, top in rows(d):
         if entries == [0]: impossible.append(name["row"])
         elif ratio(entries) == level and len(entries) == 2: groups.setdefault(top, []).append((name, entries[0]))
@@ -88,23 +83,21 @@ def admissible(d, level):
 
 def bound(said):  # what a demand allows, and whether parity must stay below it
     stated, language = said["stated"], said["stated"]["language"]
-    names = {"rho": ["rho1", "rho2", "closed"], "curves": ["lower", "upper", "closed"]}.get(language, [language])
-    need(sorted(stated) == sorted(["language", *names]) and type(stated.get("closed", True)) is bool, "not a demand")
+    names = {"rho": "closed language rho1 rho2", "epsilon": "epsilon language", "gamma": "gamma language",
+             "beta": "beta language", "bayes_factor": "bayes_factor language"}
+    need(" ".join(sorted(stated)) == names.get(language), "a demand that this page does not know")
     if language == "rho":
         low, high = read(stated["rho1"]), read(stated["rho2"])
-        need(0 < low < high < 1, "not 0 < rho1 < rho2 < 1")
+        need(0 < low < high < 1 and type(stated["closed"]) is bool, "not 0 < rho1 < rho2 < 1")
         return high * (1 - low) / (low * (1 - high)), stated["closed"]
     if language == "epsilon":  # e^epsilon to 60 digits, less a margin that covers their rounding
         x, context = read(stated["epsilon"]), Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
         need(x <= 700, "epsilon is beyond 700")
         return max(F(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55), F(1)), False
-    if language in ("gamma", "beta", "bayes_factor"): return read(stated[language]), False
-    return math.inf if said["gamma"] == "inf" else read(said["gamma"]), said["strict"]  # curves: taken as given here
-
+    return read(stated[language]), False
 def improves(d, said):  # A = C P: the reports of P, randomized again, are those of the original A
     original, C = said["original"], said["garbling"]
-    need(original["fingerprint"] == digest(original, "fingerprint", "provenance"), "the original was changed")
-    need(write(original["inputs"]) == write(d["inputs"]), "the truths are not the same")
+    need(genuine(original) and write(original["inputs"]) == write(d["inputs"]), "not an original with the same truths")
     need(all(a[:2] < b[:2] for a, b in pairwise(C)), "the garbling is not in order")
     A, P = matrix(original), matrix(d)
     made, sums = [[F(0)] * count(d) for _ in A], [F(0)] * len(P)
@@ -114,7 +107,7 @@ def improves(d, said):  # A = C P: the reports of P, randomized again, are those
     need(set(sums) == {1} and made == A, "the garbling does not give the original back")
     return {"original": original, "parity": str(parity(original)), "garbling": C}
 
-def claims(d, said):  # name of each claim, and what it should say
+def claims(d, said):  # the name of each claim, and what it should say
     k, level, size = count(d), parity(d), d["exact"].get("size")
     yield "k", k
     yield "m", f"2^{k}" if d["kind"] == "unary" else f"C({k}, {size})" if size else str(count(d, "outputs"))
@@ -122,36 +115,25 @@ def claims(d, said):  # name of each claim, and what it should say
     yield "parity", str(level)
     if d["kind"] == "dense": yield "row_parities", [str(ratio(entries)) for _, entries, _ in rows(d)]
     if "demand" in said:
-        stated, (gamma, strict) = said["demand"]["stated"], bound(said["demand"])
-        derived = "function" not in (stated.get("lower"), stated.get("upper"))
-        yield "demand", {"stated": stated, "derived": derived, "gamma": str(gamma), "strict": strict}
-        yield "meets", gamma == math.inf or (level < gamma if strict else level <= gamma)
+        gamma, strict = bound(said["demand"])
+        yield "demand", {"stated": said["demand"]["stated"], "derived": True, "gamma": str(gamma), "strict": strict}
+        yield "meets", level < gamma if strict else level <= gamma
     yield "admissible", None if level == math.inf else admissible(d, level)
     if "improves" in said: yield "improves", improves(d, said["improves"])
-def check(text):  # name, whether it holds, what was found
+def check(text):  # whether everything holds, and the demand, if there is one, is met
     c = json.loads(text)
-    yield "text", json.dumps(c, indent=1, ensure_ascii=False) + "\n" == text, "written in one way only, no key twice"
-    form = [sorted(c), c["maskwell"], c["version"]]
-    yield "form", write(form) == write([["claims", "design", "maskwell", "seal", "version"], "certificate", 1]), form[1]
-    yield "seal", c["seal"] == digest(c, "seal"), c["seal"]
-    d, said = c["design"], c["claims"]
-    yield "fingerprint", d["fingerprint"] == digest(d, "fingerprint", "provenance"), d["fingerprint"]
-    found = []
-    for name, right in claims(d, said):
-        found.append(name)
-        yield name, write(said.get(name)) == write(right), write(right)
-    yield "claims", sorted(said) == sorted(found), "these and no others"
-def main(text):  # 0 when everything holds and the demand, if there is one, is met
-    sys.set_int_max_str_digits(0)
-    good = True
-    try:
-        for name, holds, words in check(text):
-            print("ok" if holds else "NO", f"{name}: {words}"[:100])
-            good = good and holds and (name != "meets" or words == "true")
-    except Exception as error:
-        print("NO", f"{type(error).__name__}: {error}"[:100])
-        good = False
-    return 0 if good else 1
+    said, form = c["claims"], [c["maskwell"], c["version"], sorted(c)]
+    found = dict(claims(c["design"], said))
+    results = {"text": (json.dumps(c, indent=1, ensure_ascii=False) + "\n" == text, "written in one way only"),
+               "form": (write(form) == '["certificate",1,["claims","design","maskwell","seal","version"]]', form),
+               "seal": (c["seal"] == digest(c, "seal"), c["seal"]),
+               "fingerprint": (genuine(c["design"]), c["design"]["fingerprint"]),
+               **{name: (name in found and write(said.get(name)) == write(found[name]), found.get(name))
+                  for name in [*found, *said]}}
+    for name, (holds, words) in results.items(): print("ok" if holds else "NO", f"{name}: {write(words)}"[:100])
+    return all(holds for holds, _ in results.values()) and said.get("meets", True)
 
 if __name__ == "__main__":
-    sys.exit(main(open(sys.argv[1], encoding="utf-8", newline="").read()))
+    sys.set_int_max_str_digits(0)
+    try: sys.exit(0 if check(open(sys.argv[1], encoding="utf-8", newline="").read()) else 1)
+    except Exception as error: sys.exit(f"NO {type(error).__name__}: {error}")

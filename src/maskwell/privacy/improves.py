@@ -17,10 +17,9 @@ from itertools import pairwise
 from typing import Any
 
 from maskwell.core.exact import from_text, to_text
-from maskwell.core.reported import SetReports
-from maskwell.designs.base import EXACT_LIMIT, Design
+from maskwell.designs.base import Design
 from maskwell.designs.wire import design_from_dict
-from maskwell.errors import CertificateError, TooLargeError
+from maskwell.errors import CertificateError
 from maskwell.privacy.provable import provable_rows
 
 Entry = tuple[int, int, Fraction]
@@ -42,7 +41,7 @@ class Improves:
 
     @classmethod
     def of(cls, original: Design, entries: Iterable[tuple[int, int, Any]]) -> Improves:
-        """From entries in any order; zeros are left out, and a product is written out as a matrix."""
+        """From entries in any order; zeros are left out. The original goes in as :func:`provable_rows` writes it."""
         read = ((int(i), int(u), Fraction(c)) for i, u, c in entries)
         return cls(provable_rows(original), tuple(sorted((i, u, c) for i, u, c in read if c)))
 
@@ -79,7 +78,7 @@ class Improves:
         """What is wrong with the claim that ``original = C better``; None when it holds exactly."""
         if self.original.inputs.labels != better.inputs.labels:
             return f"the {self.original.k} truths of the original are not the {better.k} truths of the better design"
-        A, P = written_out(self.original), written_out(better)
+        A, P = self.original.exact_matrix(), better.exact_matrix()
         outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < len(A) and 0 <= u < len(P))), None)
         if outside is not None:
             return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {len(A)} rows and {len(P)} columns"
@@ -103,16 +102,6 @@ class Improves:
                 if x != a:
                     return f"the entry for report {i} and truth {j} is {to_text(x)} after garbling, not {to_text(a)}"
         return None
-
-
-def written_out(design: Design) -> list[list[Fraction]]:
-    """The matrix in fractions; refused before its size is worked out where that alone would be long."""
-    if isinstance(design.outputs, SetReports) and design.k**2 > EXACT_LIMIT:  # there are at least k sets
-        raise TooLargeError(
-            f"the matrix of this {design.kind} design over {design.k:,} categories is too large to be written out",
-            hint=f"a garbling is checked for matrices of at most {EXACT_LIMIT:,} entries",
-        )
-    return design.exact_matrix()
 
 
 def _read_entry(entry: Any) -> Entry:

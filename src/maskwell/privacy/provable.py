@@ -1,7 +1,7 @@
 """The form in which a design goes into a certificate, so that a short program can check it.
 
-Designs made of steps or of open cells are written out as one matrix; so are products in a proof of improvement, where
-every row counts. Other products keep their factors. The matrix is another design file with a fingerprint of its own;
+Designs made of steps or of open cells are written out as one matrix. In a proof of improvement, where every row counts,
+so are products and designs whose reports are sets. The matrix is another design file with a fingerprint of its own;
 ``provenance["written_out"]`` names the design that it was made from.
 """
 
@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from maskwell.designs.base import EXACT_LIMIT, Design
+from maskwell.core.categories import Categories
+from maskwell.core.reported import Reports, SetReports
+from maskwell.designs.base import EXACT_LIMIT, Design, big
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.patterns import Patterns
+from maskwell.designs.uniform import Uniform
 from maskwell.errors import TooLargeError
 
 
@@ -33,16 +38,29 @@ def provable(design: Design) -> Design:
 @provable.register(Blocks)
 @provable.register(Composed)
 def written_out(design: Design) -> Dense:
-    """The matrix of a design whose reports are codes, with the same labels."""
+    """The matrix of a design, with the same labels; sets are labelled by 0/1 texts."""
+    if isinstance(design.outputs, SetReports) and design.k**2 > EXACT_LIMIT:  # there are at least k sets
+        raise _too_large(design)
     try:
         rows = design.exact_matrix()
     except TooLargeError as error:
-        raise TooLargeError(
-            f"{error.message}, and a {design.kind} design is certified by its matrix",
-            hint=f"certify its parts, or designs of at most {EXACT_LIMIT:,} entries",
-        ) from error
+        raise _too_large(design) from error
     made = {"kind": design.kind, "fingerprint": design.fingerprint}
-    return Dense.of(rows, design.inputs, design.outputs).with_provenance(written_out=made)  # type: ignore[arg-type]
+    return Dense.of(rows, design.inputs, _reports(design)).with_provenance(written_out=made)
+
+
+def _reports(design: Design) -> Categories:
+    if isinstance(design.outputs, Categories):
+        return design.outputs
+    return Categories.of(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
+
+
+def _too_large(design: Design) -> TooLargeError:
+    return TooLargeError(
+        f"this {design.kind} design over {big(design.k)} categories must be written out, and its matrix is too large",
+        hint=f"certify its parts, or matrices of at most {EXACT_LIMIT:,} entries",
+        k=design.k,
+    )
 
 
 @provable.register
@@ -54,5 +72,5 @@ def _factors(design: Kronecker) -> Design:
 
 
 def provable_rows(design: Design) -> Design:
-    """The same for a proof that goes through every row: products are written out too."""
-    return written_out(design) if isinstance(design, Kronecker) else provable(design)
+    """The same for a proof that goes through every row: products and reports that are sets are written out too."""
+    return design if isinstance(design, Dense | Mixture | Patterns | Uniform) else written_out(design)
