@@ -16,6 +16,7 @@ COMMANDS = {
     "compare": ("maskwell.cli.compare:compare", "Compare two designs fairly, with a proof."),
     "plan": ("maskwell.cli.plan:plan", "Choose a design for a demand, and how many respondents it needs."),
     "improve": ("maskwell.cli.improve:improve", "Find a design as private as a given one that tells more."),
+    "verify": ("maskwell.cli.verify:verify", "Check a certificate: everything that it claims of a design."),
     "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),

@@ -78,14 +78,22 @@ class Verified:
         return {"ok": self.ok, "meets": self.meets, "checks": checks}
 
 
-def verify_certificate(content: Any) -> Verified:
-    """Work out anew all that a certificate claims. ``content`` is what its file holds, read as JSON."""
-    checks = tuple(_checks(content))
+def verify_certificate(content: Any, *, design: Design | None = None) -> Verified:
+    """Work out anew all that a certificate claims.
+
+    Parameters
+    ----------
+    content
+        What its file holds, read as JSON.
+    design
+        The design that the certificate should be about, if that is to be checked too.
+    """
+    checks = tuple(_checks(content, design))
     proved = all(check.ok for check in checks)
     return Verified(checks, content["claims"].get("meets") if proved else None)
 
 
-def verify_text(text: str) -> Verified:
+def verify_text(text: str, *, design: Design | None = None) -> Verified:
     """The same for the text of a file; CertificateError when it is no certificate at all."""
     faults: list[str] = []
     try:
@@ -98,13 +106,13 @@ def verify_text(text: str) -> Verified:
         raise CertificateError("this is no certificate", hint="make one with: maskwell audit D --certificate C.json")
     if faults:
         return Verified((Check("form", False, faults[0]),))
-    return verify_certificate(content)
+    return verify_certificate(content, design=design)
 
 
-def verify_file(path: str | Path) -> Verified:
+def verify_file(path: str | Path, *, design: Design | None = None) -> Verified:
     """The same for a file."""
     try:
-        return verify_text(Path(path).read_text(encoding="utf-8"))
+        return verify_text(Path(path).read_text(encoding="utf-8"), design=design)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise CertificateError(f"cannot read {path}: {reason}", hint="check the path of the certificate") from error
@@ -133,7 +141,7 @@ class _Wrong(Exception):  # noqa: N818 (not an error of the program, but the ans
     """A claim that does not hold, in words."""
 
 
-def _checks(content: Any) -> Iterator[Check]:
+def _checks(content: Any, wanted: Design | None) -> Iterator[Check]:
     yield (form := _tried("form", lambda: _form(content)))
     if not form.ok:
         return
@@ -142,6 +150,8 @@ def _checks(content: Any) -> Iterator[Check]:
     if not read.ok:
         return
     design, claims = design_from_dict(content["design"]), content["claims"]
+    if wanted is not None:
+        yield _tried("the same", lambda: _the_same(design, wanted, claims))
     yield _tried("size", lambda: _size(design, claims))
     yield _tried("columns", lambda: _columns(design, claims))
     yield _tried("parity", lambda: _parity(design, claims))
@@ -204,6 +214,14 @@ def _design(content: Mapping[str, Any]) -> str:
     if (provable_rows if "improves" in content["claims"] else provable)(design) != design:
         raise _Wrong(f"a {design.kind} design is certified by its matrix, which is not here")
     return f"a {design.kind} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
+
+
+def _the_same(design: Design, wanted: Design, claims: Mapping[str, Any]) -> str:
+    form = (provable_rows if "improves" in claims else provable)(wanted)
+    if form != design:
+        raise _Wrong(f"it is about another design, {design.fingerprint[:19]}..., not {form.fingerprint[:19]}...")
+    written = "" if form.kind == wanted.kind else f", a {wanted.kind} design, written out"
+    return f"it is about the design that was given{written}"
 
 
 def _size(design: Design, claims: Mapping[str, Any]) -> str:
