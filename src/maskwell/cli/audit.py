@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from maskwell.cli.certificates import check_certificate, with_certificate, write_certificate
 from maskwell.cli.options import (
     FilePath,
     demand_options,
@@ -41,12 +42,14 @@ if TYPE_CHECKING:
     "--sensitive", metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
 )
 @click.option("--explain", is_flag=True, help="The promise in plain words, as one would tell a respondent.")
+@click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
 @plot_options("what a report reveals, against the demand if there is one")
 @json_option
 def audit(
     design: str,
     prior: str | None,
     sensitive: str | None,
+    certificate: str | None,
     plot: str | None,
     *,
     explain: bool,
@@ -67,16 +70,19 @@ def audit(
 
     inputs = [design, options["curves"] or "-"]
     check_plot(plot, force=force, inputs=inputs)
+    check_certificate(certificate, force=force, inputs=[*inputs, plot or "-"])
     loaded, demand = load_design(design), _demand(options)
     shares = None if prior is None else np.array([float(as_fraction(p, "prior")) for p in split_list(prior)])
     found = audit_design(loaded, demand, shares, sensitive=_codes(loaded, sensitive))
-    drawn = write_plot(plot, lambda: _picture(loaded, demand), force=force, inputs=inputs)
+    drawn = write_certificate(certificate, loaded, demand, force=force)
+    drawn |= write_plot(plot, lambda: _picture(loaded, demand), force=force, inputs=inputs)
     if as_json:
         print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | drawn)
     elif explain:
         print_lines(with_plot(_paragraphs(explained(loaded, demand)), plot))
     else:
-        print_lines(with_plot(audit_text(found.to_dict(), loaded, design, typed_demand(options)), plot))
+        lines = audit_text(found.to_dict(), loaded, design, typed_demand(options))
+        print_lines(with_certificate(with_plot(lines, plot), certificate))
     return ANSWER_IS_NO if found.meets is False else OK
 
 

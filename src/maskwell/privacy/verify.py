@@ -240,7 +240,7 @@ def _columns(design: Design, claims: Mapping[str, Any]) -> str:
 def _parity(design: Design, claims: Mapping[str, Any]) -> str:
     _same(claims["parity"], to_text(parity_of_rows(design)), "parity")
     _same(claims["parity"], to_text(design.parity_exact()), "parity")
-    return f"parity is exactly {_shown(design.parity_exact())}"
+    return f"parity is {_shown(design.parity_exact())}, exactly as claimed"
 
 
 def _row_parities(design: Design, claims: Mapping[str, Any]) -> str:
@@ -256,9 +256,12 @@ def _demand(design: Design, claims: Mapping[str, Any]) -> str:
     _same(claimed, found, "the demand")
     if claimed["stated"]["language"] == "epsilon":
         _check_exp(from_text(claimed["stated"]["epsilon"]), from_text(claimed["gamma"]))
-    language, gamma = claimed["stated"]["language"], _shown_text(claimed["gamma"])
-    how = RULES[language] if claimed["derived"] else "as given: a function of a program cannot be worked out anew"
-    return f"stated as {language}: parity {'below' if claimed['strict'] else 'at most'} {gamma} ({how})"
+    stated, gamma = claimed["stated"], _shown_text(claimed["gamma"])
+    asked = ", ".join(
+        f"{key} = {value}" for key, value in stated.items() if isinstance(value, str) and key != "language"
+    )
+    how = RULES[stated["language"]] if claimed["derived"] else "as given: a function cannot be worked out anew"
+    return f"{asked or 'curves'}: parity must be {'below' if claimed['strict'] else 'at most'} {gamma} ({how})"
 
 
 def _check_exp(epsilon: Fraction, gamma: Fraction) -> None:
@@ -300,7 +303,7 @@ def _improves(design: Design, claims: Mapping[str, Any]) -> str:
 
 def _shown(value: Parity) -> str:
     exact = to_text(value)
-    return exact if len(exact) <= 40 else f"{exact[:18]}... (about {short(value)})"
+    return exact if len(exact) <= 30 else f"about {short(value)}"
 
 
 def _shown_text(text: str) -> str:

@@ -9,8 +9,8 @@ from maskwell.privacy.verify import Verified
 from maskwell.reports.tables import WIDTH, counted, facts, notes
 
 NOT_PROVED = (
-    "labels and provenance are as given; nothing here shows that reports were really drawn by this design. A seal can be "
-    "made by anyone: who made the file is not proved."
+    "labels and provenance are as given, and nothing here shows that reports were really drawn by this design. Anyone "
+    "can make a seal: who made the file is not proved."
 )
 
 
@@ -22,8 +22,7 @@ def verified_text(found: Verified, path: str) -> list[str]:
 
 def _answer(found: Verified, path: str) -> str:
     if not found.ok:
-        failed = len(found.failed)
-        return f"{path} does not hold: {counted(failed, 'check fails', 'checks fail')} of {len(found.checks)}."
+        return f"{path} does not hold: {counted(len(found.failed), 'check fails', 'checks fail')}."
     words = {check.name: check.words for check in found.checks}
     if found.meets is None:
         return f"{path} holds: {words['parity']}."

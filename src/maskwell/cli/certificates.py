@@ -1,0 +1,57 @@
+"""``--certificate C.json``: checked before any work, written whole or not at all."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.base import Design
+    from maskwell.privacy.average import AverageSecurity
+    from maskwell.privacy.criteria import Demand
+
+
+def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Raise unless a certificate may be written there, if one was asked for."""
+    if path is None:
+        return
+    from maskwell.engines.atomic import check_output
+
+    if path == "-":
+        raise ParameterError("--certificate - would mix the proof with the report", hint="give the name of a file")
+    check_output(path, force=force, inputs=inputs)
+
+
+def write_certificate(
+    path: str | None, design: Design, demand: Demand | AverageSecurity | None, *, force: bool
+) -> dict[str, str]:
+    """Prove and write, if it was asked for; what JSON says about it."""
+    if path is None:
+        return {}
+    from maskwell.engines.atomic import atomic_file
+    from maskwell.privacy.average import AverageSecurity
+    from maskwell.privacy.certificate import certify
+
+    if isinstance(demand, AverageSecurity):
+        raise ParameterError(
+            "--certificate with --average-security, which bounds no parity",
+            hint="ask for a bound on parity, such as --epsilon 1, or leave the demand out",
+        )
+    text = certify(design, demand).text()
+    with atomic_file(path, force=force) as file:
+        file.write(text.encode())
+    return {"certificate": path}
+
+
+def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:
+    """The lines of a command, with how to check the proof before the one that says what comes next.
+
+    >>> with_certificate(["Parity 3.", "Next: more"], "proof.json")
+    ['Parity 3.', 'The proof is in proof.json; to check it: maskwell verify proof.json', 'Next: more']
+    """
+    if path is None:
+        return list(lines)
+    return [*lines[:-1], f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}", lines[-1]]
