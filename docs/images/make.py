@@ -27,6 +27,7 @@ from maskwell.reports.plots import (
     plot_demands,
     plot_family,
     plot_flows,
+    plot_frontier,
     plot_learned,
     plot_revealed,
     plot_variance,
@@ -37,6 +38,15 @@ FOLDER = Path(__file__).parent
 TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}
 PEOPLE = 20_000
 MARGIN, HEADING = 28, 44
+
+SUSPICION = Demand.from_rho("0.1", "0.5")
+OVERLAPPING = (Demand.from_rho("0.2", "0.6"), Demand.from_beta(4))
+"""Neither region holds the other."""
+GENERAL = Demand.from_curves(
+    upper=Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True]),
+    lower=Lines.of([(0, 0), ("0.6", "0.2"), (1, 1)]),
+    text="steps above, lines below",
+)
 
 
 def pictures() -> tuple[Picture, Picture, Picture]:
@@ -85,20 +95,17 @@ def story() -> str:
 
 def pages() -> dict[str, Picture]:
     """The pictures of the pages, by the name of their file."""
-    rho, beta = Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)
-    general = Demand.from_curves(
-        upper=Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True]),
-        lower=Lines.of([(0, 0), ("0.6", "0.2"), (1, 1)]),
-        text="steps above, lines below",
-    )
     return {
-        "two-demands": plot_demands([rho, beta]),
-        "demand": plot_demand(general),
-        "canonical": plot_canonical(rho),
-        "family": plot_family(demand=rho),
-        "met": plot_revealed(Fraction(5), demand=rho),
-        "not-met": plot_revealed(Fraction(16), demand=rho),
+        "two-demands": plot_demands(OVERLAPPING),
+        "demand": plot_demand(GENERAL),
+        "canonical": plot_canonical(SUSPICION),
+        "canonical-general": plot_canonical(GENERAL),
+        "family": plot_family(demand=SUSPICION),
+        "family-alone": plot_family(),
+        "met": plot_revealed(Fraction(5), demand=SUSPICION),
+        "not-met": plot_revealed(Fraction(16), demand=SUSPICION),
         "variance": plot_variance(),
+        "frontier": plot_frontier(10, demand=Demand.from_epsilon(1)),
     }
 
 

@@ -87,3 +87,22 @@ def test_a_missing_drawing_library_is_named(warner: str, monkeypatch: pytest.Mon
     refused("audit", warner, "--plot", "w.svg", saying="matplotlib")
     assert not Path("w.svg").exists()
     assert run("audit", warner).status == 0
+
+
+@pytest.mark.parametrize(("picture", "saying"), [("frontier", "Error of one share"), ("variance", "Variance that")])
+def test_plan_draws_what_there_is_to_choose(picture: str, saying: str) -> None:
+    asked = ["plan", "--k", "10", "--epsilon", "1", "--n", "500", "--picture", picture]
+    found = run(*asked, "--plot", "p.svg", "-o", "d.json", "--json").json()
+    assert (found["plot"], found["output"]) == ("p.svg", "d.json")
+    assert told("p.svg").startswith(saying)
+    assert run(*asked, "--plot", "q.svg").out.splitlines()[-2] == "Picture: q.svg"
+
+
+def test_plan_writes_both_files_or_none() -> None:
+    asked = ["plan", "--k", "10", "--epsilon", "1"]
+    Path("d.json").write_text("mine", encoding="utf-8")
+    refused(*asked, "--plot", "p.svg", "-o", "d.json", saying="d.json exists")
+    refused(*asked, "--plot", "p.gif", "-o", "e.json", saying=".gif")
+    refused(*asked, "--plot", "e.svg", "-o", "e.svg", saying="also an input")
+    assert not Path("p.svg").exists()
+    assert not Path("e.json").exists()

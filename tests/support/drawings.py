@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import xml.etree.ElementTree as ET
 
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -44,5 +45,7 @@ def texts_outside(figure: Figure) -> list[str]:
 
 
 def fixed_colours(picture: Picture, *, narrow: bool = False) -> set[str]:
-    """Colours of a drawing inside a page that do not follow the light of the page."""
-    return set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{3,6})", picture.inline_svg(narrow=narrow)))
+    """Colours of a drawing inside a page that do not follow the light of the page; the drawing must be well formed."""
+    drawn = picture.inline_svg(narrow=narrow)
+    assert ET.fromstring(drawn).find("desc") is not None
+    return set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{3,6})", drawn))

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def plot_option(what: str) -> Callable[[F], F]:
+    """``--plot`` with what it draws."""
+    return click.option("--plot", type=FilePath(), metavar="FILE", help=f"Draw {what}; .svg, .png or .pdf.")
+
+
 def plot_options(what: str) -> Callable[[F], F]:
-    """``--plot`` with what it draws, and ``--force``."""
+    """``--plot`` and ``--force``, for commands that write nothing else."""
 
     def decorate(command: F) -> F:
-        command = click.option("--force", is_flag=True, help="Replace a file that exists.")(command)
-        help_ = f"Draw {what}; .svg, .png or .pdf."
-        return click.option("--plot", type=FilePath(), metavar="FILE", help=help_)(command)
+        return plot_option(what)(click.option("--force", is_flag=True, help="Replace a file that exists.")(command))
 
     return decorate
 

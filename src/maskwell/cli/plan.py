@@ -18,11 +18,13 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_option, with_plot, write_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.planning.choice import Choice
+    from maskwell.reports.picture import Picture
 
 
 @click.command(
@@ -39,7 +41,15 @@ if TYPE_CHECKING:
 @click.option("--pi", metavar="A,B,...", help="True shares to plan for; equal by default.")
 @click.option("--level", metavar="L", default="0.95", show_default=True, help="Level of the intervals.")
 @click.option("-o", "--output", type=FilePath(), metavar="D.json", help="Where the recommended design goes.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@plot_option("privacy against error for all designs")
+@click.option(
+    "--picture",
+    type=click.Choice(["frontier", "variance"]),
+    default="frontier",
+    show_default=True,
+    help="With --plot: all designs over a range of privacy, or what the best design costs over k and gamma.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
 @json_option
 def plan(
     categories: str | None,
@@ -50,6 +60,8 @@ def plan(
     pi: str | None,
     level: str,
     output: str | None,
+    plot: str | None,
+    picture: str,
     force: bool,
     as_json: bool,
     **demand: Any,
@@ -65,13 +77,17 @@ def plan(
     labels = _needed_categories(categories, k)
     asked = needed_demand(demand, "plan")
     shares = None if pi is None else split_list(pi)
+    _check_output(output, force=force, as_json=as_json)
+    check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
     choice = choose(len(labels), asked, n=n, margin=margin, pi=shares, level=level, categories=labels)
-    _write(choice, output, force=force, as_json=as_json)
+    drawn = write_plot(plot, lambda: _picture(choice, picture), force=force)
+    _write(choice, output, force=force)
     if as_json:
-        print_json(choice.to_dict() if output is None else {**choice.to_dict(), "output": output})
+        written = {} if output is None else {"output": output}
+        print_json({**choice.to_dict(), **written, **drawn})
     else:
         shown = None if output == "-" else output
-        print_lines(plan_text(choice, shown, typed_demand(demand)), err=output == "-")
+        print_lines(with_plot(plan_text(choice, shown, typed_demand(demand)), plot), err=output == "-")
 
 
 def _needed_categories(labels: str | None, k: str | None) -> Categories:
@@ -84,13 +100,29 @@ def _needed_categories(labels: str | None, k: str | None) -> Categories:
     return found
 
 
-def _write(choice: Choice, output: str | None, *, force: bool, as_json: bool) -> None:
+def _picture(choice: Choice, name: str) -> Picture:
+    from maskwell.reports.plots import plot_choice, plot_variance
+    from maskwell.reports.variance import GAMMAS, KS
+
+    if name == "frontier":
+        return plot_choice(choice)
+    return plot_variance(ks=[*KS, choice.design.k], gammas=[*GAMMAS, choice.gamma])
+
+
+def _check_output(output: str | None, *, force: bool, as_json: bool) -> None:
+    from maskwell.engines.atomic import check_output
+
+    if as_json and output == "-":
+        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
+    if output is not None:
+        check_output(output, force=force)
+
+
+def _write(choice: Choice, output: str | None, *, force: bool) -> None:
     from maskwell.designs.wire import dumps
     from maskwell.engines.atomic import atomic_file
 
     if output is None:
         return
-    if as_json and output == "-":
-        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
     with atomic_file(output, force=force) as file:
         file.write(dumps(choice.design).encode())

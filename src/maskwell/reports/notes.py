@@ -48,7 +48,7 @@ class Note:
         letter = LETTER * SIZE / SMALL * 1.06 if self.strong else LETTER
         room = width - (INDENT if self.mark else 0)
         together = self.words.replace(" = ", f"{SPACE}={SPACE}").replace(" %", f"{SPACE}%")
-        return textwrap.wrap(together, max(8, int(room / letter)))
+        return textwrap.wrap(together, max(8, int(room / letter)), break_on_hyphens=False)
 
 
 def write_notes(canvas: Canvas, notes: Sequence[Note], *, x: float, top: float) -> float:

@@ -8,12 +8,15 @@
 :func:`plot_demands`     two demands compared
 :func:`plot_canonical`   what a demand really asks for
 :func:`plot_family`      what each parity leaves possible
+:func:`plot_frontier`    *choosing*: privacy against error, for every design
+:func:`plot_choice`      the same for a choice that was made
 :func:`plot_variance`    what randomization costs, against categories and parity
 =======================  =====================================================================================
 """
 
 from __future__ import annotations
 
+from maskwell.reports.choosing import plot_choice, plot_frontier
 from maskwell.reports.family import plot_family
 from maskwell.reports.flows import plot_flows
 from maskwell.reports.learned import plot_learned
@@ -25,10 +28,12 @@ from maskwell.reports.variance import plot_variance
 __all__ = [
     "Picture",
     "plot_canonical",
+    "plot_choice",
     "plot_demand",
     "plot_demands",
     "plot_family",
     "plot_flows",
+    "plot_frontier",
     "plot_learned",
     "plot_revealed",
     "plot_variance",

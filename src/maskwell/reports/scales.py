@@ -46,14 +46,15 @@ def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> 
     """Logarithmic scales with round numbers and a light grid."""
     axes.set(xscale="log", yscale="log", xlim=x, ylim=y)
     for axis, (low, high) in ((axes.xaxis, x), (axes.yaxis, y)):
-        _numbers(axis, round_numbers(low, high))
+        set_numbers(axis, round_numbers(low, high))
     axes.grid(color=colour("grid"), linewidth=1)
 
 
-def _numbers(axis: Axis, at: Sequence[float]) -> None:
+def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
+    """Numbers on a scale and nothing between them, shown times a factor."""
     from matplotlib.ticker import NullLocator
 
-    axis.set_ticks(list(at), labels=[number(x) for x in at])
+    axis.set_ticks(list(at), labels=[number(factor * x) for x in at])
     axis.set_minor_locator(NullLocator())
 
 

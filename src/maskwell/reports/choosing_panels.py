@@ -1,0 +1,246 @@
+"""The drawing of *choosing*: lines over privacy above, the designs side by side at the demand below."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.reports.notes import Note, notes_height, open_point, point_mark, write_notes
+from maskwell.reports.picture import SMALL, WIDE, Canvas
+from maskwell.reports.scales import LARGE, number, round_numbers, set_numbers, spread
+from maskwell.reports.style import colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEFT, TOP, HEIGHT = 50, 40, 240
+SECOND = TOP + HEIGHT + 126
+ROW, NARROW_ROW = 26, 40
+MOST_TICKS, NARROW_TICKS = 8, 5
+SHORT = {"minimax subset selection": "minimax subset", "gamma-diagonal": "γ-diagonal"}
+SHORTER = {**SHORT, "minimax subset selection": "subset", "optimised unary": "opt. unary", "basic RAPPOR": "RAPPOR"}
+NEAR = 14.0  # pixels below which an arrow would say nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One design with one estimator.
+
+    Attributes
+    ----------
+    label
+        Its name.
+    error
+        Of one share, at each epsilon of the scene, shape (n,).
+    beaten_by
+        Label of what dominates it.
+    recommended, drawn, listed
+        Whether it is the one to take, whether it has a line, and whether it has a point: not where it is the same
+        design as another one.
+    """
+
+    label: str
+    error: Real
+    beaten_by: str | None
+    recommended: bool
+    drawn: bool
+    listed: bool
+
+    @property
+    def tone(self) -> str:
+        """The recommended one stands out, the dominated ones step back."""
+        return "accent" if self.recommended else "muted" if self.beaten_by else "ink"
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All that is drawn.
+
+    Attributes
+    ----------
+    epsilon, place
+        The scale of privacy, shape (n,), and where on it the designs are set side by side.
+    entries
+        The designs.
+    n
+        Number of reports.
+    where, reason, remarks
+        The demand in words, why one design is recommended, and what else must be said.
+    """
+
+    epsilon: Real
+    place: int
+    entries: Sequence[Entry]
+    n: int
+    where: str
+    reason: str
+    remarks: Sequence[str]
+
+    def points(self) -> list[tuple[Entry, float]]:
+        """The designs with their errors at the demand, best first."""
+        listed = ((entry, float(entry.error[self.place])) for entry in self.entries if entry.listed)
+        return sorted(listed, key=lambda pair: pair[1])
+
+
+def scene_heights(scene: Scene) -> tuple[int, int]:
+    """Pixels for the whole, wide and narrow."""
+    rows, notes = len(scene.points()), _notes(scene)
+    wide = SECOND + ROW * rows + 48 + notes_height(notes, x=LEFT, width=WIDE)
+    return wide, SECOND + NARROW_ROW * rows + 48 + notes_height(notes)
+
+
+def draw_scene(canvas: Canvas, scene: Scene) -> None:
+    """Both panels and their words."""
+    _lines(canvas, scene)
+    row = NARROW_ROW if canvas.narrow else ROW
+    _points(canvas, scene, row)
+    bottom = SECOND + row * len(scene.points())
+    write_notes(canvas, _notes(scene), x=4 if canvas.narrow else LEFT, top=bottom + 40)
+
+
+def _notes(scene: Scene) -> list[Note]:
+    kinds = [
+        ("accent", f"recommended: {scene.reason}"),
+        ("ink", "another admissible design"),
+        ("muted", "dominated: at this privacy the arrow leads to a design that tells more"),
+    ]
+    seen = {entry.tone for entry in scene.entries}
+    marked = [Note(words, point_mark(**_point(tone))) for tone, words in kinds if tone in seen]
+    return [*marked, *(Note(remark) for remark in scene.remarks)]
+
+
+# ---- lines over privacy
+
+
+def _lines(canvas: Canvas, scene: Scene) -> None:
+    width = 190 if canvas.narrow else 470
+    axes = canvas.axes(left=LEFT, top=TOP, width=width, height=HEIGHT)
+    drawn = [entry for entry in scene.entries if entry.drawn]
+    _frame(axes, scene, drawn, narrow=canvas.narrow)
+    for entry in sorted(drawn, key=lambda entry: entry.tone == "accent"):
+        axes.plot(scene.epsilon, entry.error, **_line(entry.tone))
+    at = float(scene.epsilon[scene.place])
+    axes.axvline(at, color=colour("accent"), linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    for entry in drawn:
+        if entry.recommended:
+            axes.plot([at], [float(entry.error[scene.place])], **_point("accent"))
+    _names(canvas, axes, drawn, LEFT + width + 8)
+    _words(canvas, scene, width)
+
+
+def _frame(axes: Axes, scene: Scene, drawn: Sequence[Entry], *, narrow: bool) -> None:
+    """The scales; an error of more than a hundred points is left out, unless the demand needs it."""
+    values = np.concatenate([entry.error for entry in drawn])
+    asked_for = max(float(entry.error[scene.place]) for entry in drawn)
+    low, high = float(values.min()) / 1.15, min(float(values.max()), max(1.0, asked_for)) * 1.15
+    axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
+    set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
+    ticks = _ticks(*axes.get_xlim(), most=NARROW_TICKS if narrow else MOST_TICKS)
+    axes.set_xticks(ticks, [f"{e:g}\n{_rounded(math.exp(e))}" for e in ticks])
+    axes.grid(color=colour("grid"), linewidth=1)
+
+
+def _ticks(low: float, high: float, *, most: int) -> list[float]:
+    """Whole epsilons, not too many."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200) if high / step <= most)
+    return [float(e) for e in range(step * math.ceil(low / step), math.floor(high) + 1, step)]
+
+
+def _rounded(gamma: float) -> str:
+    return number(float(f"{gamma:.2g}" if gamma < LARGE else f"{gamma:.1g}"))
+
+
+def _names(canvas: Canvas, axes: Axes, drawn: Sequence[Entry], x: float) -> None:
+    """Each line's name beside its end."""
+    low, high = axes.get_ylim()
+    ends = [TOP + HEIGHT * math.log(high / float(entry.error[-1])) / math.log(high / low) for entry in drawn]
+    for entry, y in zip(drawn, spread(ends, apart=16, low=TOP, high=TOP + HEIGHT - 10), strict=True):
+        weight = "bold" if entry.recommended else "normal"
+        canvas.text(x, y, _short(entry.label, narrow=canvas.narrow), tone=entry.tone, weight=weight, fontsize=SMALL)
+
+
+def _short(label: str, *, narrow: bool) -> str:
+    """A design without its estimator."""
+    name = label.split(",", maxsplit=1)[0]
+    return (SHORTER if narrow else SHORT).get(name, name)
+
+
+def _words(canvas: Canvas, scene: Scene, width: int) -> None:
+    canvas.text(4, 14, f"Error of a share, % points, from {scene.n:,} reports", tone="muted", fontsize=SMALL)
+    for step, symbol in enumerate("εγ"):
+        canvas.text(LEFT - 20, TOP + HEIGHT + 12 + 14 * step, symbol, tone="muted", fontsize=SMALL)
+    canvas.text(LEFT, TOP + HEIGHT + 52, "← more private", tone="muted", fontsize=SMALL)
+    if not canvas.narrow:
+        canvas.text(LEFT + width, TOP + HEIGHT + 52, "less private →", tone="muted", align="right", fontsize=SMALL)
+
+
+# ---- points at the demand
+
+
+def _points(canvas: Canvas, scene: Scene, step: int) -> None:
+    """A row for each design: its error from zero, and an arrow to what beats it."""
+    left, width = (8, canvas.width - 20) if canvas.narrow else (212, 318)
+    points = scene.points()
+    axes = canvas.axes(left=left, top=SECOND, width=width, height=step * len(points))
+    axes.set(xlim=(0, 1.04 * points[-1][1]), ylim=(step * len(points), 0), yticks=[])
+    _scale_from_zero(axes)
+    by_label = {entry.label: float(entry.error[scene.place]) for entry in scene.entries}
+    for row, (entry, error) in enumerate(points):
+        y = step * row + (30 if canvas.narrow else step / 2)
+        axes.plot([0, error], [y, y], color=colour("rule"), linewidth=1.4, zorder=2)
+        axes.plot([error], [y], **_point(entry.tone), clip_on=False)
+        better = by_label.get(entry.beaten_by or "")
+        if better is not None and (error - better) / axes.get_xlim()[1] * width > NEAR:
+            _arrow(axes, error, better, y)
+        _row_words(canvas, entry, SECOND + step * row + (12 if canvas.narrow else step / 2), points[0][1], error)
+    canvas.text(4, SECOND - 40, f"At {scene.where}", weight="bold")
+    for x, head in zip(_columns(canvas), ("points", "reports"), strict=True):
+        canvas.text(x, SECOND - 14, head, tone="muted", align="right", fontsize=SMALL)
+
+
+def _scale_from_zero(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(100 * x) if x else "0"))
+    axes.grid(axis="x", color=colour("grid"), linewidth=1)
+    axes.axvline(0, color=colour("muted"), linewidth=1)
+
+
+def _arrow(axes: Axes, start: float, end: float, y: float) -> None:
+    """From a design back to the error of the one that beats it."""
+    style = {"arrowstyle": "-|>", "color": colour("muted"), "linewidth": 1.4, "shrinkA": 5, "shrinkB": 0}
+    axes.annotate("", xy=(end, y), xytext=(start, y), arrowprops=style, zorder=3)
+
+
+def _columns(canvas: Canvas) -> tuple[float, float]:
+    """Right ends of the columns of numbers."""
+    return canvas.width - 82, canvas.width - 4
+
+
+def _row_words(canvas: Canvas, entry: Entry, y: float, least: float, error: float) -> None:
+    """Its name, its error, and how many times the reports it needs for the error of the best."""
+    weight = "bold" if entry.recommended else "normal"
+    x, align = (12, "left") if canvas.narrow else (200, "right")
+    name = SHORT.get(entry.label, entry.label)
+    canvas.text(x, y, name, tone=entry.tone, align=align, weight=weight, fontsize=SMALL)
+    times = (error / least) ** 2
+    shown = f"{times:.2f}" if times < 10 else number(float(f"{times:.3g}"))
+    for column, words in zip(_columns(canvas), (number(float(f"{100 * error:.3g}")), f"{shown} ×"), strict=True):
+        canvas.text(column, y, words, align="right", fontsize=SMALL)
+
+
+def _line(tone: str) -> dict[str, Any]:
+    width = {"accent": 2.6, "ink": 1.8}.get(tone, 1.2)
+    return {"color": colour(tone), "linewidth": width, "zorder": 2 if tone == "muted" else 3}
+
+
+def _point(tone: str) -> dict[str, Any]:
+    size = 9 if tone == "accent" else 7
+    face: dict[str, Any] = open_point(colour(tone)) if tone == "ink" else {"color": colour(tone)}
+    return {"marker": "o", "markersize": size, "linestyle": "none", "zorder": 6, **face}
