@@ -14,8 +14,10 @@ Source: [ChaiNayak2018, Definition 4.1] for the order; the gain matrix is the du
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
+from maskwell.core.exact import common_denominator
 from maskwell.designs.rational import Rows, product, transposed
 
 
@@ -27,7 +29,7 @@ def verify_garbling(C: Rows, P: Rows, A: Rows) -> bool:
     >>> verify_garbling(A, P, A), verify_garbling(P, P, A)
     (True, False)
     """
-    return is_transition(C) and _shape(C) == (len(A), len(P)) and product(C, P) == [list(row) for row in A]
+    return _fits(C, len(A), len(P)) and is_transition(C) and product(C, P) == [list(row) for row in A]
 
 
 def verify_gain(G: Rows, P: Rows, A: Rows) -> bool:
@@ -38,13 +40,13 @@ def verify_gain(G: Rows, P: Rows, A: Rows) -> bool:
     >>> verify_gain(truth, constant, truth), verify_gain(truth, truth, constant)
     (True, False)
     """
-    fits = _shape(G) == _shape(A) and len(G[0]) == len(P[0])
+    fits = _fits(G, len(A), len(P[0])) and _fits(A, len(A), len(P[0]))
     return fits and all(-1 <= value <= 1 for row in G for value in row) and gain_margin(G, P, A) > 0
 
 
 def gain_margin(G: Rows, P: Rows, A: Rows) -> Fraction:
     """``sum_ij G_ij a_ij - sum_u max_i sum_j G_ij p_uj``: by how much A wins more than P."""
-    won = sum((g * a for gains, row in zip(G, A, strict=True) for g, a in zip(gains, row, strict=True)), Fraction(0))
+    won = product([[g for row in G for g in row]], [[a] for row in A for a in row])[0][0]
     return won - sum(map(max, product(P, transposed(G))), Fraction(0))
 
 
@@ -56,8 +58,13 @@ def garbling_residual(C: Rows, P: Rows, A: Rows) -> Fraction:
 
 def is_transition(C: Rows) -> bool:
     """Whether all entries are 0 or more and every column sums to one exactly."""
-    return all(value >= 0 for row in C for value in row) and all(sum(column) == 1 for column in zip(*C, strict=True))
+    return all(value >= 0 for row in C for value in row) and all(map(_sums_to_one, zip(*C, strict=True)))
 
 
-def _shape(X: Rows) -> tuple[int, int]:
-    return len(X), len(X[0])
+def _sums_to_one(values: Sequence[Fraction]) -> bool:
+    common = common_denominator(values)
+    return sum(value.numerator * (common // value.denominator) for value in values) == common
+
+
+def _fits(X: Rows, rows: int, columns: int) -> bool:
+    return len(X) == rows and all(len(row) == columns for row in X)

@@ -14,6 +14,8 @@ from typing import TypeAlias
 
 from maskwell.core.exact import common_denominator
 
+_PRIME = 2**61 - 1  # one word: ranks are worked out modulo it first, then checked
+
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 Matrix: TypeAlias = list[list[Fraction]]
 Equation: TypeAlias = tuple[Mapping[int, Fraction], Fraction]
@@ -41,34 +43,42 @@ def _integers(values: Sequence[Fraction]) -> tuple[list[int], int]:
     return [value.numerator * (denominator // value.denominator) for value in values], denominator
 
 
-def independent_rows(rows: Rows, order: Iterable[int] | None = None) -> list[int]:
+def independent_rows(rows: Rows, order: Iterable[int] | None = None, prime: int | None = None) -> list[int]:
     """The rows that do not depend on those before them, in the order given: as many as the rank.
+
+    With a ``prime`` the work is done modulo it: quick, and the rows found are independent, but some may be missed.
 
     >>> independent_rows([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)], [Fraction(0), Fraction(1)]])
     [0, 2]
     """
-    chosen: list[int] = []
+    numbers, chosen = _over_columns(rows)[0], []
     echelon: list[tuple[int, list[int]]] = []
     for i in range(len(rows)) if order is None else order:
-        rest = _reduced(_integers(rows[i])[0], echelon)
+        rest = _reduced(numbers[i], echelon, prime)
         pivot = next((j for j, value in enumerate(rest) if value), None)
         if pivot is not None:
             chosen.append(i)
             echelon.append((pivot, rest))
-        if len(chosen) == len(rows[i]):
+        if len(chosen) == len(rest):
             break
     return chosen
 
 
-def _reduced(row: list[int], echelon: list[tuple[int, list[int]]]) -> list[int]:
-    """What is left of a row after the echelon, without common factors."""
+def _reduced(row: list[int], echelon: list[tuple[int, list[int]]], prime: int | None) -> list[int]:
+    """What is left of a row after the echelon: modulo the prime, or without common factors."""
     for pivot, other in echelon:
         if row[pivot]:
             a, b = other[pivot], row[pivot]
             row = [a * x - b * y for x, y in zip(row, other, strict=True)]
-            common = math.gcd(*row)
-            row = [x // common for x in row] if common > 1 else row
-    return row
+            common = 1 if prime else math.gcd(*row)
+            row = [x % prime for x in row] if prime else [x // common for x in row] if common else row
+    return [x % prime for x in row] if prime else row
+
+
+def _over_columns(rows: Rows) -> tuple[list[list[int]], list[int]]:
+    """Integers and one denominator for each column, which keeps the integers of a transition matrix small."""
+    columns = [_integers(column) for column in zip(*rows, strict=True)]
+    return [list(row) for row in zip(*(numbers for numbers, _ in columns), strict=True)], [d for _, d in columns]
 
 
 def inverse(rows: Rows) -> Matrix:
@@ -77,8 +87,8 @@ def inverse(rows: Rows) -> Matrix:
     >>> inverse([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])[0]
     [Fraction(3, 2), Fraction(-1, 2)]
     """
-    n, scaled = len(rows), [_integers(row) for row in rows]
-    work = [numbers + [d * (i == j) for j in range(n)] for i, (numbers, d) in enumerate(scaled)]
+    n, (numbers, denominators) = len(rows), _over_columns(rows)
+    work = [row + [int(i == j) for j in range(n)] for i, row in enumerate(numbers)]
     last = 1
     for step in range(n):
         pivot = next(i for i in range(step, n) if work[i][step])
@@ -88,7 +98,7 @@ def inverse(rows: Rows) -> Matrix:
             if i != step:
                 factor = work[i][step]
                 work[i] = [(last * x - factor * y) // before for x, y in zip(work[i], top, strict=True)]
-    return [[Fraction(x, row[i]) for x in row[n:]] for i, row in enumerate(work)]
+    return [[Fraction(d * x, last) for x in row[n:]] for row, d in zip(work, denominators, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -104,11 +114,20 @@ class Frame:
     inverse: Matrix
 
     @classmethod
-    def of(cls, P: Rows, order: Iterable[int] | None = None) -> Frame:
+    def of(cls, P: Rows, order: Sequence[int] | None = None) -> Frame:
         """The frame whose rows come first in ``order``."""
-        rows = independent_rows(P, order)
-        columns = independent_rows(transposed([P[u] for u in rows]))
+        found = cls._modulo(P, order, _PRIME)
+        return found if found.spans(P) else cls._modulo(P, order, None)
+
+    @classmethod
+    def _modulo(cls, P: Rows, order: Sequence[int] | None, prime: int | None) -> Frame:
+        rows = independent_rows(P, order, prime)
+        columns = independent_rows(transposed([P[u] for u in rows]), None, prime)
         return cls(tuple(rows), tuple(columns), inverse([[P[u][j] for j in columns] for u in rows]))
+
+    def spans(self, P: Rows) -> bool:
+        """Whether every row of P is a combination of the rows of the frame."""
+        return self.rank == len(P) or not any(any(map(any, product(P, [[v] for v in x]))) for x in self.null_vectors(P))
 
     @property
     def rank(self) -> int:

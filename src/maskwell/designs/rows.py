@@ -6,7 +6,8 @@ never comes. Merging a group G of proportional rows into their sum gives
     original = C merged,       C[i, G] = |row i| / |sum of G|  for i in G
     merged   = C_star original,   C_star[G, i] = 1  for i in G
 
-Both C and C_star have columns that sum to one, so the two matrices are equivalent.
+Both C and C_star have columns that sum to one, so the two matrices are equivalent. A row of zeros of the original gives
+a row of zeros of C, and any column of C_star.
 
 Source: [ChaiNayak2018, Remark 4.1 and Theorem 4.1].
 """
@@ -53,14 +54,29 @@ class Reduction:
     exact: bool
 
     @property
+    def merged(self) -> bool:
+        """Whether anything was dropped or added up."""
+        return len(self.rows) < len(self.shares)
+
+    @property
     def C(self) -> Matrix:
         """``original = C merged``, shape (m, number of groups)."""
-        return [[self.shares[i] * (i in group) for group in self.groups] for i in range(len(self.shares))]
+        pairs = list(zip(self._homes(), self.shares, strict=True))
+        return [[share if g == home else Fraction(0) for g in range(len(self.groups))] for home, share in pairs]
 
     @property
     def C_star(self) -> Matrix:
-        """``merged = C_star original``, shape (number of groups, m)."""
-        return [[Fraction(i in group) for i in range(len(self.shares))] for group in self.groups]
+        """``merged = C_star original``, shape (number of groups, m); what never comes is put to the first group."""
+        homes = self._homes()
+        return [[Fraction(g == home) for home in homes] for g in range(len(self.groups))]
+
+    def _homes(self) -> list[int]:
+        """The group of each row of the original."""
+        homes = [0] * len(self.shares)
+        for g, group in enumerate(self.groups):
+            for i in group:
+                homes[i] = g
+        return homes
 
     def __repr__(self) -> str:
         return f"Reduction({len(self.shares)} rows to {len(self.rows)}{'' if self.exact else ', not exactly'})"

@@ -25,67 +25,77 @@ from numpy.typing import NDArray
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_float
-from maskwell.designs.proofs import gain_margin, is_transition, verify_garbling
+from maskwell.designs.proofs import gain_margin, verify_garbling
 from maskwell.designs.rational import Equation, Frame, Matrix, Rows, product, solve_sparse
 
-ROW_LIMIT = 2200
-"""Equations of the program, ``r rank(P) + m``, beyond which it is not tried: it would take more than a minute."""
+SIZE_LIMIT = 400_000
+"""Coefficients of the program, ``r m rank(P)``, beyond which it is not tried: at the limit it takes up to a minute."""
 
-SUPPORT_LIMIT = 400
-"""Positive entries of a garbling beyond which its equations are not solved in fractions."""
+SUPPORT_LIMIT = 600
+"""Positive entries of a garbling beyond which its equations are not solved in fractions; at the limit some seconds."""
 
-_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 120}
 _BITS = 52
 _POSITIVE = 1e-9  # relative to the mean of its row; smaller entries of a solution are taken for zeros
-_GRIDS = (12, 60, 2520, 2**20, 2**50)  # denominators tried for gains, simple ones first
+_GRIDS = (12, 2520)  # denominators tried for gains, simple ones first
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the program says, in floats: s, a garbling (r, m), the part D of it with the zeros, and gains (r, k)."""
+    """What the program says, in floats: s, a garbling (r, m), where its part D is not zero (r, m), and gains (r, k)."""
 
     slack: float
     C: Real
-    D: Real
+    positive: NDArray[np.bool_]
     G: Real
 
 
 def ask(P: Rows, A: Rows, frame: Frame) -> Answer | None:
     """Solve the program; None where the solver gives up."""
-    p, a, columns = _floats(P), _floats(A), list(frame.columns)
-    means = a.mean(axis=1)
+    (p, q), (scaled, a) = _shapes(P, frame), _shapes(A, frame)
     for method in ("highs-ipm", "highs-ds"):
-        result = _solve(p[:, columns], a[:, columns], means, method)
+        result = _solve(p, q, scaled, a, method)
         if result.status == 0:
-            return _answer(result, a, means, columns)
+            return _answer(result, q, a, len(A[0]), list(frame.columns))
     return None
 
 
-def _solve(p: Real, a: Real, means: Real, method: str) -> Any:
-    """Unknowns are ``x_iu = D_iu / a_i`` and s; the equations of the last row of A follow from the others."""
+def _shapes(rows: Rows, frame: Frame) -> tuple[Real, Real]:
+    """Rows divided by their means, and the means."""
+    means = [sum(row, Fraction(0)) / len(row) for row in rows]
+    scaled = [[row[j] / mean for j in frame.columns] for row, mean in zip(rows, means, strict=True)]
+    return _floats(scaled), _floats([means])[0]
+
+
+def _solve(p: Real, q: Real, scaled: Real, a: Real, method: str) -> Any:
+    """Unknowns are ``x_iu = D_iu q_u / a_i``, between 0 and 1 - s, and s; q and a are the means of the rows.
+
+    The equations of the last row of A follow from the others.
+    """
     from scipy import sparse
     from scipy.optimize import linprog
 
-    (m, rank), r = p.shape, len(a)
+    (m, rank), r = p.shape, len(scaled)
     rows = sparse.hstack([sparse.kron(sparse.eye(r - 1), p.T), sparse.csr_matrix(((r - 1) * rank, m))])
-    sums = sparse.kron(means[None, :], sparse.eye(m))
-    left = sparse.vstack([rows, sums])
-    left = sparse.hstack([left, np.ones((left.shape[0], 1))]).tocsc()
-    right = np.concatenate([(a / means[:, None])[:-1].ravel(), np.ones(m)])
+    sums = sparse.kron(a[None, :], sparse.eye(m))
+    chance = np.concatenate([np.ones((r - 1) * rank), q])
+    left = sparse.hstack([sparse.vstack([rows, sums]), chance[:, None]]).tocsc()
+    right = np.concatenate([scaled[:-1].ravel(), q])
     cost, lower = np.zeros(r * m + 1), np.zeros(r * m + 1)
     cost[-1], lower[-1] = -1, -np.inf
     bounds = np.column_stack([lower, np.full(r * m + 1, np.inf)])
     return linprog(cost, A_eq=left, b_eq=right, bounds=bounds, method=method, options=_OPTIONS)
 
 
-def _answer(result: Any, a: Real, means: Real, columns: list[int]) -> Answer:
+def _answer(result: Any, q: Real, a: Real, k: int, columns: list[int]) -> Answer:
     r, slack = len(a), float(result.x[-1])
-    D = np.maximum(result.x[:-1], 0).reshape(r, -1) * means[:, None]
-    C = D + slack * means[:, None] if slack > 0 else D / (1 - slack)
-    G = np.zeros(a.shape)
-    G[:-1, columns] = np.reshape(result.eqlin.marginals[: (r - 1) * len(columns)], (r - 1, -1)) / means[:-1, None]
-    positive = (D / means[:, None]) > _POSITIVE
-    return Answer(slack, C, np.where(positive, D, 0), G / (np.abs(G).max() or 1))
+    x = np.maximum(result.x[:-1], 0).reshape(r, -1)
+    D = np.divide(x * a[:, None], q, where=q > 0, out=np.zeros_like(x))
+    C = D + slack * a[:, None] if slack > 0 else D / (1 - slack)
+    G = np.zeros((r, k))
+    multipliers = np.reshape(result.eqlin.marginals[: (r - 1) * len(columns)], (r - 1, -1))
+    G[:-1, columns] = np.divide(multipliers, a[:-1, None], where=a[:-1, None] > 0, out=np.zeros_like(multipliers))
+    return Answer(slack, C, x > _POSITIVE, G / (np.abs(G).max() or 1))
 
 
 def _floats(rows: Rows) -> Real:
@@ -104,7 +114,7 @@ def good_order(P: Rows) -> list[int]:
 
 def nearest_transition(C: Real) -> Matrix:
     """Fractions near C that are 0 or more and sum to one in every column; the largest entry takes the difference."""
-    scaled = np.floor(np.maximum(C, 0) * 2**_BITS).astype(np.int64)
+    scaled = np.floor(np.clip(C, 0, 1) * 2**_BITS).astype(np.int64)
     largest = scaled.argmax(axis=0)
     numbers = scaled.tolist()
     for u, i in enumerate(largest.tolist()):
@@ -126,20 +136,19 @@ def corrected(C: Matrix, P: Rows, A: Rows, frame: Frame) -> Matrix | None:
     for row, moves in zip(exact, change, strict=True):
         for u, move in zip(frame.rows, moves, strict=True):
             row[u] += move
-    return exact if is_transition(exact) and verify_garbling(exact, P, A) else None
+    return exact if verify_garbling(exact, P, A) else None
 
 
 def on_support(answer: Answer, P: Rows, A: Rows, frame: Frame) -> Matrix | None:
     """The exact garbling with the zeros that D has; None where there is none, or too much to solve."""
-    positive = answer.D > 0
-    if positive.sum() > SUPPORT_LIMIT:
+    if answer.positive.sum() > SUPPORT_LIMIT:
         return None
-    found = solve_sparse(_equations(positive, P, A, frame))
+    found = solve_sparse(_equations(answer.positive, P, A, frame))
     if found is None or min(found.values()) < 0:
         return None
     m = len(P)
     C = [[found.get(i * m + u, Fraction(0)) for u in range(m)] for i in range(len(A))]
-    return C if is_transition(C) and verify_garbling(C, P, A) else None
+    return C if verify_garbling(C, P, A) else None
 
 
 def _equations(positive: NDArray[np.bool_], P: Rows, A: Rows, frame: Frame) -> Iterator[Equation]:
@@ -154,17 +163,13 @@ def _equations(positive: NDArray[np.bool_], P: Rows, A: Rows, frame: Frame) -> I
 
 def rounded_gain(G: Real, P: Rows, A: Rows) -> tuple[Matrix, Fraction] | None:
     """Gains in fractions as simple as keeps half of the margin, and the margin; None where it is not positive."""
-    finest = _on_grid(G, _GRIDS[-1])
+    finest = [[Fraction(value) for value in row] for row in G.tolist()]
     best = gain_margin(finest, P, A)
     if best <= 0:
         return None
-    for grid in _GRIDS[:-1]:
-        simple = _on_grid(G, grid)
+    for grid in _GRIDS:
+        simple = [[Fraction(round(value * grid), grid) for value in row] for row in G.tolist()]
         margin = gain_margin(simple, P, A)
         if 2 * margin >= best:
             return simple, margin
     return finest, best
-
-
-def _on_grid(G: Real, grid: int) -> Matrix:
-    return [[Fraction(round(value * grid), grid) for value in row] for row in G.tolist()]

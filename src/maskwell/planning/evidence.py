@@ -22,7 +22,7 @@ class Sufficiency:
         What settled it, in a word: ``"same"``, ``"structure"``, ``"parity"``, ``"rank"``, ``"inverse"``, ``"program"``;
         ``"nothing"`` where nothing did.
     reason
-        Why, in a sentence for people.
+        Why, in words for people; "it" is P, "the other design" is A.
     exact
         Whether the answer is proved in fractions, by what is kept here.
     garbling

@@ -114,9 +114,9 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number = TOLERANCE) -> Suffi
 
 def _restored(found: Sufficiency, P: Reduction, A: Reduction) -> Sufficiency:
     """The proof for the designs as they are, from that for their merged rows; reports that never come copy a gain."""
-    if found.garbling is not None:
+    if found.garbling is not None and (P.merged or A.merged):
         return replace(found, garbling=product(product(A.C, found.garbling), P.C_star))
-    if found.gain is not None:
+    if found.gain is not None and A.merged:
         group_of = {i: g for g, group in enumerate(A.groups) for i in group}
         return replace(found, gain=[list(found.gain[group_of.get(i, 0)]) for i in range(len(A.shares))])
     return found

@@ -17,14 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from maskwell.core.exact import Parity, to_float
+from maskwell.core.exact import Parity, common_denominator, to_float
 from maskwell.designs.proofs import gain_margin, garbling_residual
 from maskwell.designs.rational import Frame, Matrix
 from maskwell.planning import blackwell
 from maskwell.planning.evidence import Sufficiency, nearly, no, unsettled, yes
 
-FRAME_LIMIT = 100
-"""Categories beyond which no exact inverse is worked out."""
+INVERSE_LIMIT = 10**9
+"""Work beyond which no exact inverse is tried: ``n^4 b`` for the lesser side n of P and probabilities of b bits. At the
+limit it takes some ten seconds: 65 categories with probabilities given as floats, 110 with whole percentages."""
 
 _HOPELESS = -1e-6  # programs with less slack have no garbling; within rounding of zero one is tried
 
@@ -43,13 +44,17 @@ class Question:
         known = self.same() or self._if_clear(self.by_parity())
         if known:
             return known
-        if len(self.P[0]) > FRAME_LIMIT:
-            return self.by_parity() or unsettled(f"more than {FRAME_LIMIT} categories")
+        if self._work() > INVERSE_LIMIT:
+            return self.by_parity() or unsettled("an exact inverse of the matrix would take too long")
         frame = Frame.of(self.P, blackwell.good_order(self.P))
-        refusal = self.by_rank(frame) or self.by_parity()
-        if frame.rank == len(self.P) and not self.by_rank(frame):
+        refusal = self.by_rank(frame)
+        if refusal is None and frame.rank == len(self.P):
             refusal = self.by_inverse(frame)
         return self._if_settled(refusal) or self.by_program(frame, refusal)
+
+    def _work(self) -> int:
+        bits = max(common_denominator(column).bit_length() for column in zip(*self.P, strict=True))
+        return int(min(len(self.P), len(self.P[0])) ** 4 * bits)
 
     def _if_settled(self, found: Sufficiency | None) -> Sufficiency | None:
         return found if found and found.holds else self._if_clear(found)
@@ -114,8 +119,11 @@ class Question:
 
     def by_program(self, frame: Frame, refusal: Sufficiency | None) -> Sufficiency:
         """The linear program; ``refusal`` is a proof of no, though one within rounding."""
-        if len(self.A) * frame.rank + len(self.P) > blackwell.ROW_LIMIT:
-            return refusal or unsettled(f"the linear program would have more than {blackwell.ROW_LIMIT:,} equations")
+        refusal = refusal or self.by_parity()
+        if len(self.A) * len(self.P) * frame.rank > blackwell.SIZE_LIMIT:
+            return refusal or unsettled(
+                f"the linear program would have more than {blackwell.SIZE_LIMIT:,} coefficients"
+            )
         answer = blackwell.ask(self.P, self.A, frame)
         if answer is None:
             return refusal or unsettled("the solver of the linear program gave up")
