@@ -11,7 +11,6 @@ from docs.reproduction.entries import Number, Statement
 from docs.reproduction.nayak_zhai import P_2
 
 import maskwell as mw
-from maskwell.planning.extremal import extremal_design
 from maskwell.privacy.criteria import posterior_range
 
 MIDDLE = [[Fraction(n, 9) for n in row] for row in ([2, 3, 4], [4, 2, 3], [3, 4, 2])]
@@ -240,8 +239,8 @@ def _of_admissibility() -> list[Statement]:
 def _of_the_best() -> list[Statement]:
     optimum, two = mw.Uniform.from_gamma("3.5", numbered(2)), mw.Dense.of(P_2)
     diagonal = mw.Uniform.from_gamma(2, numbered(3))
-    trace, bound = float(diagonal.matrix().trace()), 3 * extremal_design(["1/3"] * 3, 2, utility="guess").bound
-    informed = extremal_design(["0.5", "0.3", "0.2"], 3)
+    trace, bound = float(diagonal.matrix().trace()), 3 * mw.extremal_design(["1/3"] * 3, 2, utility="guess").bound
+    informed = mw.extremal_design(["0.5", "0.3", "0.2"], 3)
     return [
         Statement(
             "Proposition 4.1",

@@ -50,8 +50,8 @@ class Number:
 
     @property
     def good(self) -> bool:
-        """Whether it agrees, or differs as an erratum says."""
-        return self.verdict == "agrees" or bool(self.erratum)
+        """Whether it agrees, or was cut off as an erratum says."""
+        return self.verdict == "agrees" or (self.verdict == "cut off" and bool(self.erratum))
 
     @property
     def shown(self) -> str:

@@ -11,7 +11,6 @@ from docs.reproduction.entries import CHAI, ZHANG, Erratum
 
 import maskwell as mw
 from maskwell.designs.rational import product
-from maskwell.planning.extremal import extremal_design
 from maskwell.privacy.criteria import posterior_range
 
 
@@ -21,7 +20,7 @@ def errata() -> list[Erratum]:
 
 
 def _trace() -> list[Erratum]:
-    bound = 3 * extremal_design(["1/3"] * 3, 2, utility="guess").bound
+    bound = 3 * mw.extremal_design(["1/3"] * 3, 2, utility="guess").bound
     diagonal = mw.Uniform.from_gamma(2, numbered(3)).exact_matrix()
     gamma, total = 2, sum(diagonal[i][i] for i in range(3))
     stands, right = Fraction(gamma, 1 - gamma) * (1 - total), (gamma - total) / (gamma - 1)

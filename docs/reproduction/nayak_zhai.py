@@ -11,7 +11,6 @@ from docs.reproduction.entries import Number, Statement
 from docs.reproduction.tables import table_1
 
 import maskwell as mw
-from maskwell.planning.optimal import matching_gamma
 
 PI = np.array([0.4, 0.2, 0.2, 0.1, 0.1])
 P_1 = [["1/2", 0], [0, "1/2"], ["1/2", "1/2"]]
@@ -71,7 +70,7 @@ def _cost() -> list[Number]:
 
 
 def _twenty() -> list[Number]:
-    where, match = "section 4.3", matching_gamma(20, 5)
+    where, match = "section 4.3", mw.matching_gamma(20, 5)
     design = best(20, "14.19")
     return [
         Number(where, "k = 20, l = 5: γ of the minimax design", "14.19", match.gamma),
@@ -93,7 +92,7 @@ def _twenty() -> list[Number]:
 
 
 def _fifty() -> list[Number]:
-    where, match = "section 4.3", matching_gamma(50, 10)
+    where, match = "section 4.3", mw.matching_gamma(50, 10)
     design = best(50, "18.02")
     return [
         Number(where, "k = 50, l = 10: γ of the minimax design", "18.02", match.gamma),

@@ -162,8 +162,9 @@ def _variance_block(cells: Sequence[VarianceCell], ks: Sequence[int]) -> str:
 
 
 def _variance_parts(cell: VarianceCell) -> tuple[str, str, int]:
-    sign = {"agrees": YES, "cut off": CUT}.get(cell.number.verdict, NO)
-    return cell.number.printed, f"{cell.number.shown} {sign}", cell.size
+    number = cell.number
+    sign = YES if number.verdict == "agrees" else CUT if number.good else NO
+    return number.printed, f"{number.shown} {sign}", cell.size
 
 
 def _match_block(cells: Sequence[MatchCell], ks: Sequence[int]) -> str:

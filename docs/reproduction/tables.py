@@ -10,7 +10,7 @@ from docs.reproduction.entries import Number
 from docs.reproduction.printed import TABLE_1, TABLE_1_K, TABLE_2, TABLE_2_K
 
 import maskwell as mw
-from maskwell.planning.optimal import Matching, matching_gamma
+from maskwell.planning.optimal import Matching
 
 CUT_OFF = {("5", 10), ("30", 20)}
 """Cells of Table 1 whose last digit was cut off instead of rounded: gamma and k."""
@@ -82,6 +82,6 @@ def table_2() -> tuple[MatchCell, ...]:
 
 def _match(k: int, diversity: int) -> Matching | None:
     try:
-        return matching_gamma(k, diversity)
+        return mw.matching_gamma(k, diversity)
     except mw.MaskwellError:  # naming k or more of k answers is no design
         return None

@@ -141,6 +141,7 @@ def test_a_number_is_judged_by_its_printed_digits(printed: str, ours: float, ver
 def test_a_difference_is_good_only_with_its_erratum() -> None:
     assert not Number("", "", "9.3515", 9.3515625).good
     assert Number("", "", "9.3515", 9.3515625, erratum="E18").good
+    assert not Number("", "", "9.3514", 9.3515625, erratum="E18").good
 
 
 def test_what_is_shown_rounds_to_what_is_printed() -> None:
