@@ -66,7 +66,7 @@ def _security() -> list[Erratum]:
             ZHAI,
             "section 3.1",
             "P₂ with a row (.2, .2); eq. (3.1) missing",
-            "without it; as in E13",
+            "without it; (3.1) tells the truth with chance φ − 1",
             "columns do not sum to 1 with it; without it l₁ = 1, as the text says",
             stray and mw.Dense.of(P_2).total_variation() == 1,
         ),
