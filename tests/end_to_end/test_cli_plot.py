@@ -84,7 +84,8 @@ def test_nothing_is_drawn_when_something_else_is_wrong(warner: str) -> None:
 
 def test_a_missing_drawing_library_is_named(warner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused("audit", warner, "--plot", "w.svg", saying="matplotlib")
+    refused("audit", warner, "--plot", "w.svg", "--certificate", "c.json", saying="matplotlib")
+    assert not Path("c.json").exists()
     assert not Path("w.svg").exists()
     assert run("audit", warner).status == 0
 

@@ -19,7 +19,7 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_options, with_plot, write_plot
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -74,10 +74,11 @@ def audit(
     loaded, demand = load_design(design), _demand(options)
     shares = None if prior is None else np.array([float(as_fraction(p, "prior")) for p in split_list(prior)])
     found = audit_design(loaded, demand, shares, sensitive=_codes(loaded, sensitive))
-    drawn = write_certificate(certificate, loaded, demand, force=force)
-    drawn |= write_plot(plot, lambda: _picture(loaded, demand), force=force, inputs=inputs)
+    picture = plot_content(plot, lambda: _picture(loaded, demand))
+    written = write_certificate(certificate, loaded, demand, force=force)
+    written |= write_plot(plot, picture, force=force, inputs=inputs)
     if as_json:
-        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | drawn)
+        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
     elif explain:
         print_lines(with_plot(_paragraphs(explained(loaded, demand)), plot))
     else:

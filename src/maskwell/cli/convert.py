@@ -9,7 +9,7 @@ import click
 
 from maskwell.cli.options import demand_options, example, given_demand, json_option, typed_demand
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_options, with_plot, write_plot
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def convert(
             f"{given} was given, where one is needed", hint="for instance: maskwell convert --epsilon 1"
         )
     content = _from_demand(demand, k) if demand is not None else _from_l(l, k)
-    drawn = write_plot(plot, lambda: _picture(demand, content), force=force)
+    drawn = write_plot(plot, plot_content(plot, lambda: _picture(demand, content)), force=force)
     if as_json:
         print_json({**content, **drawn})
     else:

@@ -40,15 +40,17 @@ def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> 
     check_output(path, force=force, inputs=inputs)
 
 
-def write_plot(
-    path: str | None, draw: Callable[[], Picture], *, force: bool, inputs: Sequence[str] = ()
-) -> dict[str, str]:
-    """Draw and write a picture, if one was asked for; what JSON says about it."""
-    if path is None:
+def plot_content(path: str | None, draw: Callable[[], Picture]) -> bytes | None:
+    """The drawing as the file will hold it, if one was asked for; made before anything is written."""
+    return None if path is None else draw().content(path)
+
+
+def write_plot(path: str | None, content: bytes | None, *, force: bool, inputs: Sequence[str] = ()) -> dict[str, str]:
+    """Write a picture, if one was asked for; what JSON says about it."""
+    if path is None or content is None:
         return {}
     from maskwell.engines.atomic import atomic_file
 
-    content = draw().content(path)
     with atomic_file(path, force=force, inputs=inputs) as file:
         file.write(content)
     return {"plot": path}

@@ -18,7 +18,7 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_option, with_plot, write_plot
+from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def plan(
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
     choice = choose(len(labels), asked, n=n, margin=margin, pi=shares, level=level, categories=labels)
-    drawn = write_plot(plot, lambda: _picture(choice, picture), force=force)
+    drawn = write_plot(plot, plot_content(plot, lambda: _picture(choice, picture)), force=force)
     _write(choice, output, force=force)
     if as_json:
         written = {} if output is None else {"output": output}

@@ -89,6 +89,13 @@ def test_a_canonical_region_says_both_halves_in_both_directions() -> None:
     np.testing.assert_allclose(region.lower.value, 1 - region.upper.value[::-1], atol=1e-12)
 
 
+def test_a_mirrored_jump_keeps_the_side_that_holds() -> None:
+    """One minus 0.9 falls short of 0.1, where this curve already holds its higher value."""
+    lower = Steps.of(["0.1"], [0, "0.05"], closed_right=[False])
+    (jump,) = Region.canonical(Demand.from_curves(lower=lower)).upper.jumps
+    assert jump == Jump(0.9, 0.95, 0.95, 1.0)
+
+
 @pytest.mark.parametrize("pair", [("0.1", "0.9"), ("0.2", "0.8"), ("0.3", "0.7")])
 def test_a_demand_that_mirrors_itself_is_canonical(pair: tuple[str, str]) -> None:
     demand = Demand.from_rho(*pair)

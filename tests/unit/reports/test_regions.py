@@ -170,6 +170,14 @@ def test_a_design_is_set_against_a_demand() -> None:
     assert cell(" ".join(broken.rows[1])) == "10 % 0.68 % 64 % 0 % 100 %"
 
 
+def test_only_what_reports_can_reach_is_filled() -> None:
+    axes = plot_revealed(Fraction(16), demand=RHO).figure().axes[1]
+    filled = [area for area in axes.collections if area.get_hatch() is None and area.get_alpha() is not None]
+    boxes = [path.get_extents() for area in filled for path in area.get_paths()]
+    # 16 p / (1 + 15 p) passes 50 % at 1/17; below 10 % it may not
+    assert sorted((round(box.x0, 3), round(box.x1, 3)) for box in boxes) == [(0.059, 0.1), (0.5, 0.64)]
+
+
 def test_reaching_the_boundary_of_a_closed_demand_is_not_met() -> None:
     closed = Demand.from_rho("0.1", "0.5", closed=True)
     assert "Not met: by less than can be drawn" in plot_revealed(Fraction(9), demand=closed).text

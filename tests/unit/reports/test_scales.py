@@ -21,6 +21,7 @@ def test_spread_labels_keep_their_distance_their_order_and_their_frame(at: list[
 
 def test_labels_with_room_stay_where_they_are() -> None:
     assert spread([200.0, 10.0, 40.0], apart=15, low=0, high=300) == [200.0, 10.0, 40.0]
+    assert spread([100.0, 102.0], apart=15, low=0, high=300) == [93.5, 108.5]
     assert spread([298.0, 299.0], apart=15, low=0, high=300) == [285.0, 300.0]
 
 
