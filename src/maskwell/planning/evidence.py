@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -61,6 +62,8 @@ class Sufficiency:
             value = getattr(self, name)
             if value is not None:
                 shown |= {name: to_float(value), f"{name}_exact": to_text(value)}
+        if self.parities is not None:
+            shown["parities"] = ["inf" if eta == math.inf else to_float(eta) for eta in self.parities]
         return shown
 
     def __repr__(self) -> str:

@@ -1,0 +1,111 @@
+"""Properties of the order, on designs that nobody chose."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.blackwell import tells_as_much
+
+from maskwell.core.categories import Categories
+from maskwell.designs.dense import Dense
+from maskwell.designs.proofs import verify_gain, verify_garbling
+from maskwell.designs.rational import Matrix, product
+from maskwell.designs.rows import equivalent, reduce_rows
+from maskwell.planning.order import order_of, sufficiency
+
+often = settings(deadline=None, derandomize=True, max_examples=250)
+seldom = settings(deadline=None, derandomize=True, max_examples=80)
+
+
+@st.composite
+def transition(draw: st.DrawFn, m: int | None = None, k: int | None = None) -> Matrix:
+    """Columns of small integers, many of them zero or equal, so that rows are proportional or vanish now and then."""
+    m = draw(st.integers(1, 6)) if m is None else m
+    k = draw(st.integers(2, 4)) if k is None else k
+    entry = st.one_of(st.just(0), st.integers(1, 3), st.integers(1, 40))
+    made = draw(st.lists(st.lists(entry, min_size=m, max_size=m).filter(any), min_size=k, max_size=k))
+    return [list(row) for row in zip(*([Fraction(n, sum(column)) for n in column] for column in made), strict=True)]
+
+
+@st.composite
+def pair(draw: st.DrawFn) -> tuple[Matrix, Matrix]:
+    """Two designs on the same categories; half of the time the second is made from the first."""
+    P = draw(transition())
+    made = draw(st.booleans())
+    return P, product(draw(transition(k=len(P))), P) if made else draw(transition(k=len(P[0])))
+
+
+def dense(rows: Matrix) -> Dense:
+    return Dense.of(rows, Categories.numbered(len(rows[0])), Categories.numbered(len(rows)))
+
+
+@often
+@given(transition(k=2), transition(k=2))
+def test_two_categories_are_ordered_as_their_error_curves(P: Matrix, A: Matrix) -> None:
+    assert sufficiency(dense(P), dense(A), tolerance=0).holds == tells_as_much(P, A)
+
+
+@often
+@given(transition(k=2), st.data())
+def test_two_categories_after_another_randomization(P: Matrix, data: st.DataObject) -> None:
+    A = product(data.draw(transition(k=len(P))), P)
+    assert tells_as_much(P, A)
+    assert sufficiency(dense(A), dense(P), tolerance=0).holds == tells_as_much(A, P)
+
+
+@often
+@given(transition(), st.data())
+def test_a_garbled_design_is_recognised_with_a_proof(P: Matrix, data: st.DataObject) -> None:
+    A = product(data.draw(transition(k=len(P))), P)
+    found = sufficiency(dense(P), dense(A), tolerance=0)
+    assert found.holds and found.exact and found.garbling is not None
+    assert verify_garbling(found.garbling, P, A)
+
+
+@often
+@given(pair())
+def test_every_answer_has_its_proof(both: tuple[Matrix, Matrix]) -> None:
+    P, A = both
+    found = sufficiency(dense(P), dense(A), tolerance=0)
+    assert found.holds is not None and found.exact
+    if found.holds:
+        assert found.garbling is not None and verify_garbling(found.garbling, P, A)
+    else:
+        assert found.gain is not None and verify_gain(found.gain, P, A)
+
+
+@seldom
+@given(pair())
+def test_the_order_is_antisymmetric(both: tuple[Matrix, Matrix]) -> None:
+    P, A = both
+    swapped = {"first": "second", "second": "first"}
+    there, back = order_of(dense(P), dense(A), tolerance=0), order_of(dense(A), dense(P), tolerance=0)
+    assert back.verdict == swapped.get(there.verdict, there.verdict)
+    assert (there.verdict == "equivalent") == equivalent(P, A, rtol=0)
+
+
+@seldom
+@given(transition(), st.data())
+def test_the_order_is_transitive(P: Matrix, data: st.DataObject) -> None:
+    A = product(data.draw(transition(k=len(P))), P)
+    B = product(data.draw(transition(k=len(A))), A)
+    assert sufficiency(dense(P), dense(B)).holds
+
+
+@seldom
+@given(transition())
+def test_merging_rows_loses_nothing(P: Matrix) -> None:
+    merged = reduce_rows(P)
+    assert equivalent(P, merged.rows, rtol=0)
+    order = order_of(dense(P), dense(merged.rows))
+    assert (order.verdict, order.exact) == ("equivalent", True)
+
+
+@seldom
+@given(pair())
+def test_tolerance_changes_no_proved_answer_of_simple_fractions(both: tuple[Matrix, Matrix]) -> None:
+    P, A = map(dense, both)
+    found = sufficiency(P, A)
+    assert found.holds == sufficiency(P, A, tolerance=0).holds or not found.exact

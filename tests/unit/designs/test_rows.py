@@ -1,0 +1,107 @@
+"""Merging rows that tell the same."""
+
+from __future__ import annotations
+
+import random
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.support.examples import EXAMPLES
+
+from maskwell.designs.dense import Dense
+from maskwell.designs.proofs import is_transition, verify_garbling
+from maskwell.designs.rational import product
+from maskwell.designs.rows import equivalent, reduce_rows, reduce_rows_near, reduced_rows, reduction_of
+
+TENTH = Fraction(1, 10)
+TWICE = [[3 * TENTH, TENTH], [3 * TENTH, TENTH], [4 * TENTH, 8 * TENTH]]
+
+
+def test_the_printed_example() -> None:
+    merged = reduce_rows(TWICE)
+    assert merged.rows == [[6 * TENTH, 2 * TENTH], [4 * TENTH, 8 * TENTH]]
+    half = Fraction(1, 2)
+    assert [[half, 0], [half, 0], [0, 1]] == merged.C
+    assert merged.C_star == [[1, 1, 0], [0, 0, 1]]
+    assert (merged.groups, merged.exact, merged.merged) == (((0, 1), (2,)), True, True)
+
+
+def test_a_row_of_zeros_gives_a_row_of_zeros_of_c_and_both_stay_transition_matrices() -> None:
+    rows = [[Fraction(0)] * 2, *TWICE, [Fraction(0)] * 2]
+    merged = reduce_rows(rows)
+    assert merged.groups == ((1, 2), (3,))
+    assert merged.C[0] == merged.C[-1] == [0, 0]
+    assert verify_garbling(merged.C, merged.rows, rows)
+    assert verify_garbling(merged.C_star, rows, merged.rows)
+
+
+@pytest.mark.parametrize("name", [n for n, d in EXAMPLES.items() if d.m * d.k <= 1000])
+def test_there_and_back_on_every_structure(name: str) -> None:
+    rows = EXAMPLES[name].exact_matrix()
+    merged = reduction_of(EXAMPLES[name])
+    assert merged.exact
+    assert is_transition(merged.C) and is_transition(merged.C_star)
+    assert product(merged.C, merged.rows) == rows
+    assert product(merged.C_star, rows) == merged.rows
+    assert reduce_rows(merged.rows).rows == merged.rows
+    assert equivalent(rows, merged.rows, rtol=0) and equivalent(rows, merged.rows)
+
+
+def test_many_rows_take_time_in_proportion() -> None:
+    rng = random.Random(1)
+    rows = [[Fraction(rng.randint(1, 9)) for _ in range(4)] for _ in range(4000)]
+    start = time.perf_counter()
+    reduce_rows(rows)
+    assert time.perf_counter() - start < 5
+
+
+def test_near_rows_are_merged_only_when_asked_and_it_is_told() -> None:
+    third = Fraction(1 / 3)
+    rows = [[third, 2 * third], [Fraction(2, 3), Fraction(4, 3)]]
+    rows[1][0] += Fraction(1, 10**13)
+    assert len(reduce_rows(rows).rows) == 2
+    near = reduce_rows_near(rows)
+    assert (len(near.rows), near.exact) == (1, False)
+    off = product(near.C, near.rows)
+    assert max(abs(a - b) for x, y in zip(off, rows, strict=True) for a, b in zip(x, y, strict=True)) < 1e-12
+    assert reduce_rows_near(TWICE).exact
+
+
+def test_values_on_both_sides_of_any_grid_line_are_merged() -> None:
+    """Scaled by 1 + 5e-10 up and down, whatever the place: a grid of that size would split some of them."""
+    for n in range(1, 400):
+        share = Fraction(n, 401)
+        rows = [[share + shift, 1 - share - shift] for shift in (0, share * Fraction(4, 10**10))]
+        assert len(reduce_rows_near(rows).rows) == (1 if share * 4 <= (1 - share) * 10 else 2)
+
+
+def test_a_tiny_entry_is_not_a_zero() -> None:
+    rows = [[Fraction(1), Fraction(0)], [Fraction(1), Fraction(1, 10**300)]]
+    assert len(reduce_rows_near(rows).rows) == 2
+
+
+def test_floats_are_merged_within_rounding() -> None:
+    thirds = np.array([[1 / 3, 0.1], [2 / 3, 0.2], [0, 0], [0, 0.7]])
+    assert len(reduced_rows(thirds)) == 2
+
+
+def test_equivalence_is_blind_to_order_and_splitting() -> None:
+    P = Dense.of([[0.4, 0.3, 0.3], [0.3, 0.4, 0.2], [0.3, 0.3, 0.5]]).exact_matrix()
+    split = [[p / 3 for p in P[2]], P[0], [2 * p / 3 for p in P[2]], P[1], [Fraction(0)] * 3]
+    assert equivalent(P, split, rtol=0) and equivalent(split, P)
+    assert not equivalent(P, split[:-2], rtol=0)
+
+
+def test_equivalence_matches_rows_one_to_one() -> None:
+    a, b = [Fraction(1, 4), Fraction(1, 2)], [Fraction(1, 2), Fraction(1, 4)]
+    assert not equivalent([a, a, b], [a, b, b])
+    assert equivalent([a, a, b], [b, [Fraction(1, 2), Fraction(1)]])
+
+
+def test_equivalence_allows_rounding_unless_told_not_to() -> None:
+    a = [[Fraction(1, 4), Fraction(1, 2)], [Fraction(3, 4), Fraction(1, 2)]]
+    shift = Fraction(1, 10**11)
+    b = [[a[0][0] + shift, a[0][1]], [a[1][0] - shift, a[1][1]]]
+    assert equivalent(a, b) and not equivalent(a, b, rtol=0) and not equivalent(a, b, rtol=1e-12)

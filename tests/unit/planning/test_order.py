@@ -1,0 +1,322 @@
+"""Which design tells more: every way of settling it, its proof, and what is left undecided."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
+
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
+from maskwell.designs.rational import product
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError
+from maskwell.planning import blackwell, settle
+from maskwell.planning.evidence import Sufficiency
+from maskwell.planning.order import order_of, sufficiency
+
+
+def dense(rows: Any) -> Dense:
+    return Dense.of(rows, numbered(len(rows[0])), numbered(len(rows)))
+
+
+def check(found: Sufficiency, P: Design, A: Design) -> None:
+    """The proof that comes with an answer proves it."""
+    p, a = P.exact_matrix(), A.exact_matrix()
+    if found.holds and found.exact:
+        assert found.garbling is not None and verify_garbling(found.garbling, p, a)
+        assert found.residual == 0
+    elif found.holds:
+        assert found.garbling is not None and is_transition(found.garbling)
+        assert found.residual is not None and 0 < garbling_residual(found.garbling, p, a) <= found.residual
+    elif found.holds is False:
+        assert found.exact and found.gain is not None and verify_gain(found.gain, p, a)
+        assert gain_margin(found.gain, p, a) == found.margin
+    else:
+        assert not found.exact and found.garbling is None and found.gain is None
+
+
+def settled(P: Design, A: Design, **options: Any) -> Sufficiency:
+    found = sufficiency(P, A, **options)
+    check(found, P, A)
+    return found
+
+
+def transition(rng: np.random.Generator, m: int, k: int, top: int = 9, zeros: float = 0.0) -> Dense:
+    columns = rng.integers(1, top + 1, (k, m)) * (rng.random((k, m)) >= zeros)
+    columns[:, 0] += columns.sum(axis=1) == 0
+    return Dense.from_integers(columns.tolist(), numbered(k), numbered(m))
+
+
+# ---- every way
+
+
+def test_the_same_rows_in_another_order_and_split() -> None:
+    P = dense([["1/2", "1/4"], ["1/3", "1/4"], ["1/6", "1/2"]])
+    A = dense([["1/12", "1/4"], ["1/2", "1/4"], [0, 0], ["1/12", "1/4"], ["1/3", "1/4"]])
+    order = order_of(P, A)
+    assert (order.verdict, order.exact) == ("equivalent", True)
+    assert [order.first_for_second.how, order.second_for_first.how] == ["same", "same"]
+    check(order.first_for_second, P, A)
+    check(order.second_for_first, A, P)
+
+
+def test_anything_is_sufficient_for_a_design_that_tells_nothing() -> None:
+    P, A = dense([["1/3", "2/3"], ["2/3", "1/3"]]), dense([["1/4", "1/4"], ["3/4", "3/4"]])
+    assert settled(P, A).how == "same"
+    back = settled(A, P)
+    assert (back.holds, back.how) == (False, "parity")
+
+
+def test_parity_refuses_at_once() -> None:
+    P, A = Uniform.from_gamma(2, ABC), Uniform.from_gamma(4, ABC)
+    found = settled(P, A)
+    assert (found.holds, found.how, found.parities) == (False, "parity", (2, 4))
+    assert found.margin == Fraction(2, 3) / 2 - Fraction(1, 6)
+
+
+def test_parity_refuses_a_report_that_rules_out_a_truth() -> None:
+    found = settled(Uniform.from_gamma(1000, YES_NO), Uniform.of(1, YES_NO))
+    assert (found.holds, found.how) == (False, "parity")
+    assert found.parities is not None and found.parities[1] == math.inf
+
+
+def test_rank_refuses_what_cannot_be_told_apart() -> None:
+    P = dense([["3/4", "3/4", "1/4"], ["1/4", "1/4", "3/4"]])
+    A = dense([["1/2", "2/5", "1/2"], ["1/2", "3/5", "1/2"]])
+    found = settled(P, A)
+    assert (found.holds, found.how) == (False, "rank")
+
+
+def test_independent_rows_leave_one_candidate() -> None:
+    P, A = Uniform.from_gamma(3, numbered(4)), Subset.from_gamma(2, numbered(4), size=2)
+    assert settled(P, A).how == "inverse"
+    found = settled(P, Subset.from_gamma(3, numbered(4), size=2))
+    assert (found.holds, found.how) == (False, "inverse")
+
+
+def test_fewer_reports_than_categories_leave_one_candidate_too() -> None:
+    P = dense([["1/2", "1/4", "1/8"], ["1/2", "3/4", "7/8"]])
+    C = dense([["1/3", "3/4"], ["2/3", "1/4"]])
+    A = dense(product(C.exact_matrix(), P.exact_matrix()))
+    assert settled(P, A).how == "inverse"
+    back = settled(A, P)
+    assert (back.holds, back.how) == (False, "parity")
+
+
+def test_the_program_proves_yes_inside_and_on_the_boundary() -> None:
+    P = Subset.from_gamma(5, numbered(4), size=2)
+    inside = settled(P, Subset.from_gamma(2, numbered(4), size=1))
+    merged = [[2, 1], [3, 0, 4, 5]]
+    rows = P.exact_matrix()
+    A = dense([[sum((rows[u][j] for u in group), Fraction(0)) for j in range(4)] for group in merged])
+    boundary = settled(P, A)
+    for found in (inside, boundary):
+        assert (found.holds, found.how, found.exact) == (True, "program", True)
+    assert any(0 in row for row in boundary.garbling or [])
+
+
+def test_the_program_proves_no() -> None:
+    P, A = Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(5, numbered(4), size=1)
+    order = order_of(P, A)
+    assert order.verdict == "incomparable"
+    assert order.first_for_second.how == "program"
+    check(order.first_for_second, P, A)
+    check(order.second_for_first, A, P)
+
+
+def test_gains_are_simple_fractions_where_these_do() -> None:
+    found = settled(Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(5, numbered(4), size=1))
+    assert {12 % g.denominator for row in found.gain or [] for g in row} == {0}
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("size", [1, 2])
+def test_admissible_designs_of_one_parity_are_equivalent_or_incomparable(k: int, size: int) -> None:
+    first, second = Uniform.from_gamma(3, numbered(k)), Subset.from_gamma(3, numbered(k), size=min(size, k - 1))
+    expected = "equivalent" if min(size, k - 1) == 1 else "incomparable"
+    assert order_of(first, second).verdict == order_of(second, first).verdict == expected
+
+
+@pytest.mark.parametrize("name", [n for n, d in EXAMPLES.items() if d.m * d.k <= 600])
+def test_every_structure_is_equivalent_to_its_dense_twin(name: str) -> None:
+    design = EXAMPLES[name]
+    twin = Dense.of(design.exact_matrix()[::-1], design.inputs, Categories.numbered(design.m))
+    order = order_of(design, twin, tolerance=0)
+    assert (order.verdict, order.exact) == ("equivalent", True)
+
+
+@pytest.mark.parametrize("name", [n for n, d in EXAMPLES.items() if d.m <= 40 and d.k <= 10])
+def test_every_structure_is_sufficient_for_itself_diluted(name: str) -> None:
+    design = EXAMPLES[name]
+    rng = np.random.default_rng(5)
+    C = transition(rng, 6, design.m, zeros=0.5)
+    A = Dense.of(product(C.exact_matrix(), design.exact_matrix()), design.inputs, numbered(6))
+    assert settled(design, A).holds
+
+
+def test_sets_and_codes_compare() -> None:
+    P, A = Unary.rappor_from_gamma(16, ABC), Uniform.from_gamma(2, ABC)
+    assert order_of(P, A).verdict == "first"
+    assert order_of(A, P).verdict == "second"
+
+
+# ---- structures that are never written out
+
+
+@pytest.mark.parametrize("k", [2, 5, 10**6])
+def test_uniform_designs_by_a_formula(k: int) -> None:
+    P, A = Uniform.from_gamma(9, numbered(k)), Uniform.from_gamma(2, numbered(k))
+    start = time.perf_counter()
+    order = order_of(P, A)
+    assert time.perf_counter() - start < 1
+    yes, no = order.first_for_second, order.second_for_first
+    assert (order.verdict, order.exact) == ("first", True)
+    assert yes.keep == A.truth / P.truth == Fraction(k + 8, 8 * (k + 1))
+    assert (no.how, no.parities) == ("parity", (2, 9))
+    if k < 10:
+        check(yes, P, A)
+        check(no, A, P)
+
+
+def test_set_designs_of_one_size_by_a_formula() -> None:
+    P, A = LocalDiversity.of(3, numbered(7)), Subset.from_gamma(4, numbered(7), size=3)
+    assert settled(P, A).how == "structure"
+    huge = [Subset.from_gamma(gamma, numbered(1000), size=20) for gamma in (3, 7)]
+    order = order_of(*huge)
+    assert order.verdict == "second"
+    assert 0 < (order.second_for_first.keep or 0) < 1
+    assert order_of(huge[0], huge[0]).verdict == "equivalent"
+
+
+def test_larger_sets_of_another_size_are_undecided_by_structure() -> None:
+    first, second = (Subset.from_gamma(3, numbered(1000), size=q) for q in (20, 21))
+    order = order_of(first, second)
+    assert (order.verdict, order.exact) == ("undecided", False)
+    assert "too large" in order.first_for_second.reason
+    assert order_of(first, Subset.from_gamma(4, numbered(1000), size=21)).first_for_second.how == "parity"
+
+
+def test_equal_designs_whose_parity_is_not_worked_out() -> None:
+    huge = Kronecker.of([Uniform.from_gamma(3, numbered(9))] * 9)
+    assert order_of(huge, huge).verdict == "equivalent"
+
+
+def test_beyond_the_limit_of_the_program_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    P, A = Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(2, numbered(4), size=1)
+    monkeypatch.setattr(blackwell, "SIZE_LIMIT", 10)
+    found = settled(P, A)
+    assert (found.holds, found.how) == (None, "nothing")
+    assert "10 coefficients" in found.reason
+
+
+def test_beyond_the_limit_of_exact_inverses_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    P, A = Uniform.from_gamma(3, numbered(4)), Subset.from_gamma(2, numbered(4), size=2)
+    monkeypatch.setattr(settle, "INVERSE_LIMIT", 10)
+    assert settled(P, A).holds is None
+    assert settled(A, P).how == "parity"
+
+
+def test_beyond_the_limit_of_exact_supports_the_answer_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    P = dense([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
+    A = dense([["1/7", 0], [0, "1/7"], ["6/7", "6/7"]])
+    assert settled(P, A).exact
+    monkeypatch.setattr(blackwell, "SUPPORT_LIMIT", 3)
+    found = settled(P, A)
+    assert (found.holds, found.exact) == (True, False)
+    assert settled(P, A, tolerance=0).holds is None
+
+
+def test_a_solver_that_gives_up_leaves_it_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blackwell, "ask", lambda *_: None)
+    found = settled(Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(2, numbered(4), size=1))
+    assert (found.holds, found.reason) == (None, "the solver of the linear program gave up")
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 1.0])
+def test_a_solver_that_errs_is_not_believed(monkeypatch: pytest.MonkeyPatch, wrong: float) -> None:
+    """A wrong solution of the program can leave a question open, never answer it wrongly."""
+    P, A = Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(2, numbered(4), size=1)
+
+    def ask(p: Any, a: Any, frame: Any) -> blackwell.Answer:
+        shape = len(a), len(p)
+        return blackwell.Answer(wrong, np.full(shape, 1 / len(a)), np.ones(shape, dtype=bool), np.eye(*shape)[:, :4])
+
+    monkeypatch.setattr(blackwell, "ask", ask)
+    for tolerance in (0, "1e-8"):
+        assert settled(P, A, tolerance=tolerance).holds is not False
+        assert settled(Subset.from_gamma(5, numbered(4), size=2), Uniform.from_gamma(5, numbered(4))).holds is not True
+
+
+# ---- rounding
+
+
+def floats(rows: Any) -> Dense:
+    return dense(np.asarray(rows, dtype=float))
+
+
+def test_a_product_of_floats_is_recognised_and_marked() -> None:
+    rng = np.random.default_rng(8)
+    P = rng.dirichlet(np.ones(3), 5).T  # three reports of five categories: rounding leaves the row space
+    A = rng.dirichlet(np.ones(4), 3).T @ P
+    found = settled(floats(P), floats(A))
+    assert (found.holds, found.exact) == (True, False)
+    assert 0 < (found.residual or 0) < 1e-12
+    strict = settled(floats(P), floats(A), tolerance=0)
+    assert (strict.holds, strict.how) == (False, "rank")
+
+
+def test_nearly_equal_designs_are_equivalent_up_to_rounding_only() -> None:
+    P, A = (dense(Uniform.from_gamma(3 + shift, ABC).exact_matrix()) for shift in (0, Fraction(1, 10**10)))
+    order = order_of(P, A)
+    assert (order.verdict, order.exact) == ("equivalent", False)
+    assert order_of(P, A, tolerance=0).verdict == "second"
+    assert order_of(P, A, tolerance="1e-12").verdict == "second"
+
+
+@pytest.mark.parametrize("tolerance", [-1, 0.5, "nan"])
+def test_a_tolerance_is_small(tolerance: Any) -> None:
+    with pytest.raises(ParameterError, match="tolerance"):
+        order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(2, ABC), tolerance=tolerance)
+
+
+# ---- bad input, and the form of answers
+
+
+@pytest.mark.parametrize("other", [YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)])
+def test_designs_over_different_categories_are_refused(other: Categories) -> None:
+    with pytest.raises(ParameterError, match="different categories") as raised:
+        order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(3, other))
+    assert raised.value.hint == "compare designs over the same categories in the same order"
+
+
+def test_answers_in_json() -> None:
+    truth, coin = Uniform.of(1, YES_NO), Dense.of([["2/3", "1/3"], ["1/3", "2/3"]], YES_NO)
+    shown = json.loads(json.dumps(order_of(truth, coin).to_dict()))
+    assert (shown["order"], shown["exact"]) == ("first", True)
+    yes, no = shown["first_for_second"], shown["second_for_first"]
+    assert yes["garbling_exact"] == [["2/3", "1/3"], ["1/3", "2/3"]]
+    assert yes["garbling"][0] == [2 / 3, 1 / 3]
+    assert (yes["holds"], yes["residual"]) == (True, 0)
+    assert no["holds"] is False
+    assert no["margin"] == pytest.approx(float(Fraction(no["margin_exact"])))
+    assert [[Fraction(g) for g in row] for row in no["gain_exact"]] == no["gain"]
+    assert no["parities"] == [2.0, "inf"]
+
+
+def test_short_forms() -> None:
+    order = order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(2, ABC))
+    assert repr(order) == "Order('first', exact=True)"
+    assert repr(order.first_for_second) == "Sufficiency(holds=True, how='structure', exact=True)"
