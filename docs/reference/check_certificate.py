@@ -10,24 +10,28 @@ from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction as F
 from itertools import pairwise
 
-KEYS = {"dense": "columns denominators", "mixture": "denominator fixed truth", "uniform": "denominator truth",
-        "subset": "denominator include size", "l-diverse": "size", "unary": "denominator flip keep",
-        "patterns": "denominator inside outside sets weights", "kronecker": "factors"}
+LANGUAGES = ["gamma", "beta", "bayes_factor", "epsilon"]
+PARTS = {"certificate": "claims design maskwell seal version", "rho": "closed language rho1 rho2",
+         "design": "exact inputs kind maskwell outputs version",
+         "dense": "columns denominators", "mixture": "denominator fixed truth", "uniform": "denominator truth",
+         "subset": "denominator include size", "l-diverse": "size", "unary": "denominator flip keep",
+         "patterns": "denominator inside outside sets weights", "kronecker": "factors"}
 
 def need(fact, words):
     if not fact: raise ValueError(words)
-def read(text):
-    need(re.fullmatch("[0-9]+(/[0-9]+)?", text) and str(F(text)) == text, f"{text[:30]!r} is not in lowest terms")
-    return F(text)
+def has(x, name): return sorted(x) == PARTS[name].split()
 def write(x): return json.dumps(x, sort_keys=True, separators=(",", ":"))
 def digest(x, *left_out):
     return "sha256:" + hashlib.sha256(write({key: x[key] for key in x if key not in left_out}).encode()).hexdigest()
-def genuine(d): return d["fingerprint"] == digest(d, "fingerprint", "provenance")
+def genuine(d): return "provenance" in d and d["fingerprint"] == digest(d, "fingerprint", "provenance")
+def read(text):
+    need(re.fullmatch("[0-9]+(/[0-9]+)?", text) and str(F(text)) == text, f"{text[:30]!r} is not in lowest terms")
+    return F(text)
+def share(d, key): return read(d["exact"][key]) / read(d["exact"]["denominator"])
 def count(d, side="inputs"):  # how many truths there are, or ("outputs") reports that are no sets
     if d["kind"] == "kronecker": return math.prod(count(factor, side) for factor in d["exact"]["factors"])
     labels = d["inputs" if d["kind"] in ("uniform", "mixture") else side]
     return len(range(labels["count"])) if isinstance(labels, dict) else len(labels)
-def share(d, key): return read(d["exact"][key]) / read(d["exact"]["denominator"])
 
 def matrix(d):
     x, k = d["exact"], count(d)
@@ -40,7 +44,7 @@ def matrix(d):
     else:
         need(d["kind"] in ("uniform", "mixture"), "this kind of design is not written out here")
         p = share(d, "truth")
-        q = [read(n) / read(x["denominator"]) for n in x["fixed"]] if d["kind"] == "mixture" else [(1 - p) / k] * k
+        q = [(1 - p) / k] * k if d["kind"] == "uniform" else [read(n) / read(x["denominator"]) for n in x["fixed"]]
         P = [[q[i] + p * (i == j) for j in range(k)] for i in range(len(q))]
     need({len(row) for row in P} == {k} and all(sum(column) == 1 for column in zip(*P)), "a column does not sum to one")
     need(len(P) == count(d, "outputs"), "there are not as many labels as reports")
@@ -52,7 +56,7 @@ def rows(d):  # for every row its name, its distinct entries, rising, and the tr
         need(0 < r < p < 1, "a bit is not likelier one for the truth")
         return [({"size": 0}, [F(1)], ()), ({"size": 1}, [(1 - p) * r, p * (1 - r)], ())]
     if kind in ("uniform", "subset", "l-diverse"):  # all sets of q categories alike, the truth in it with chance p
-        q, p = (1 if kind == "uniform" else d["exact"]["size"]), F(1)
+        q, p = 1 if kind == "uniform" else d["exact"]["size"], F(1)
         if kind == "subset": p = share(d, "include")
         if kind == "uniform": p = share(d, "truth") + (1 - share(d, "truth")) / k
         need(type(q) is int and 0 < F(q, k) < p <= 1, "the truth is not named more often than others")
@@ -62,7 +66,8 @@ def rows(d):  # for every row its name, its distinct entries, rising, and the tr
 
 def ratio(entries): return F(1) if len(entries) == 1 else entries[-1] / entries[0] if entries[0] else math.inf
 def parity(d):
-    need(" ".join(sorted(d["exact"])) == KEYS[d["kind"]], "not the integers of such a design")
+    need(has(set(d) - {"fingerprint", "provenance"}, "design") and has(d["exact"], d["kind"]), "not a design")
+    need(write([d["maskwell"], d["version"]]) == '["design",1]', "a design of another version")
     if d["kind"] == "kronecker": return math.prod(map(parity, d["exact"]["factors"]))
     return max(ratio(entries) for _, entries, _ in rows(d))
 def admissible(d, level):  # every row takes two values in the ratio of the parity; the smaller one is its weight
@@ -81,20 +86,17 @@ def admissible(d, level):  # every row takes two values in the ratio of the pari
                 "weight": str(sum(low for _, low in group))} for top, group in groups.items()]
     return {**found, "witness": witness, "impossible": impossible}
 
-def bound(said):  # what a demand allows, and whether parity must stay below it
-    stated, language = said["stated"], said["stated"]["language"]
-    names = {"rho": "closed language rho1 rho2", "epsilon": "epsilon language", "gamma": "gamma language",
-             "beta": "beta language", "bayes_factor": "bayes_factor language"}
-    need(" ".join(sorted(stated)) == names.get(language), "a demand that this page does not know")
+def bound(stated):  # what a demand allows, and whether parity must stay below it
+    language = stated["language"]
     if language == "rho":
         low, high = read(stated["rho1"]), read(stated["rho2"])
-        need(0 < low < high < 1 and type(stated["closed"]) is bool, "not 0 < rho1 < rho2 < 1")
+        need(has(stated, "rho") and type(stated["closed"]) is bool and 0 < low < high < 1, "not rho1 < rho2")
         return high * (1 - low) / (low * (1 - high)), stated["closed"]
-    if language == "epsilon":  # e^epsilon to 60 digits, less a margin that covers their rounding
-        x, context = read(stated["epsilon"]), Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
-        need(x <= 700, "epsilon is beyond 700")
-        return max(F(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55), F(1)), False
-    return read(stated[language]), False
+    need(set(stated) == {"language", language} and language in LANGUAGES, "a demand that is beyond this page")
+    if language != "epsilon": return read(stated[language]), False
+    x, context = read(stated["epsilon"]), Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    need(x <= 700, "epsilon is beyond 700")  # e^epsilon to 60 digits, less a margin that covers their rounding:
+    return max(F(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55), F(1)), False
 def improves(d, said):  # A = C P: the reports of P, randomized again, are those of the original A
     original, C = said["original"], said["garbling"]
     need(genuine(original) and write(original["inputs"]) == write(d["inputs"]), "not an original with the same truths")
@@ -115,21 +117,21 @@ def claims(d, said):  # the name of each claim, and what it should say
     yield "parity", str(level)
     if d["kind"] == "dense": yield "row_parities", [str(ratio(entries)) for _, entries, _ in rows(d)]
     if "demand" in said:
-        gamma, strict = bound(said["demand"])
+        gamma, strict = bound(said["demand"]["stated"])
         yield "demand", {"stated": said["demand"]["stated"], "derived": True, "gamma": str(gamma), "strict": strict}
         yield "meets", level < gamma if strict else level <= gamma
     yield "admissible", None if level == math.inf else admissible(d, level)
     if "improves" in said: yield "improves", improves(d, said["improves"])
 def check(text):  # whether everything holds, and the demand, if there is one, is met
     c = json.loads(text)
-    said, form = c["claims"], [c["maskwell"], c["version"], sorted(c)]
-    found = dict(claims(c["design"], said))
+    d, said, form = c["design"], c["claims"], [c["maskwell"], c["version"]]
+    found = dict(claims(d, said))
     results = {"text": (json.dumps(c, indent=1, ensure_ascii=False) + "\n" == text, "written in one way only"),
-               "form": (write(form) == '["certificate",1,["claims","design","maskwell","seal","version"]]', form),
-               "seal": (c["seal"] == digest(c, "seal"), c["seal"]),
-               "fingerprint": (genuine(c["design"]), c["design"]["fingerprint"]),
-               **{name: (name in found and write(said.get(name)) == write(found[name]), found.get(name))
-                  for name in [*found, *said]}}
+               "form": (has(c, "certificate") and write(form) == '["certificate",1]', form),
+               "seal": (c["seal"] == digest(c, "seal"), c["seal"]), "design": (genuine(d), d["fingerprint"])}
+    for name in [*found, *said]:
+        holds = name in found and name in said and write(said[name]) == write(found[name])
+        results[name] = holds, found.get(name, "not a claim")
     for name, (holds, words) in results.items(): print("ok" if holds else "NO", f"{name}: {write(words)}"[:100])
     return all(holds for holds, _ in results.values()) and said.get("meets", True)
 

@@ -174,3 +174,12 @@ def bound_of(demand: Mapping[str, Any], parity: Parity) -> tuple[dict[str, Any],
 def parity_from_text(text: Any) -> Parity:
     """A parity from its exact text, infinity included."""
     return math.inf if text == "inf" else from_text(text)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of certificates; it refers to that of design files."""
+    from importlib.resources import files
+
+    text = files("maskwell.privacy").joinpath("certificate.schema.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content

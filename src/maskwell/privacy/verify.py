@@ -22,7 +22,7 @@ from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, MaskwellError
 from maskwell.privacy.admissible import short, why_not
-from maskwell.privacy.certificate import VERSION, bound_of, count_of
+from maskwell.privacy.certificate import VERSION, Certificate, bound_of, count_of
 from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
 from maskwell.privacy.improves import Improves
 from maskwell.privacy.proof import proof_of
@@ -118,6 +118,18 @@ def verify_file(path: str | Path, *, design: Design | None = None) -> Verified:
         raise CertificateError(f"cannot read {path}: {reason}", hint="check the path of the certificate") from error
     except CertificateError as error:
         raise CertificateError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def load_certificate(path: str | Path) -> Certificate:
+    """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
+    found = verify_file(path)
+    if not found.ok:
+        raise CertificateError(
+            f"{path} does not hold: {found.failed[0].words}",
+            hint="get the file as it was made; maskwell verify shows every check",
+            checks=found.checks,
+        )
+    return Certificate(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
 def _once(pairs: list[tuple[str, Any]], faults: list[str]) -> dict[str, Any]:

@@ -1,0 +1,502 @@
+"""Certificates: what they claim is so, both programs agree on them, and no change of a digit goes unnoticed."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import referencing
+from tests.support import certificates as made
+from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import to_text
+from maskwell.designs import wire
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import CertificateError, ParameterError, TooLargeError
+from maskwell.privacy import certificate as module
+from maskwell.privacy.certificate import certify
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.curves import Lines, Steps
+from maskwell.privacy.improves import Improves
+from maskwell.privacy.provable import provable, provable_rows
+from maskwell.privacy.smooth import Smooth
+from maskwell.privacy.verify import load_certificate, verify_certificate, verify_text
+
+NAMES = list(made.certificates())
+STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_programs_find_that_it_holds(name: str) -> None:
+    text = made.certificates()[name].text()
+    assert [check for check in verify_text(text).checks if not check.ok] == []
+    assert made.page_holds(text)
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_every_design_can_be_certified(name: str) -> None:
+    proof = certify(EXAMPLES[name], Demand.from_epsilon(1))
+    assert proof.claims["parity"] == to_text(EXAMPLES[name].parity_exact())
+    assert made.maskwell_holds(proof.text())
+    assert made.page_holds(proof.text())
+
+
+def validator() -> jsonschema.Draft202012Validator:
+    designs = referencing.Resource.from_contents(wire.schema())
+    registry: Any = referencing.Registry().with_resource("urn:maskwell:design:1", designs)
+    return jsonschema.Draft202012Validator(module.schema(), registry=registry)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fits_the_schema(name: str) -> None:
+    validator().validate(json.loads(made.certificates()[name].text()))
+
+
+@pytest.mark.parametrize("curve", [None, STEPS, Lines.of([(0, 0), ("1/4", 1), (1, 1)])])
+def test_curves_fit_the_schema(curve: Any) -> None:
+    content = json.loads(certify(WARNER, Demand.from_curves(upper=curve)).text())
+    validator().validate(content)
+    content["claims"]["note"] = "added"
+    assert not validator().is_valid(content)
+
+
+@pytest.mark.parametrize(
+    "name", ["dense", "uniform", "mixture", "patterns", "subset", "l-diverse", "unary", "improved"]
+)
+def test_the_program_of_the_page_runs_on_its_own(name: str, tmp_path: Path) -> None:
+    proof = made.certificates()[name]
+    proof.save(tmp_path / "proof.json")
+    command = [sys.executable, "-I", "-S", str(made.CHECKER), str(tmp_path / "proof.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0 if proof.claims.get("meets", True) else 1, "")
+    assert ran.stdout.count("ok ") == len(ran.stdout.splitlines()) >= 9
+    Path(tmp_path / "proof.json").write_text(proof.text().replace('"parity": "', '"parity": "1'), encoding="utf-8")
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+
+
+def test_the_program_of_the_page_is_short_and_knows_no_maskwell() -> None:
+    text = made.CHECKER.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 145
+    imported = {line.split()[1] for line in text.splitlines() if line.startswith("from ")}
+    assert imported <= {"decimal", "fractions", "functools", "itertools"}
+    assert "import hashlib, json, math, re, sys\n" in text
+
+
+# ---- changes of one digit
+
+
+def test_a_thousand_changes_of_a_digit_are_noticed() -> None:
+    chance = random.Random(20240501)
+    for n in range(1000):
+        text = made.certificates()[NAMES[n % len(NAMES)]].text()
+        changed = made.one_digit(text, chance)
+        assert not made.maskwell_holds(changed), changed
+        assert not made.page_holds(changed), changed
+
+
+def claimed(name: str) -> list[tuple[Any, Any]]:
+    """Digits of claims, demand, witness and garbling; labels and provenance of the original are no claims."""
+    content = json.loads(made.certificates()[name].text())
+    found = [(("claims", *place), value) for place, value in made.leaves(content["claims"]) if made.has_digit(value)]
+    aside = {"provenance", "inputs", "outputs"}
+    return [(place, value) for place, value in found if place[-1] != "fingerprint" and not aside & set(place)]
+
+
+def test_a_thousand_changes_of_a_digit_in_a_claim_are_noticed_though_sealed_again() -> None:
+    chance = random.Random(20240502)
+    places = {name: claimed(name) for name in NAMES}
+    for n in range(1000):
+        name = NAMES[n % len(NAMES)]
+        place, value = chance.choice(places[name])
+        content = json.loads(made.certificates()[name].text())
+        changed = made.sealed_again(made.replaced(content, place, made.other_digit(value, chance)))
+        assert not made.maskwell_holds(changed), (name, place, value)
+        assert not made.page_holds(changed), (name, place, value)
+
+
+def test_a_thousand_changes_of_a_digit_of_the_design_are_noticed_though_sealed_again() -> None:
+    chance = random.Random(20240503)
+    for n in range(1000):
+        name = NAMES[n % len(NAMES)]
+        content = json.loads(made.certificates()[name].text())
+        places = [
+            (("design", *place), value) for place, value in made.leaves(content["design"]) if made.has_digit(value)
+        ]
+        aside = {"provenance", "fingerprint", "outputs", "maskwell"}
+        digits = [(place, value) for place, value in places if not aside & set(place) and "inputs" not in place[:-1]]
+        place, value = chance.choice(digits)
+        changed = made.sealed_again(made.replaced(content, place, made.other_digit(value, chance)))
+        assert not made.maskwell_holds(changed), (name, place, value)
+        assert not made.page_holds(changed), (name, place, value)
+
+
+def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
+    """Both programs agree on every change, and say yes to nothing but the certificate of another design or demand."""
+    chance, held = random.Random(20240505), 0
+    for n in range(2000):
+        original = made.certificates()[NAMES[n % len(NAMES)]]
+        text = made.sealed_again(made.reshaped(original.content, chance))
+        holds = made.maskwell_holds(text)
+        assert made.page_holds(text) == holds, text
+        if holds and text != original.text():
+            held += 1
+            assert json.loads(made.made_honestly(text)) == json.loads(text)
+    assert 0 < held < 100
+
+
+def test_sealing_again_is_what_makes_a_certificate() -> None:
+    """Or the two tests above would not show that the claims are checked."""
+    for proof in made.certificates().values():
+        assert made.sealed_again(proof.content) == proof.text()
+
+
+# ---- lies by hand
+
+
+def lie(name: str, place: tuple[Any, ...], value: Any) -> str:
+    return made.sealed_again(made.replaced(made.certificates()[name].content, place, value))
+
+
+LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
+    "a lower parity": ("dense", ("claims", "parity"), "5/2"),
+    "a lower parity of a subset design": ("large subset", ("claims", "parity"), "2"),
+    "a lower parity of a product": ("kronecker", ("claims", "parity"), "12"),
+    "a bound where there is none": ("l-diverse", ("claims", "parity"), "3"),
+    "no bound where there is one": ("dense", ("claims", "parity"), "inf"),
+    "a row parity": ("dense", ("claims", "row_parities", 1), "7/2"),
+    "one row parity too few": ("dense", ("claims", "row_parities"), ["7/2"]),
+    "a demand met": ("subset", ("claims", "meets"), True),
+    "a demand met by no bound": ("l-diverse", ("claims", "meets"), True),
+    "met as a number": ("dense", ("claims", "meets"), 1),
+    "a demand not met": ("uniform", ("claims", "meets"), False),
+    "a larger bound": ("subset", ("claims", "demand", "gamma"), "3"),
+    "a larger epsilon": ("subset", ("claims", "demand", "stated", "epsilon"), "1"),
+    "an epsilon without end": ("subset", ("claims", "demand", "stated", "epsilon"), "9" * 9),
+    "another rho": ("kronecker", ("claims", "demand", "stated", "rho1"), "1/1000"),
+    "rho the other way round": ("dense", ("claims", "demand", "stated", "rho2"), "1/20"),
+    "closed or not": ("mixture of equals", ("claims", "demand", "stated", "closed"), False),
+    "strict or not": ("mixture of equals", ("claims", "demand", "strict"), False),
+    "closed as a number": ("mixture of equals", ("claims", "demand", "stated", "closed"), 1),
+    "a bound that was given": ("dense", ("claims", "demand", "derived"), False),
+    "another language": ("mixture", ("claims", "demand", "stated", "language"), "gamma"),
+    "a language nobody speaks": ("mixture", ("claims", "demand", "stated", "language"), "delta"),
+    "admissible": ("dense that fails C1", ("claims", "admissible", "exactly"), True),
+    "not admissible": ("uniform", ("claims", "admissible", "exactly"), False),
+    "another row that fails": ("dense that fails C1", ("claims", "admissible", "row"), 3),
+    "the other condition": ("dense that fails C2", ("claims", "admissible", "fails"), "C1"),
+    "a witness of another row": ("patterns", ("claims", "admissible", "witness", 0, "set"), [1]),
+    "a larger weight": ("patterns", ("claims", "admissible", "witness", 0, "weight"), "1/4"),
+    "no witness": ("patterns", ("claims", "admissible", "witness"), []),
+    "rows that are not merged": ("dense with shared witnesses", ("claims", "admissible", "witness", 0, "rows"), [0]),
+    "no impossible row": ("dense with shared witnesses", ("claims", "admissible", "impossible"), []),
+    "a silent factor": ("kronecker with a silent factor", ("claims", "admissible", "factors"), [1]),
+    "admissible without a bound": ("l-diverse", ("claims", "admissible"), {"exactly": True, "level": "inf"}),
+    "nothing about admissibility": ("uniform", ("claims", "admissible"), None),
+    "columns that do not sum to one": ("dense", ("claims", "columns_sum_to_one"), False),
+    "columns as a number": ("dense", ("claims", "columns_sum_to_one"), 1),
+    "another k": ("uniform", ("claims", "k"), 5),
+    "k as a float": ("uniform", ("claims", "k"), 4.0),
+    "k as text": ("uniform", ("claims", "k"), "4"),
+    "m as a number": ("uniform", ("claims", "m"), 4),
+    "fewer reports": ("large subset", ("claims", "m"), "C(1000, 25)"),
+    "a fraction not in lowest terms": ("dense", ("claims", "parity"), "14/4"),
+    "a leading zero": ("dense", ("claims", "parity"), "07/2"),
+    "a decimal number": ("dense", ("claims", "parity"), "3.5"),
+    "a float": ("dense", ("claims", "parity"), 3.5),
+    "a minus": ("dense", ("claims", "demand", "gamma"), "-9"),
+    "an unknown claim": ("dense", ("claims", "recommended"), True),
+    "an unknown part": ("dense", ("note",), "true"),
+    "an unknown key in the demand": ("dense", ("claims", "demand", "note"), "x"),
+    "an unknown key in what is stated": ("dense", ("claims", "demand", "stated", "note"), "x"),
+    "an unknown key in the integers": ("uniform", ("design", "exact", "size"), 3),
+    "an unknown key in the design": ("uniform", ("design", "note"), "x"),
+    "another version": ("dense", ("version",), 2),
+    "a version as a float": ("dense", ("version",), 1.0),
+    "a version as a truth value": ("dense", ("version",), True),
+    "another kind": ("subset", ("design", "kind"), "l-diverse"),
+    "a kind nobody knows": ("subset", ("design", "kind"), "superset"),
+    "a demand in a language of its own": (
+        "mixture",
+        ("claims", "demand", "stated"),
+        {"language": "delta", "delta": "7"},
+    ),
+    "claims that are a list": ("dense", ("claims",), []),
+    "claims that are nothing": ("dense", ("claims",), None),
+    "a design that is nothing": ("dense", ("design",), None),
+    "a design that is a text": ("dense", ("design",), "dense"),
+    "swapped columns": ("dense", ("design", "exact", "columns"), [["1", "4"], ["7", "3"]]),
+    "a negative integer": ("dense", ("design", "exact", "columns", 0), ["12", "-2"]),
+    "bits that hide the truth": ("unary", ("design", "exact", "keep"), "1"),
+    "another parity of the original": ("improved", ("claims", "improves", "parity"), "3"),
+    "a garbling without its last entry": ("improved", ("claims", "improves", "garbling"), "short"),
+    "a garbling out of order": ("improved", ("claims", "improves", "garbling"), "turned"),
+    "an entry twice": ("improved", ("claims", "improves", "garbling"), "double"),
+    "an entry moved": ("improved", ("claims", "improves", "garbling", 0, 0), 1),
+    "an entry outside": ("improved", ("claims", "improves", "garbling", 0, 1), 40),
+    "an entry from the end": ("improved", ("claims", "improves", "garbling", 0, 0), -3),
+    "a place that is a truth value": ("improved", ("claims", "improves", "garbling", 0, 0), False),
+    "an entry of zero": ("improved", ("claims", "improves", "garbling", 0, 2), "0"),
+    "other truths": ("improved", ("claims", "improves", "original", "inputs"), ["b", "a", "c"]),
+    "an original not written out": ("improved", ("claims", "improves", "original"), WARNER.to_dict()),
+}
+CHANGES = {
+    "short": lambda entries: entries[:-1],
+    "turned": lambda entries: entries[::-1],
+    "double": lambda entries: [entries[0], *entries],
+}
+
+
+@pytest.mark.parametrize("what", list(LIES))
+def test_a_lie_is_noticed_though_sealed_again(what: str) -> None:
+    name, place, value = LIES[what]
+    original = made.certificates()[name]
+    if value in (*CHANGES,):
+        value = CHANGES[value](original.claims["improves"]["garbling"])
+    text = lie(name, place, value)
+    assert text != original.text()
+    assert not made.maskwell_holds(text)
+    assert not made.page_holds(text)
+
+
+@pytest.mark.parametrize("part", ["maskwell", "version", "design", "claims", "seal"])
+def test_a_missing_part_is_noticed(part: str) -> None:
+    content = {key: value for key, value in made.certificates()["dense"].content.items() if key != part}
+    text = json.dumps(content, indent=1) + "\n"
+    assert not made.maskwell_holds(text)
+    assert not made.page_holds(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_claim_is_noticed(name: str) -> None:
+    content = made.certificates()[name].content
+    for gone in content["claims"]:
+        claims = {key: value for key, value in content["claims"].items() if key != gone}
+        text = made.sealed_again({**content, "claims": claims})
+        assert gone == "improves" or not made.maskwell_holds(text), gone
+        assert gone == "improves" or not made.page_holds(text), gone
+
+
+@pytest.mark.parametrize(
+    ("find", "put", "words"),
+    [
+        ('"k": 2,', '"k": 2, "k": 2,', "repeated"),
+        ('"version": 1,\n "design"', '"version": 1, "maskwell": "certificate",\n "design"', "repeated"),
+    ],
+)
+def test_a_repeated_key_is_noticed(find: str, put: str, words: str) -> None:
+    text = made.certificates()["dense"].text()
+    assert find in text
+    changed = text.replace(find, put)
+    assert words in verify_text(changed).failed[0].words
+    assert not made.page_holds(changed)
+
+
+def test_a_float_is_read_in_its_shortest_form_only() -> None:
+    """Another text of the same float would have the same seal."""
+    coin = WARNER.with_provenance(parity_loss=0.30000000000000004)
+    text = certify(coin).text()
+    assert made.maskwell_holds(text)
+    changed = text.replace("0.30000000000000004", "0.30000000000000003")
+    assert json.loads(changed) == json.loads(text)
+    assert "shortest" in verify_text(changed).failed[0].words
+    assert not made.page_holds(changed)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "3", '{"maskwell": "design"}', "{", "\x00", "[" * 100_000])
+def test_what_is_no_certificate_is_said_to_be_none(text: str) -> None:
+    with pytest.raises(CertificateError) as raised:
+        verify_text(text)
+    assert raised.value.hint
+    assert not made.page_holds(text)
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], 3, "x", {}, {"maskwell": "certificate"}, {1: 2, "maskwell": "certificate"}]
+)
+def test_anything_can_be_given(content: Any) -> None:
+    assert not verify_certificate(content).ok
+
+
+# ---- demands
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        Demand.from_curves(upper=STEPS),
+        Demand.from_curves(upper=STEPS, closed=True),
+        Demand.from_curves(lower=Steps.of(["0.5"], [0, "0.1"], closed_right=[True]), upper=STEPS),
+        Demand.from_curves(upper=Lines.of([(0, 0), ("1/4", 1), (1, 1)])),
+        Demand.from_curves(lower=Lines.of([(0, 0), ("2/5", "1/5"), (1, 1)])),
+        Demand.from_curves(),
+        Demand.from_curves(upper=Steps.of(["1/2"], ["3/4", 1], points=[("1/4", "2/5")])),
+    ],
+)
+def test_curves_are_worked_out_anew(demand: Demand) -> None:
+    proof = certify(WARNER, demand)
+    assert proof.claims["demand"]["derived"] is True
+    assert proof.claims["demand"]["gamma"] == to_text(demand.gamma_exact)
+    assert proof.claims["meets"] == demand.allows(WARNER.parity_exact())
+    assert verify_text(proof.text()).ok
+    assert not made.page_holds(proof.text()), "the page must not vouch for what it does not work out"
+    chance = random.Random(20240504)
+    for place, value in list(made.leaves(proof.content["claims"]["demand"])):
+        if place[0] != "stated" and made.has_digit(value):
+            changed = made.replaced(proof.content, ("claims", "demand", *place), made.other_digit(value, chance))
+            assert not made.maskwell_holds(made.sealed_again(changed))
+
+
+def test_a_function_is_taken_as_given_and_said_to_be() -> None:
+    proof = certify(WARNER, Demand.from_curves(upper=Smooth.of(lambda p: p ** (1 / 4)), closed=True))
+    assert proof.claims["demand"]["derived"] is False
+    assert proof.claims["demand"]["stated"]["upper"] == "function"
+    found = verify_text(proof.text())
+    assert found.ok
+    assert any("as given" in check.words for check in found.checks)
+    assert not made.page_holds(proof.text())
+
+
+def test_a_bound_is_compared_without_slack() -> None:
+    """A demand in floats forgives the last digits; a certificate does not, and so states the decimal text."""
+    design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    near = Demand.from_gamma(float(design.parity_exact()) * (1 - 1e-12))
+    assert near.allows(design.parity_exact())
+    assert certify(design, near).claims["meets"] is False
+
+
+def test_a_demand_that_does_not_say_how_it_was_stated() -> None:
+    with pytest.raises(ParameterError, match="stated"):
+        certify(WARNER, Demand("gamma", "gamma = 3", WARNER.parity_exact()))
+
+
+@pytest.mark.parametrize("epsilon", ["0", "1/1000000", "1", "7/3", "20", "700"])
+def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
+    text = certify(Uniform.from_gamma("101/100", ABC), Demand.from_epsilon(epsilon)).text()
+    assert made.maskwell_holds(text)
+    assert made.page_holds(text)
+
+
+# ---- forms
+
+
+def test_a_composed_design_is_certified_by_its_matrix() -> None:
+    twice = Composed.of(WARNER, WARNER)
+    proof = certify(twice)
+    assert proof.content["design"]["kind"] == "dense"
+    assert proof.content["design"]["provenance"]["written_out"]["fingerprint"] == twice.fingerprint
+    assert verify_certificate(proof.to_dict(), design=twice).ok
+    assert not verify_certificate(proof.to_dict(), design=WARNER).ok
+    inner = certify(Kronecker.of([twice, WARNER]))
+    assert [factor["kind"] for factor in inner.content["design"]["exact"]["factors"]] == ["dense", "uniform"]
+
+
+def test_a_certificate_of_a_design_that_is_not_written_out_is_refused() -> None:
+    proof = certify(provable(EXAMPLES["composed uniform"])).to_dict()
+    content = {**proof, "design": EXAMPLES["composed uniform"].to_dict()}
+    assert not made.maskwell_holds(made.sealed_again(content))
+    assert not made.page_holds(made.sealed_again(content))
+
+
+def test_designs_too_large_to_be_written_out() -> None:
+    large = Uniform.from_gamma(3, numbered(5000))
+    with pytest.raises(TooLargeError, match="written out"):
+        certify(Composed.of(large, large))
+    with pytest.raises(TooLargeError, match="written out"):
+        provable_rows(Unary.rappor_from_gamma(3, numbered(10**6)))
+    with pytest.raises(TooLargeError, match="written out"):
+        provable_rows(Subset.from_gamma(3, numbered(40), size=20))
+
+
+def test_large_designs_have_small_certificates_that_are_checked_at_once() -> None:
+    designs = [
+        Subset.from_gamma(3, numbered(1000), size=250),
+        Subset.from_epsilon(1, numbered(10**6), size=268_941),
+        Uniform.from_epsilon(1, numbered(10**6)),
+        Unary.oue_from_epsilon(1, numbered(10**6)),
+        Kronecker.of([Uniform.from_epsilon(1, numbered(1000))] * 6),
+    ]
+    for design in designs:
+        text = certify(design, Demand.from_gamma("100000")).text()
+        assert len(text) < 50_000
+        for holds in (made.maskwell_holds, made.page_holds):
+            start = time.perf_counter()
+            assert holds(text)
+            assert time.perf_counter() - start < 0.5
+
+
+def test_a_mixture_of_many_categories() -> None:
+    mixture = Mixture.of("1/2", [f"{i + 1}/{100 * 101}" for i in range(100)], numbered(100))
+    assert made.page_holds(certify(mixture).text())
+    assert made.maskwell_holds(certify(mixture).text())
+
+
+# ---- improvement
+
+
+def test_a_wrong_garbling_is_not_certified() -> None:
+    better, proof = made.improved(made.ROUGH, gamma=3)
+    with pytest.raises(CertificateError, match="column"):
+        certify(better, improvement=Improves(proof.original, proof.entries[1:]))
+    swapped = Dense.of(made.ROUGH.exact_matrix(), Categories.of(["b", "a", "c"]))
+    with pytest.raises(CertificateError, match="truths"):
+        certify(better, improvement=Improves.of(swapped, proof.entries))
+    with pytest.raises(CertificateError, match="after garbling"):
+        certify(better, improvement=Improves.of(Dense.of(made.ROUGH.exact_matrix()[::-1], ABC), proof.entries))
+    with pytest.raises(CertificateError, match="no entry"):
+        certify(better, improvement=Improves.of(made.ROUGH, [(7, 0, 1)]))
+    negative = [*proof.entries[:-1], (*proof.entries[-1][:2], -proof.entries[-1][2])]
+    with pytest.raises(CertificateError, match="not positive"):
+        certify(better, improvement=Improves.of(made.ROUGH, negative))
+
+
+def test_without_a_bound_the_truth_improves_everything() -> None:
+    better, proof = made.improved(EXAMPLES["l-diverse k=3 l=2"], allow_revealing=True)
+    text = certify(better, improvement=proof).text()
+    assert json.loads(text)["claims"]["parity"] == "inf"
+    assert made.maskwell_holds(text)
+    assert made.page_holds(text)
+
+
+# ---- files
+
+
+def test_saving_and_loading(tmp_path: Path) -> None:
+    proof, path = made.certificates()["improved"], tmp_path / "proof.json"
+    proof.save(path)
+    assert load_certificate(path).to_dict() == proof.to_dict()
+    with pytest.raises(CertificateError, match="exists"):
+        proof.save(path)
+    proof.save(path, overwrite=True)
+    path.write_text(proof.text().replace('"k": 3', '"k": 4'), encoding="utf-8")
+    with pytest.raises(CertificateError, match="does not hold"):
+        load_certificate(path)
+    with pytest.raises(CertificateError, match="cannot write"):
+        proof.save(tmp_path / "no" / "folder.json")
+    with pytest.raises(CertificateError, match="cannot read"):
+        load_certificate(tmp_path / "nothing.json")
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(CertificateError, match="UTF-8"):
+        load_certificate(path)
+
+
+def test_claims_are_exact() -> None:
+    for proof in made.certificates().values():
+        for _, value in made.leaves(proof.claims):
+            assert not isinstance(value, float)
+        assert proof.claims["parity"] == "inf" or math.isfinite(float(eval(proof.claims["parity"])))
+    assert repr(made.certificates()["uniform"]).startswith("Certificate(parity=")
