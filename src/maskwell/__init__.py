@@ -66,6 +66,17 @@ if TYPE_CHECKING:
     from maskwell.privacy.posterior import posterior as posterior
     from maskwell.privacy.smooth import Smooth as Smooth
     from maskwell.procedures.registry import make_design as make_design
+    from maskwell.reports.plots import Picture as Picture
+    from maskwell.reports.plots import plot_canonical as plot_canonical
+    from maskwell.reports.plots import plot_choice as plot_choice
+    from maskwell.reports.plots import plot_demand as plot_demand
+    from maskwell.reports.plots import plot_demands as plot_demands
+    from maskwell.reports.plots import plot_family as plot_family
+    from maskwell.reports.plots import plot_flows as plot_flows
+    from maskwell.reports.plots import plot_frontier as plot_frontier
+    from maskwell.reports.plots import plot_learned as plot_learned
+    from maskwell.reports.plots import plot_revealed as plot_revealed
+    from maskwell.reports.plots import plot_variance as plot_variance
 
 __version__ = "0.1.0"
 
@@ -106,6 +117,19 @@ _HOMES = {
     "maskwell.privacy.posterior": ["hazard", "posterior"],
     "maskwell.privacy.smooth": ["Smooth"],
     "maskwell.procedures.registry": ["make_design"],
+    "maskwell.reports.plots": [
+        "Picture",
+        "plot_canonical",
+        "plot_choice",
+        "plot_demand",
+        "plot_demands",
+        "plot_family",
+        "plot_flows",
+        "plot_frontier",
+        "plot_learned",
+        "plot_revealed",
+        "plot_variance",
+    ],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -94,6 +94,9 @@ def test_the_words_give_the_bound_and_the_table() -> None:
     assert "at most B = 9, that is γ = 9 (ε = 2.197)" in text
     assert [cell(row[0]) for row in plot_demand(RHO).rows] == ["1 %", "10 %", "50 %", "90 %"]
     assert [cell(x) for x in plot_demand(RHO).rows[0]] == ["1 %", "0 %", "50 %", "0.11 %", "8.4 %"]
+    assert (
+        cell(plot_demand(Demand.from_rho("0.2", "0.8")).rows[0][2]) == "80 %"
+    )  # not 80.1, for all that 0.8 is a float
     assert "parity is below B = 9" in plot_demand(Demand.from_rho("0.1", "0.5", closed=True)).text
     assert "every design: B is infinite" in plot_demand(Demand.from_curves()).text
 
