@@ -1,13 +1,15 @@
 """Every command shown in the README and the documentation is run, and its output compared.
 
 In a block marked ``console`` a line that starts with ``$`` is a command; the lines below it are its output, where
-``...`` stands for anything. The blocks of a page run in order in one empty folder. A command that should not succeed
-says so in a comment: ``# exit status 1``.
+``...`` stands for anything. The blocks of a page run in order in one folder, which holds the programs that the page
+shows in full (``literalinclude``) and nothing else. A command that should not succeed says so in a comment:
+``# exit status 1``.
 """
 
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PROGRAM = re.compile(r"^```\{literalinclude\} (\S+\.py)$", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -45,6 +48,8 @@ def run(command, folder):
 
 @pytest.mark.parametrize("page", [p for p in PAGES if steps(p)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_do_what_the_page_shows(page, tmp_path):
+    for program in PROGRAM.findall(page.read_text(encoding="utf-8")):
+        shutil.copy(page.parent / program, tmp_path)
     for command, shown in steps(page):
         said = re.search(r"# exit status (\d)", command)
         code, output = run(command, tmp_path)

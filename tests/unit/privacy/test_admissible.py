@@ -1,0 +1,145 @@
+"""Admissible or not, and why: the exact answer against the matrix written out, and the reasons in words."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.examples import ABC, EXAMPLES, WARNER, YES_NO, numbered
+
+from maskwell.designs.base import Design
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import TooLargeError
+from maskwell.privacy.admissible import admissibility, parts_of, why_not
+from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
+from maskwell.privacy.shapes import shapes
+
+
+def by_the_matrix(design: Design) -> bool:
+    """The two conditions, row by row, with nothing merged: proportional rows pass or fail together."""
+    rows = [row for row in design.exact_matrix() if any(row)]
+    level = design.parity_exact()
+    if isinstance(level, float):
+        return all(sum(map(bool, row)) == 1 for row in rows)
+    return all(len(set(row)) == 2 and max(row) == level * min(row) for row in rows)
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_the_exact_answer_is_that_of_the_matrix(name: str) -> None:
+    design = EXAMPLES[name]
+    found = admissibility(design)
+    assert found.exactly == by_the_matrix(design) == (why_not(design) is None)
+    assert found.admissible == design.is_admissible()
+    assert found.level == design.parity_exact()
+    assert found.admissible or not found.exactly
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_columns_and_parity_are_worked_out_from_the_rows(name: str) -> None:
+    assert columns_sum_to_one(EXAMPLES[name])
+    assert parity_of_rows(EXAMPLES[name]) == EXAMPLES[name].parity_exact()
+
+
+WITNESSED = [
+    name
+    for name, design in EXAMPLES.items()
+    if why_not(design) is None and design.parity() < math.inf and not parts_of(design)
+]
+
+
+@pytest.mark.parametrize("name", WITNESSED)
+def test_the_witnesses_make_up_the_matrix(name: str) -> None:
+    """Summed over all rows and sets, the witnesses give every column its one."""
+    design = EXAMPLES[name]
+    found = admissibility(design)
+    level, k = Fraction(found.level), design.k
+    sums = [Fraction(0)] * k
+    for row in found.rows:
+        if row.shape.sizes:
+            share = Fraction(row.shape.sizes.start, k)
+            sums = [x + row.weight * (1 + (level - 1) * share) for x in sums]
+        else:
+            sums = [x + row.weight * (level if j in row.shape.truths else 1) for j, x in enumerate(sums)]
+    assert sums == [1] * k
+
+
+def matrices(k: int, m: int) -> st.SearchStrategy[Dense]:
+    """Designs of small integers, so that rows are often alike, impossible or of two values."""
+    column = st.lists(st.integers(0, 3), min_size=m, max_size=m).filter(any)
+    return st.lists(column, min_size=k, max_size=k).map(Dense.from_integers)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(1, 4).flatmap(lambda k: st.integers(1, 5).flatmap(lambda m: matrices(k, m))))
+def test_any_matrix(design: Dense) -> None:
+    found = admissibility(design)
+    assert found.exactly == (by_the_matrix(design) and design.k > 1 and found.level > 1)
+    seen = [i for row in found.rows for i in row.shape.rows] + list(found.impossible)
+    assert sorted(seen) == list(range(design.m))
+    assert max(shape.parity for shape in shapes(design)) == design.parity_exact()
+    for row in found.rows:
+        merged = [sum(design.exact_matrix()[i][j] for i in row.shape.rows) for j in range(design.k)]
+        assert tuple(sorted(set(merged))) == row.shape.values
+        assert row.shape.truths == tuple(j for j in range(design.k) if merged[j] == max(merged))
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        (Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO), "the report no has parity 1.5, below 2 (condition C1)"),
+        (EXAMPLES["dense wide"], "the report yes takes 3 different values, not two (condition C2)"),
+        (EXAMPLES["dense of rank one"], "the report yes is equally likely whatever the truth (condition C2)"),
+        (EXAMPLES["l-diverse k=5 l=3"], "a report of 3 of 5 categories leaves 3 truths possible"),
+        (EXAMPLES["rappor k=3"], "a report of 0 of 3 categories has parity 1, below 4 (condition C1)"),
+        (EXAMPLES["kronecker of two"], "parts 1 and 2 both say something"),
+        (EXAMPLES["kronecker of one"], "in part 1, the report a has parity 4, below 7 (condition C1)"),
+        (EXAMPLES["blocks of two"], "in part 1, a report leaves 2 truths possible"),
+        (Mixture.of(0, ["1/2", 0, "1/2"], ABC), "the report a is equally likely whatever the truth (condition C2)"),
+    ],
+)
+def test_the_reason_in_words(design: Design, words: str) -> None:
+    reason = why_not(design)
+    assert reason is not None
+    assert words in reason
+    assert admissibility(design).reason == reason
+
+
+def test_merged_and_impossible_rows_are_named() -> None:
+    found = admissibility(Dense.of([["1/3", "1/6"], [0, 0], ["1/6", "1/3"], ["1/3", "1/6"], ["1/6", "1/3"]]))
+    assert found.exactly
+    assert [row.shape.rows for row in found.rows] == [(0, 3), (2, 4)]
+    assert found.impossible == (1,)
+    assert found.to_dict()["rows"][0] == {"rows": [0, 3], "set": [0], "weight": "1/3"}
+
+
+def test_what_floats_stand_for_is_admissible_but_not_exactly() -> None:
+    nearly = Dense.of([["666666666666/1000000000000", "1/3"], ["333333333334/1000000000000", "2/3"]])
+    found = admissibility(nearly)
+    assert (found.admissible, found.exactly) == (True, False)
+    assert found.failures
+    assert found.to_dict()["exactly"] is False
+
+
+def test_a_larger_demand_is_noted() -> None:
+    assert admissibility(WARNER).note(Fraction(3)) is None
+    assert "own parity 3; the demand allows 9" in str(admissibility(WARNER).note(Fraction(9)))
+    assert admissibility(EXAMPLES["rappor k=3"]).note(Fraction(9)) is None
+
+
+def test_large_designs_are_judged_by_formula() -> None:
+    million = numbered(10**6)
+    assert admissibility(Subset.from_gamma(3, million, size=250_000)).exactly
+    assert admissibility(Uniform.from_gamma(3, million)).exactly
+    assert not admissibility(Unary.rappor_from_gamma(3, million)).exactly
+    assert why_not(Kronecker.of([Uniform.from_gamma(3, numbered(1000))] * 3)) is not None
+    with pytest.raises(TooLargeError):
+        admissibility(Composed.of(*[Uniform.from_gamma(3, numbered(2000))] * 2))
