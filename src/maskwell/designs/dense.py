@@ -116,8 +116,10 @@ class Dense(WrittenOut):
         if math.isinf(parity):
             return rows.shape[0] == self.k and bool(((rows > 0).sum(axis=1) == 1).all())
         low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-        two_values = np.isclose(rows, low, rtol=1e-9, atol=0) | np.isclose(rows, high, rtol=1e-9, atol=0)
-        return parity > 1 and bool(two_values.all() and np.allclose(high, parity * low, rtol=1e-8, atol=0))
+        noise = 1e-8 * (high - low) + 4 * np.finfo(float).eps * high  # relative to what a row says, not to its size
+        two_values = np.minimum(rows - low, high - rows) <= noise
+        reached = high - low >= (parity - 1) * low - noise
+        return parity > 1 and bool(two_values.all() and reached.all())
 
     def _cumulative(self) -> tuple[list[list[int]], Sequence[int]]:
         return [list(accumulate(column))[:-1] for column in self.numerators], self.denominators

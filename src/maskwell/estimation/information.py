@@ -14,17 +14,22 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
         I[j, l] = sum_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i],     lam = P pi
 
     Its inverse bounds ``n Cov`` of any unbiased estimate of them. For two categories it is one number. Uniform ``pi``
-    by default; reports of probability zero are left out. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section
-    2.5] for two categories; the rest is the usual information of a multinomial sample.
+    by default. A report that cannot occur at ``pi`` but could close to it tells everything about the proportions that it
+    depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
+    (3.4)], corrected.
 
     >>> from maskwell.designs.dense import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
     >>> float(fisher_information(warner, np.array([0.5, 0.5]))[0, 0].round(6))
     0.64
     """
-    P, lam = _occurring(design, pi)
+    P, lam = _reports(design, pi)
     contrast = P[:, :-1] - P[:, -1:]
-    return np.asarray(contrast.T @ (contrast / lam[:, None]))
+    occurs = lam > 0
+    found = contrast[occurs].T @ (contrast[occurs] / lam[occurs, None])
+    decisive = (contrast[~occurs] != 0).any(axis=0)
+    found[decisive, decisive] = np.inf
+    return np.asarray(found)
 
 
 def mutual_information(design: Design, pi: Real | None = None) -> float:
@@ -35,15 +40,13 @@ def mutual_information(design: Design, pi: Real | None = None) -> float:
     >>> round(mutual_information(Uniform.from_gamma(3, Categories.numbered(3)), np.array([0.5, 0.3, 0.2])), 7)
     0.1372951
     """
-    P, lam = _occurring(design, pi)
+    P, lam = _reports(design, pi)
     prior = design.uniform_prior() if pi is None else design.check_distribution(pi)
-    ratio = np.divide(P, lam[:, None])
+    ratio = P[lam > 0] / lam[lam > 0, None]
     logs = np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0)
-    return float(max(0.0, (P * prior * logs).sum()))
+    return float(max(0.0, (P[lam > 0] * prior * logs).sum()))
 
 
-def _occurring(design: Design, pi: Real | None) -> tuple[Real, Real]:
-    prior = design.uniform_prior() if pi is None else design.check_distribution(pi)
+def _reports(design: Design, pi: Real | None) -> tuple[Real, Real]:
     P = design.matrix()
-    lam = P @ prior
-    return P[lam > 0], lam[lam > 0]
+    return P, P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))

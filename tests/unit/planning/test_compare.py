@@ -133,4 +133,8 @@ def test_information_against_numbers_worked_by_hand() -> None:
     assert fisher_information(chow, pi)[0, 0] == pytest.approx(0.601216, abs=5e-7)
     assert fisher_information(best, pi)[0, 0] == pytest.approx(1.988636, abs=5e-7)
     assert mutual_information(Uniform.of(1, numbered(2)), np.array([1.0, 0.0])) == 0
+    assert fisher_information(best, np.array([0.0, 1.0]))[0, 0] == pytest.approx(0.7**2 / 0.3 + 0.7)
+    truth = Uniform.of(1, numbered(3))
+    at_the_edge = fisher_information(truth, np.array([0.0, 0.5, 0.5]))
+    assert at_the_edge[0, 0] == math.inf and at_the_edge[1, 1] == pytest.approx(4)
     assert mutual_information(Uniform.of(1, numbered(2))) == pytest.approx(math.log(2))
