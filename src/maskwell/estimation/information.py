@@ -14,8 +14,8 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
         I[j, l] = sum_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i],     lam = P pi
 
     Its inverse bounds ``n Cov`` of any unbiased estimate of them. For two categories it is one number. Uniform ``pi``
-    by default. A report that cannot occur at ``pi`` but could close to it tells everything about the proportions that it
-    depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
+    by default. A report that cannot occur at ``pi`` but could close to it tells everything about the proportions that
+    it depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
     (3.4)], corrected.
 
     >>> from maskwell.designs.dense import Dense
