@@ -149,8 +149,8 @@ def _in_words(found: Frontier, scene: Scene, demand: Demand | None) -> str:
         f"Error of one share from {scene.n:,} reports about {found.k:,} categories, in percentage points, against "
         f"privacy: the more privacy, the larger the error. At {asked(demand or Demand.from_epsilon(1))}: {said}.",
         f"For the demand {in_symbols(demand)}, {scene.reason}." if demand else "",
-        f"Dominated, because {beaten[0].beaten_by} tells more at the same parity: "
-        f"{'; '.join(entry.label for entry in beaten)}.",
+        f"Dominated, because designs of the same parity tell more: {'; '.join(entry.label for entry in beaten)}; "
+        f"{beaten[0].beaten_by} adds less variance, whatever the shares.",
         *scene.remarks,
     ]
     return " ".join(part for part in parts if part)

@@ -107,7 +107,7 @@ def _notes(scene: Scene) -> list[Note]:
     kinds = [
         ("accent", f"recommended: {scene.reason}"),
         ("ink", "another admissible design"),
-        ("muted", "dominated: at this privacy the arrow leads to a design that tells more"),
+        ("muted", "dominated: the arrow leads to a design of the same parity that errs less, whatever the shares"),
     ]
     seen = {entry.tone for entry in scene.entries}
     marked = [Note(words, point_mark(**_point(tone))) for tone, words in kinds if tone in seen]
