@@ -29,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, Parity, as_fraction, to_text
+from maskwell.core.exact import Number, Parity, as_fraction, root_below, to_text
 from maskwell.errors import ParameterError
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -102,7 +102,7 @@ def odds_ratio(high: Fraction, low: Fraction) -> Parity:
 def least(bounds: Sequence[Bound]) -> Bound:
     """The bound that counts when all must hold."""
     lower, upper = min(b.lower for b in bounds), min(b.upper for b in bounds)
-    attained = any(b.attained for b in bounds if b.upper == upper)
+    attained = upper != math.inf and any(b.attained for b in bounds if b.upper == upper)
     notes = tuple(dict.fromkeys(note for b in bounds for note in b.notes))
     return Bound(lower, upper, attained, all(b.certified for b in bounds), notes)
 
@@ -314,36 +314,34 @@ class Lines:
 def _line_bounds(start: tuple[Fraction, Fraction], end: tuple[Fraction, Fraction]) -> list[Bound]:
     """Candidates for ``inf odds(h) / odds(p)`` on a line ``h = c + d p``, beside its corners.
 
-    At p -> 0 with h(0) = 0 the ratio tends to d, at p -> 1 with h(1) = 1 to 1 / d. Inside it is flat where
-    ``d p (1 - p) = h (1 - h)``, a quadratic equation; around a root the ratio is at least
-    ``odds(h(root - w)) / odds(root + w)``.
+    At p -> 0 with h(0) = 0 the ratio tends to d, at p -> 1 with h(1) = 1 to 1 / d; on the diagonal it is 1 throughout.
     """
     (p0, v0), (p1, v1) = start, end
     slope = (v1 - v0) / (p1 - p0)
     base = v0 - slope * p0
     found = []
     if p0 == 0:
-        found.append(Bound.exactly(slope if v0 == 0 else math.inf, attained=False))
+        found.append(Bound.exactly(slope if v0 == 0 else math.inf, attained=v0 == 0 and slope == 1))
     if p1 == 1:
         found.append(Bound.exactly(1 / slope if v1 == 1 and slope else math.inf, attained=False))
-    width = Fraction(1, 2**60)
-    for root in _flat_points(base, slope):
-        if p0 + width < root < p1 - width:
-            low = odds_ratio(base + slope * (root - width), root + width)
-            found.append(Bound(low, odds_ratio(base + slope * root, root), attained=True))
-    return found
+    falls, rises = (slope * p * (1 - p) - v * (1 - v) for p, v in (start, end))
+    return [*found, _touched(base, slope)] if falls < 0 < rises else found
 
 
-def _flat_points(c: Fraction, d: Fraction) -> list[Fraction]:
-    """Roots of ``(d^2 - d) p^2 + 2 c d p + c^2 - c``, to 70 binary places."""
-    a, half, e = d * d - d, c * d, c * c - c
-    if a == 0:
-        return [-e / (2 * half)] if half else []
-    inside = half * half - a * e
-    if inside < 0:
-        return []
-    root = Fraction(math.isqrt((inside.numerator << 160) // inside.denominator), 1 << 80)
-    return [Fraction(math.floor(x * 2**70), 2**70) for x in ((-half + root) / a, (-half - root) / a)]
+def _touched(c: Fraction, d: Fraction) -> Bound:
+    """The least ratio of odds on a line where it falls at first and rises at last: the boundary curve that it touches.
+
+        B = 1 + (c d + e + 2 sqrt(c d e)) / (1 - c)^2,   e = c + d - 1
+
+    The ratio falls where ``d p (1 - p) < h (1 - h)``. That it falls and then rises takes c, d and e above 0.
+    """
+    e = c + d - 1
+    square = c * d * e
+    whole = Fraction(square.numerator * square.denominator)
+    root = root_below(whole, 2, 64)
+    roots = root, root if root * root == whole else root + Fraction(1, 2**64)
+    low, high = (1 + (c * d + e + 2 * r / square.denominator) / (1 - c) ** 2 for r in roots)
+    return Bound(low, high, attained=True)
 
 
 def _check_rising(values: Sequence[Fraction], what: str, *, strictly: bool) -> None:

@@ -97,15 +97,13 @@ class Smooth:
         """B_u or B_l between a certain lower and a seen upper value."""
         search = _Search(self, upper=upper)
         search.look(self._grid())
-        if not search.rises():
-            seen = _parity(search.best, down=True)
-            return Bound(seen, seen, search.attained, certified=False, notes=(_FALLS,))
-        lower = search.refine(self.rtol, self.cells)
+        lower = search.refine(self.rtol, self.cells) if search.rises() else search.best
+        certain = search.rises()  # asked once more: halving may have met a fall that the grid stepped over
         tails = [limit for limit in (self.at_zero, self.at_one) if limit is not None]
-        notes = () if len(tails) == 2 else (_ENDS,)
+        notes = (*(() if certain else (_FALLS,)), *(() if len(tails) == 2 else (_ENDS,)))
         found = [_parity(lower, down=True), *tails], [_parity(search.best, down=False), *tails]
         low, high = (min(part) for part in found)
-        return Bound(low, high, search.attained and search.best <= high, certified=True, notes=notes)
+        return Bound(low, high, search.attained and search.best <= high, certified=certain, notes=notes)
 
     def _grid(self) -> Real:
         """Even in log-odds, with every jump and its two neighbours."""
@@ -155,8 +153,8 @@ class _Search:
             )
 
     def rises(self) -> bool:
-        """Whether the curve falls nowhere, as far as it was looked at."""
-        return bool((np.diff(self.h) >= -1e-12 * self.h[1:]).all())
+        """Whether the curve falls nowhere, as far as it was looked at; two roundings may look like a fall."""
+        return bool((np.diff(self.h) >= -2 * NOISE * np.maximum(self.h[:-1], 0.5)).all())
 
     @property
     def best(self) -> float:

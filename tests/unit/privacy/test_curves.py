@@ -121,12 +121,27 @@ def test_a_falling_function_is_flagged_and_never_certified() -> None:
     assert not bound.certified and "not certain" in bound.notes[0]
     demand = Demand.from_curves(upper=Smooth(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0))
     assert demand.to_dict()["certified"] is False
+    limited = Smooth.of(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0, at_one="3/2").bound(upper=True)
+    assert limited.lower == Fraction(3, 2)
+
+
+def test_a_fall_that_only_halving_meets_is_flagged_too() -> None:
+    bound = Smooth(lambda p: 1.0 if p >= 0.5 else 0.75 if 0.49995 < p < 0.49999 else 0.9).bound(upper=True)
+    assert bound.upper < Fraction("3.001")
+    assert not bound.certified and "not certain" in bound.notes[0]
+
+
+def test_a_fall_beyond_rounding_is_a_fall() -> None:
+    """Close to 1 the odds of a curve that falls by 1e-12 fall by a thousandth."""
+    bound = Smooth(lambda p: 1 - 1e-9 * (1 + 1e-3 * (p > 0.7)) if p < 0.999999998 else 1.0).bound(upper=True)
+    assert not bound.certified
 
 
 def test_no_demand_at_all() -> None:
     demand = Demand.from_curves(upper=Smooth(lambda _: 1), lower=Smooth(lambda _: 0))
     assert demand.gamma_exact == math.inf and not demand.attained
     assert demand.allows(math.inf) and Demand.from_curves().allows(math.inf)
+    assert not Demand.from_curves(lower=Steps.of(["0.5"], [0, 0]), closed=True).attained
     with pytest.raises(ParameterError, match="nothing to build"):
         _ = demand.reachable
 
@@ -146,6 +161,55 @@ def test_lines_against_halving() -> None:
         assert exact.lower <= exact.upper <= exact.lower * (1 + Fraction(1, 10**14))
         turned = Lines.of([(1 - p, 1 - v) for p, v in reversed(lines.corners)])
         assert turned.bound(upper=False) == exact
+
+
+@st.composite
+def upper_lines(draw: st.DrawFn) -> Lines:
+    """Corners at or above the diagonal, some of them very close to an end."""
+    scale = Fraction(1, 10 ** draw(st.sampled_from([0, 5, 20, 30])))
+    tiny = sorted({share * scale for share in draw(st.sets(SHARES, min_size=1, max_size=3))})
+    priors = [1 - p for p in reversed(tiny)] if draw(st.booleans()) else tiny
+    corners = [(Fraction(0), draw(st.fractions(0, Fraction(1, 2), max_denominator=20)))]
+    for p in priors:
+        least = max(p, corners[-1][1])
+        corners.append((p, least + (1 - least) * draw(st.fractions(0, 1, max_denominator=20))))
+    return Lines.of([*corners, (1, 1)])
+
+
+@given(upper_lines())
+def test_no_prior_on_a_line_shows_less_than_its_bound(lines: Lines) -> None:
+    bound = lines.bound(upper=True)
+    for (p0, v0), (p1, v1) in pairwise(lines.corners):
+        for share in (Fraction(i, 60) for i in range(1, 60)):
+            assert odds_ratio(v0 + (v1 - v0) * share, p0 + (p1 - p0) * share) >= bound.lower
+    assert bound.upper == bound.lower or bound.upper <= bound.lower * (1 + Fraction(1, 10**15))
+
+
+@pytest.mark.parametrize(
+    ("corners", "least"),
+    [
+        ([(0, "0.1"), ("0.9", 1), (1, 1)], Fraction(121, 81)),  # exactly, where the root is a fraction
+        ([(0, "0.17"), ("1e-24", 1), (1, 1)], None),
+        ([(0, "0.1"), ("0.9", 1 - Fraction(9, 10**21)), (1, 1)], None),
+    ],
+)
+def test_the_least_ratio_inside_a_line_is_found_however_close_to_an_end_or_to_slope_one(
+    corners: list[tuple[Fraction, Fraction]], least: Fraction | None
+) -> None:
+    lines = Lines.of(corners)
+    bound, (_, v0), (p1, v1) = lines.bound(upper=True), *lines.corners[:2]
+    d = (v1 - v0) / p1
+    at = p1 * Fraction(math.sqrt(v0) - v0) / (v1 - v0) if d > 10 else Fraction(9, 20)  # close to where it is least
+    assert bound.lower <= odds_ratio(v0 + d * at, at) <= bound.lower * (1 + Fraction(1, 10**15))
+    assert least is None or bound.lower == bound.upper == least
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_the_diagonal_is_reached(upper: bool) -> None:
+    """A report that says nothing reaches a curve on the diagonal, which is a breach of a closed demand."""
+    lines = Lines.of([(0, 0), (1, 1)])
+    assert lines.bound(upper=upper).attained
+    assert not Demand.from_curves(upper=lines, closed=True).allows(Fraction(1))
 
 
 @pytest.mark.parametrize(
