@@ -59,12 +59,16 @@ if TYPE_CHECKING:
     from maskwell.privacy.audit import Audit as Audit
     from maskwell.privacy.audit import audit as audit
     from maskwell.privacy.average import AverageSecurity as AverageSecurity
+    from maskwell.privacy.certificate import Certificate as Certificate
+    from maskwell.privacy.certificate import certify as certify
     from maskwell.privacy.criteria import Demand as Demand
     from maskwell.privacy.curves import Lines as Lines
     from maskwell.privacy.curves import Steps as Steps
     from maskwell.privacy.posterior import hazard as hazard
     from maskwell.privacy.posterior import posterior as posterior
     from maskwell.privacy.smooth import Smooth as Smooth
+    from maskwell.privacy.verify import load_certificate as load_certificate
+    from maskwell.privacy.verify import verify_certificate as verify_certificate
     from maskwell.procedures.registry import make_design as make_design
     from maskwell.reports.plots import Picture as Picture
     from maskwell.reports.plots import plot_canonical as plot_canonical
@@ -112,10 +116,12 @@ _HOMES = {
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.privacy.audit": ["Audit", "audit"],
     "maskwell.privacy.average": ["AverageSecurity"],
+    "maskwell.privacy.certificate": ["Certificate", "certify"],
     "maskwell.privacy.criteria": ["Demand"],
     "maskwell.privacy.curves": ["Lines", "Steps"],
     "maskwell.privacy.posterior": ["hazard", "posterior"],
     "maskwell.privacy.smooth": ["Smooth"],
+    "maskwell.privacy.verify": ["load_certificate", "verify_certificate"],
     "maskwell.procedures.registry": ["make_design"],
     "maskwell.reports.plots": [
         "Picture",
