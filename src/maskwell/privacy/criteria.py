@@ -328,12 +328,12 @@ def area_between(gamma: Parity) -> float:
     >>> round(area_between(Fraction(5)), 6)
     0.494101
     """
-    if isinstance(gamma, float):
+    g, beyond = to_float(gamma), to_float(gamma - 1)
+    if math.isinf(g):
         return 1.0
-    g, beyond = to_float(gamma), float(gamma - 1)
     if beyond < 1e-2:
         return sum(-2 * math.pow(-beyond, n) / ((n + 1) * (n + 2)) for n in range(1, 12))
-    return 2 * g / beyond - 2 * g * math.log(g) / beyond**2 - 1
+    return 2 * g / beyond - 2 * (g / beyond) * (math.log(g) / beyond) - 1
 
 
 DEMANDS: dict[str, Callable[..., Demand]] = {

@@ -29,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, Parity, as_fraction, root_below, to_text
+from maskwell.core.exact import Number, Parity, as_fraction, root_below, to_float, to_text
 from maskwell.errors import ParameterError
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -141,10 +141,10 @@ class Boundary:
 
     def values(self, p: Real) -> Real:
         """At priors p; 0 and 1 stay where they are, for gamma infinite too."""
-        if isinstance(self.gamma, float):
+        gamma = to_float(self.gamma)
+        if math.isinf(gamma):
             return np.where(p > 0, 1.0, 0.0) if self.upward else np.where(p < 1, 0.0, 1.0)
-        gamma = float(self.gamma)
-        return np.asarray(gamma * p / (1 + (gamma - 1) * p) if self.upward else p / (gamma - (gamma - 1) * p))
+        return np.asarray(gamma * p / (1 - p + gamma * p) if self.upward else p / (p + gamma * (1 - p)))
 
     def bound(self, *, upper: bool) -> Bound:
         """Gamma, at every prior."""

@@ -274,5 +274,9 @@ def test_area_and_shift() -> None:
         assert (high - p).max() == pytest.approx(largest_shift(gamma), abs=1e-9)
         at = 1 / (1 + math.sqrt(gamma))
         assert float(posterior_range(gamma, Fraction(at))[1]) - at == pytest.approx(largest_shift(gamma))
+    for huge in (Fraction(10) ** 200, Fraction(10) ** 400):
+        assert area_between(huge) == pytest.approx(1)
+        assert Boundary(huge, upward=True).values(np.array([0.0, 0.1, 1.0])).tolist() == [0, 1, 1]
+        assert Boundary(huge, upward=False).values(np.array([0.0, 0.1, 1.0])) == pytest.approx([0, 0, 1])
     areas = [area_between(1 + Fraction(x, 10**5)) for x in range(900, 1100, 5)]
     assert all(a < b for a, b in pairwise(areas))
