@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from maskwell.core.exact import Number, Parity, check_probability, from_digits, 
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.base import check_two
+from maskwell.designs.counting import binomial
 from maskwell.designs.demand import Asked, as_count, asked_epsilon, asked_gamma
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
 from maskwell.designs.tables import threshold64
@@ -40,10 +42,10 @@ class FixedSizeSets(SetDesign):
         """Sets of ``size`` categories."""
         return SetReports(self.k, self.size)
 
-    @property
+    @cached_property
     def m(self) -> int:
         """The number of such sets."""
-        return math.comb(self.k, self.size)
+        return binomial(self.k, self.size)
 
     def report_bits(self) -> float:
         """``log2 C(k, q)``, from the logarithm of factorials where the number itself would be long."""

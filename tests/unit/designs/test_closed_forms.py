@@ -14,6 +14,7 @@ from tests.support.examples import numbered
 
 from maskwell.designs.base import Design
 from maskwell.designs.bit_estimators import ESTIMATORS, binomial_bulk
+from maskwell.designs.counting import binomial
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset
@@ -148,3 +149,8 @@ def test_share_variances_add_up(estimator: Any, k: int) -> None:
     assert design.share_variance_of(estimator, pi).sum() == pytest.approx(total, rel=1e-9)
     if estimator == "per-bit":
         np.testing.assert_allclose(design.share_variance(pi), design.share_variance_of(estimator, pi), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "q"), [(2, 1), (30_000, 10_001), (30_000, 15_000), (32_768, 16_384), (59_049, 20_000)])
+def test_large_binomials_are_exact(n: int, q: int) -> None:
+    assert binomial(n, q) == binomial(n, n - q) == math.comb(n, q)
