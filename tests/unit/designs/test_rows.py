@@ -78,8 +78,9 @@ def test_values_on_both_sides_of_any_grid_line_are_merged() -> None:
 
 
 def test_a_tiny_entry_is_not_a_zero() -> None:
-    rows = [[Fraction(1), Fraction(0)], [Fraction(1), Fraction(1, 10**300)]]
-    assert len(reduce_rows_near(rows).rows) == 2
+    for exponent in (20, 300, 400):
+        rows = [[Fraction(1), Fraction(0)], [Fraction(1), Fraction(1, 10**exponent)]]
+        assert len(reduce_rows_near(rows).rows) == 2
 
 
 def test_floats_are_merged_within_rounding() -> None:
@@ -98,6 +99,8 @@ def test_equivalence_matches_rows_one_to_one() -> None:
     a, b = [Fraction(1, 4), Fraction(1, 2)], [Fraction(1, 2), Fraction(1, 4)]
     assert not equivalent([a, a, b], [a, b, b])
     assert equivalent([a, a, b], [b, [Fraction(1, 2), Fraction(1)]])
+    near = [[a[0] * (1 + sign * Fraction(9, 10**10)), a[1]] for sign in (-1, 1)]  # near to a, not to each other
+    assert not equivalent(near, [a, b]) and not equivalent([a, b], near)
 
 
 def test_equivalence_allows_rounding_unless_told_not_to() -> None:
