@@ -36,26 +36,24 @@ class Candidate:
         For programs and for people.
     family
         What ``maskwell design`` calls it.
-    estimator
-        For unary encodings: which of their estimators.
     """
 
     name: str
     label: str
     family: str
     design: Design
-    estimator: Estimator | None = None
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """Which of several estimators, where there are several."""
+        return None
 
     def added_variance(self, pi: Real | None = None) -> float:
         """V_R of the estimator, at equal shares by default."""
-        if isinstance(self.design, Unary) and self.estimator is not None:
-            return self.design.added_variance_of(self.estimator)  # whatever the shares
         return self.design.added_variance(pi)
 
     def share_variance(self, pi: Real) -> Real:
         """``n Var(pi_hat_j)`` for each category."""
-        if isinstance(self.design, Unary) and self.estimator is not None:
-            return self.design.share_variance_of(self.estimator, pi)
         return self.design.share_variance(pi)
 
     @property
@@ -72,6 +70,27 @@ class Candidate:
         return f"Candidate({self.label!r}, {self.design!r})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class UnaryCandidate(Candidate):
+    """A unary encoding with one of its three estimators."""
+
+    bits: Unary
+    used: Estimator
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """The one that is used."""
+        return self.used
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """V_R of the estimator, whatever the shares."""
+        return self.bits.added_variance_of(self.used)
+
+    def share_variance(self, pi: Real) -> Real:
+        """``n Var(pi_hat_j)`` for each category."""
+        return self.bits.share_variance_of(self.used, pi)
+
+
 def gamma_diagonal(categories: Categories, demand: Demand) -> Candidate:
     """One category is reported."""
     return Candidate("k-ary", "gamma-diagonal", "k-ary", _make("k-ary", categories, demand))
@@ -86,12 +105,15 @@ def minimax_subset(categories: Categories, demand: Demand) -> Candidate:
 
 def unary_encodings(categories: Categories, demand: Demand) -> list[Candidate]:
     """Basic RAPPOR and optimised unary, each with three estimators."""
-    return [
-        Candidate(f"{family}, {estimator}", f"{label}, {estimator.replace('-', ' ')}", family, design, estimator)
-        for family, label in UNARY.items()
-        for design in [_make(family, categories, demand)]
-        for estimator in ESTIMATORS
-    ]
+    found: list[Candidate] = []
+    for family, label in UNARY.items():
+        design = _make(family, categories, demand)
+        assert isinstance(design, Unary)
+        found += [
+            UnaryCandidate(f"{family}, {used}", f"{label}, {used.replace('-', ' ')}", family, design, design, used)
+            for used in ESTIMATORS
+        ]
+    return found
 
 
 def matching_diversity(categories: Categories, demand: Demand) -> Candidate | None:

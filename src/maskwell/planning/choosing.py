@@ -19,8 +19,6 @@ from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
 from maskwell.designs.base import Design, check_two
-from maskwell.designs.subset import Subset
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.planning.candidates import (
     Candidate,
@@ -164,10 +162,8 @@ def _extremal(
 
 
 def _alike(first: Design, second: Design) -> bool:
-    """The same structure; their parities may differ by what rounding cost."""
-    if isinstance(first, Subset) and isinstance(second, Subset):
-        return first.size == second.size
-    return isinstance(first, Uniform) and isinstance(second, Uniform)
+    """The same structure with the same reports; their parities may differ by what rounding cost."""
+    return first.kind == second.kind and first.outputs == second.outputs
 
 
 # ---- numbers of respondents

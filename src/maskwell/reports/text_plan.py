@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from maskwell.core.categories import Categories
-from maskwell.designs.subset import Subset
 from maskwell.planning.choice import Choice, Option
 from maskwell.reports.tables import WIDTH, counted, facts, notes, number, table
 from maskwell.reports.text import in_words, typed_labels
@@ -131,7 +130,8 @@ def _following(choice: Choice, path: str | None, demand: str) -> str:
 def _command(choice: Choice, demand: str) -> str:
     """The command that makes the recommended design."""
     design = choice.design
-    size = f" --size {design.size}" if isinstance(design, Subset) else ""
+    parameters = design.provenance["parameters"]
+    size = f" --size {parameters['size']}" if "size" in parameters else ""
     family = choice.recommended.candidate.family
     return f"maskwell design {family} {_categories(design.inputs)}{size} {demand} -o design.json"
 

@@ -181,6 +181,7 @@ def test_assumed_shares_never_change_the_promise(weights, gamma):
 
 def test_an_extremal_design_that_is_there_already_is_said():
     assert "gamma-diagonal" in choose(3, 3, pi=["0.5", "0.3", "0.2"]).notes[0]
+    assert "subset selection of size 2" in choose(6, Demand.from_epsilon("0.7"), pi=[Fraction(1, 6)] * 6).notes[0]
     assert "14" in choose(20, 3, pi=[Fraction(1, 20)] * 20).notes[0]
 
 
