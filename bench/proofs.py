@@ -1,4 +1,4 @@
-"""Work in exact fractions: improving designs."""
+"""Work in exact fractions: improving designs, and telling which of two tells more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
-from maskwell import Dense, improve
+from maskwell import Dense, improve, sufficiency
 
 
 def improvement(reports: int, k: int) -> Line:
@@ -21,6 +21,21 @@ def improvement(reports: int, k: int) -> Line:
     return Line(f"improve a design of {reports} x {k} floats", f"{seconds:.2f} s", made, "1 s")
 
 
+def blackwell(reports: int, k: int, *, holds: bool) -> Line:
+    """Two random designs of floats, the second made from the first or not; the answer proved in fractions."""
+    rng = np.random.default_rng(1)
+    P, C, B = (rng.dirichlet(np.ones(reports), columns).T for columns in (k, reports, k))
+    A = C @ P if holds else B / 2 + C @ P / 2
+    design, other = Dense.of(P), Dense.of(A)
+    found = sufficiency(design, other)
+    assert (found.holds, found.exact, found.how) == (holds, True, "program")
+    seconds = best_seconds({"ours": lambda: sufficiency(design, other)}, rounds=5)["ours"]
+    proof = "proved by a garbling" if holds else "refuted by a gain matrix"
+    return Line(f"sufficient, two designs of {reports} x {k} floats", f"{seconds:.2f} s", proof, "2 s")
+
+
 def lines() -> Iterator[Line]:
     """All lines, in order."""
     yield improvement(200, 30)
+    yield blackwell(64, 8, holds=True)
+    yield blackwell(64, 8, holds=False)
