@@ -51,10 +51,8 @@ def _how_it_works(design: Design) -> list[str]:
 def _uniform(design: Any) -> str:
     """The chance of the truth is rounded up: sounding more revealing is the safe side."""
     truth = design.truth + (1 - design.truth) / design.k
-    return (
-        f"Your true answer is reported with chance {percent_bound(truth, up=True)}{SPACE}%; otherwise one of the other "
-        f"{design.k - 1:,} answers is drawn at random."
-    )
+    drawn = f"one of the other {design.k - 1:,} answers is drawn at random" if design.k > 2 else "the other answer is"
+    return f"Your true answer is reported with chance {percent_bound(truth, up=True)}{SPACE}%; otherwise {drawn}."
 
 
 def _subset(design: Any) -> str:
@@ -101,9 +99,17 @@ def _as_asked(design: Design, parity: Parity, demand: Demand | AverageSecurity |
     if demand.name == "rho":
         low, high = (Fraction(demand.stated[name]) for name in ("rho1", "rho2"))
         return [rho_promise(parity, low, high, closed=demand.closed)]
-    if demand.name == "curves" and not isinstance(parity, float):
-        return [
-            "This keeps the limits agreed on for every belief, which amount to a factor of "
-            f"{factor_up(demand.gamma_exact)} on odds."
-        ]
-    return []
+    return _limits_kept(demand) if demand.name == "curves" else []
+
+
+def _limits_kept(demand: Demand) -> list[str]:
+    """That the curves are kept, and how far that was checked; nothing where they forbid nothing."""
+    if isinstance(demand.gamma_exact, float):
+        return []
+    sure = demand.certified and not demand.notes
+    kept = (
+        "This keeps the limits agreed on for every belief"
+        if sure
+        else "As far as could be checked, this keeps the limits agreed on"
+    )
+    return [f"{kept}, which amount to a factor of {factor_up(demand.gamma_exact)} on odds."]

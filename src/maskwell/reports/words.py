@@ -127,7 +127,11 @@ def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *,
     the reverse.'
     """
     before = percent_bound(rho1, up=False)
-    after = percent_bound(posterior_range(parity, rho1)[1] if rho2 is None else rho2, up=True)
+    if rho2 is None:
+        most_after = posterior_range(parity, rho1)[1]
+    else:  # demands in floats have slack, so the agreed value may be passed by a hair
+        most_after = max(rho2, posterior_range(parity, Fraction(before) / 100)[1])
+    after = percent_bound(most_after, up=True)
     least, most = ("at most", "at least") if closed else ("less than", "more than")
     return (
         f"Anyone who thinks something about you has {least} a {before}{SPACE}% chance cannot come to think it has "
@@ -157,7 +161,7 @@ def repetition(parity: Parity) -> str:
     if isinstance(parity, float):
         return "Separate reports about the same question reveal more each time."
     once, twice = factor_up(parity), factor_up(parity * parity)
-    sign = "=" if parity.denominator == 1 and parity < PLAIN_LIMIT else "≈"
+    sign = "=" if parity.denominator == 1 and parity * parity < PLAIN_LIMIT else "≈"
     return (
         "The protection holds for one report. Two separate reports about the same question multiply the factor: "
         f"{once} × {once} {sign} {twice}."

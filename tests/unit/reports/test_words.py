@@ -45,6 +45,17 @@ def test_a_promise_names_the_factor() -> None:
     assert "at most a factor of 2.72" in words.promise(Fraction(271828, 100000))
     assert "factor" not in words.promise(math.inf)
     assert "2.72 × 2.72 ≈ 7.39" in words.repetition(Fraction(2718281, 1000000))
+    assert "999 × 999 = 998001." in words.repetition(Fraction(999))
+    assert "1234 × 1234 ≈ 1.53e+6." in words.repetition(Fraction(1234))
+
+
+@given(st.fractions(1, 100, max_denominator=1000), shares, shares, st.booleans())
+def test_a_promise_about_one_suspicion_is_true_as_it_is_written(
+    parity: Fraction, rho1: Fraction, rho2: Fraction, agreed: bool
+) -> None:
+    said = words.rho_promise(parity, rho1, rho2 if agreed else None).replace(words.SPACE, " ")
+    before, after = (Fraction(part.split()[-1]) / 100 for part in said.split(" %")[:2])
+    assert before <= rho1 and posterior_range(parity, before)[1] <= after
 
 
 def test_no_promise_uses_words_that_are_not_literally_true() -> None:
