@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,8 @@ def test_curves_from_a_table(tmp_path: Path) -> None:
         ("p,lower,upper\n0,0,1\n0,0,1\n", "line 3: p = 0 after 0"),
         ("p,lower,upper\n0,0\n", "2 fields for 3 columns"),
         ("p,lower,upper\n0,x,1\n", "not a finite number"),
+        ("p,upper\n0,0.4\n\n0.2,x\n", "line 4, upper = 'x'"),
+        ("p,upper\n0,1\n1,7\n", "line 3, upper = 7 is not a probability"),
         ("p,lower,upper\n", "no rows"),
         ("a,b\n", "columns a, b"),
     ],
@@ -248,6 +251,10 @@ def test_closed_demands(warner: str) -> None:
     assert "must not be reached" in closed.out
     made = run("design", "k-ary", "--k", "2", "--rho", "1/4", "1/2", "--closed", "--json").json()
     assert 2.99 < made["parity"] < 3
+    run("design", "k-ary", "--k", "2", "--rho", "1/4", "1/2", "--closed", "-o", "closed.json")
+    answer = run("audit", "closed.json", "--rho", "1/4", "1/2", "--closed").out
+    assert "its parity is 3," not in answer and max(map(len, answer.splitlines())) <= 100
+    assert "parity is below 3." in run("convert", "--rho", "1/4", "1/2", "--closed").out
     assert "--closed" in run("audit", warner, "--gamma", "3", "--closed", status=2).err
     assert "--between" in run("audit", warner, "--gamma", "3", "--between", "lines", status=2).err
 
@@ -273,3 +280,34 @@ def test_a_sensitive_category_and_a_prior(warner: str) -> None:
     assert found["posterior"][0][0] == pytest.approx(0.05 * 3 / (0.15 + 0.95))
     assert "sensitive categories" in run("audit", warner, "--sensitive", "yes").out
     assert run("audit", warner, "--sensitive", "maybe", status=2).err
+
+
+def test_sensitive_categories_that_are_numbers() -> None:
+    run("design", "k-ary", "--k", "3", "--gamma", "2", "-o", "small.json")
+    assert run("audit", "small.json", "--sensitive", "0,2", "--json").json()["hazard"]["sensitive"] == [0, 2]
+
+
+def test_nothing_that_was_asked_for_is_left_out_in_silence() -> None:
+    run("design", "k-ary", "--k", "101", "--gamma", "2", "-o", "large.json")
+    assert "left out: the sensitive categories" in run("audit", "large.json", "--sensitive", "7").out
+    prior = ",".join(["1", *["0"] * 100])
+    found = run("audit", "large.json", "--prior", prior, "--sensitive", "7", "--json").json()
+    assert "what the prior becomes and the sensitive categories" in found["warnings"][0]
+    assert run("audit", "large.json", "--json").json()["warnings"] == []
+
+
+def test_a_report_that_cannot_occur_has_no_posterior() -> None:
+    Path("truth.csv").write_text("1,0\n0,1\n")
+    run("design", "matrix", "truth.csv", "--categories", "yes,no", "-o", "truth.json")
+    shown = run("audit", "truth.json", "--prior", "1,0", "--sensitive", "no").out
+    assert "nan" not in shown
+    assert run("audit", "truth.json", "--prior", "1,0", "--json").json()["posterior"] == [[1, 0], [None, None]]
+
+
+def test_demands_of_more_digits_than_python_reads() -> None:
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(4300)
+    try:
+        assert "gamma = " in run("design", "k-ary", "--k", "3", "--beta", "1e5000", status=2).err
+    finally:
+        sys.set_int_max_str_digits(before)

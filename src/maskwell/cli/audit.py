@@ -108,7 +108,7 @@ def _codes(design: Design, sensitive: str | None) -> list[int]:
     """Codes of the categories that were named."""
     if sensitive is None:
         return []
-    return [int(code) for code in design.inputs.encode(read_labels(sensitive, "--sensitive")).codes]
+    return [int(code) for code in design.inputs.encode(read_labels(sensitive, "--sensitive"), match="text").codes]
 
 
 def _paragraphs(sentences: list[str]) -> list[str]:

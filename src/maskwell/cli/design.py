@@ -205,9 +205,11 @@ def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categ
 
 def _asked(demand: Demand, options: dict[str, Any]) -> dict[str, Any]:
     """A demand in the two words that builders know."""
+    from maskwell.core.exact import to_text
+
     if demand.name in ("gamma", "epsilon"):
         return {demand.name: options[demand.name]}
-    return {"gamma": str(demand.reachable)}
+    return {"gamma": to_text(demand.reachable)}
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

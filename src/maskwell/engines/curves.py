@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from maskwell.core.exact import as_fraction
+from maskwell.core.exact import as_fraction, check_probability
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
 
@@ -36,32 +36,36 @@ def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Cur
 def _read(path: str) -> dict[Fraction, dict[str, Fraction]]:
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(map(str.strip, line))]
+            rows = csv.reader(file)
+            lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=HINT) from error
-    header = lines[0] if lines else []
+    header = lines[0][1] if lines else []
     if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
         raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=HINT, path=path)
     return _checked(path, header, lines[1:])
 
 
-def _checked(path: str, header: Sequence[str], lines: Sequence[Sequence[str]]) -> dict[Fraction, dict[str, Fraction]]:
+def _checked(
+    path: str, header: Sequence[str], lines: Sequence[tuple[int, Sequence[str]]]
+) -> dict[Fraction, dict[str, Fraction]]:
+    """The table by its priors; ``lines`` come with their number in the file."""
     table: dict[Fraction, dict[str, Fraction]] = {}
-    for number, line in enumerate(lines, start=2):
+    for number, line in lines:
         if len(line) != len(header):
             raise DataFileError(f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=HINT)
-        row = {
-            name: as_fraction(cell, f"{path}, line {number}, {name}")
-            for name, cell in zip(header, line, strict=True)
-            if name in ("p", "lower", "upper")
-        }
-        p = row.pop("p")
+        cells = dict(zip(header, line, strict=True))
+        p = as_fraction(cells["p"], f"{path}, line {number}, p")
         if not 0 <= p <= 1 or (table and p <= max(table)):
             raise DataFileError(
                 f"{path}, line {number}: p = {p} after {max(table, default='nothing')}",
                 hint="let p rise from 0, at most to 1",
             )
-        table[p] = row
+        table[p] = {
+            name: check_probability(cells[name], f"{path}, line {number}, {name}")
+            for name in ("lower", "upper")
+            if name in cells
+        }
     if not table:
         raise DataFileError(f"{path} has no rows", hint=HINT, path=path)
     return table

@@ -79,7 +79,7 @@ class Audit:
             "wear_out": wear_out(self.parity_exact),
             "fingerprint": design.fingerprint,
             "provenance": dict(design.provenance),
-            "warnings": design.warnings(),
+            "warnings": [*design.warnings(), *self._left_out()],
             **design.details(),
         }
         if design.m * design.k <= SHOWN_ENTRIES:
@@ -99,6 +99,14 @@ class Audit:
             "posteriors": ranges,
             "largest_shift": largest_shift(self.parity_exact),
         }
+
+    def _left_out(self) -> list[str]:
+        """What was asked for and is too long to be worked out."""
+        if self.design.m * self.design.k <= SHOWN_ENTRIES:
+            return []
+        asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}
+        words = " and ".join(words for words, given in asked.items() if given)
+        return [f"left out: {words} after each report, for more than {SHOWN_ENTRIES:,} entries"] if words else []
 
     def _posteriors(self) -> dict[str, Any]:
         """What the given prior becomes after each report, and the hazard of the sensitive categories."""

@@ -156,7 +156,8 @@ def typed_labels(labels: Iterable[object]) -> str:
 
 def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
     """One demand in every language; ``option`` is how it is typed."""
-    says = "is as accurate as subset selection of parity" if "l" in found else "means that parity is at most"
+    limit = "below" if found["closed"] and found["attained"] else "at most"
+    says = "is as accurate as subset selection of parity" if "l" in found else f"means that parity is {limit}"
     lines = [f"{found['stated']} {says} {number(found['gamma'], 10)}."]
     pairs = [
         (name, number(found[key], 10)) for name, key in (("gamma, beta, Bayes factor", "gamma"), ("epsilon", "epsilon"))

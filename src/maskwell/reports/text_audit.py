@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from maskwell.designs.base import Design
@@ -30,7 +31,9 @@ def audit_text(found: Mapping[str, Any], design: Design, path: str, demand: str 
     """What a design promises; ``demand`` is how the demand was typed."""
     most = factor_up(design.parity_exact())
     if "meets" in found:
-        lines = [_answer(found, path)]
+        lines = wrap(
+            _answer(found, path), WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
     elif math.isinf(found["parity"]):
         lines = [f"{path} has no bound on parity: some report rules out some truth."]
     else:
@@ -55,7 +58,18 @@ def _answer(found: Mapping[str, Any], path: str) -> str:
     if "phi" in demand:
         return f"{answer}: phi is {number(found['average_security'])}. It bounds no parity."
     limit = "the bound, which must not be reached," if demand["closed"] and demand["attained"] else "the bound"
-    return f"{answer}: its parity is {number(found['parity'])}, {limit} {number(demand['gamma'])}."
+    parity, bound = _apart(found["parity"], demand["gamma"])
+    return f"{answer}: its parity is {parity}, {limit} {bound}."
+
+
+def _apart(parity: float, bound: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart.
+
+    >>> _apart(3.0, 2.718281828), _apart(8.999999998, 9.0)
+    (('3', '2.71828'), ('8.999999998', '9'))
+    """
+    shown = [(number(parity, digits), number(bound, digits)) for digits in (6, 10, 12, 15)]
+    return next((pair for pair in shown if pair[0] != pair[1]), shown[0])
 
 
 def _better(design: Design, demand: str, path: str) -> str:
@@ -136,5 +150,7 @@ def _after_reports(found: Mapping[str, Any], design: Design) -> list[str]:
     header = ["after the report", *(shorten(label(one), 12) for one in design.inputs.labels)]
     names = ["(before)", *(shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design))]
     beliefs = [found["prior"], *found["posterior"]]
-    rows = [[name, *(f"{p:.4f}" for p in row)] for name, row in zip(names, beliefs, strict=True)]
+    rows = [
+        [name, *("–" if math.isnan(p) else f"{p:.4f}" for p in row)] for name, row in zip(names, beliefs, strict=True)
+    ]
     return ["", *table(header, rows)]
