@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,17 +62,17 @@ class Reduction:
     @property
     def C(self) -> Matrix:
         """``original = C merged``, shape (m, number of groups)."""
-        pairs = list(zip(self._homes(), self.shares, strict=True))
+        pairs = zip(self.homes, self.shares, strict=True)
         return [[share if g == home else Fraction(0) for g in range(len(self.groups))] for home, share in pairs]
 
     @property
     def C_star(self) -> Matrix:
         """``merged = C_star original``, shape (number of groups, m); what never comes is put to the first group."""
-        homes = self._homes()
-        return [[Fraction(g == home) for home in homes] for g in range(len(self.groups))]
+        return [[Fraction(g == home) for home in self.homes] for g in range(len(self.groups))]
 
-    def _homes(self) -> list[int]:
-        """The group of each row of the original."""
+    @cached_property
+    def homes(self) -> list[int]:
+        """The group of each row of the original; the first one for rows of zeros."""
         homes = [0] * len(self.shares)
         for g, group in enumerate(self.groups):
             for i in group:

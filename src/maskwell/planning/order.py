@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from maskwell.core.exact import Number, Parity, as_fraction, to_float
 from maskwell.designs.base import Design, big
-from maskwell.designs.rational import product
 from maskwell.designs.rows import Reduction, reduce_rows
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.uniform import Uniform
@@ -25,6 +24,9 @@ from maskwell.planning.settle import Question
 TOLERANCE = Fraction(1, 10**8)
 ENTRY_LIMIT = 10**5
 """Entries of a matrix beyond which designs are compared by their structure and parity only."""
+
+GARBLING_LIMIT = 2 * 10**6
+"""The same for the entries that a garbling would have: reports of one design times reports of the other."""
 
 Verdict = Literal["first", "second", "equivalent", "incomparable", "undecided"]
 
@@ -105,21 +107,25 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number = TOLERANCE) -> Suffi
     known = _by_structure(P, A)
     if known is not None:
         return known
-    if max(P.m * P.k, A.m * A.k) > ENTRY_LIMIT:
+    if max(P.m * P.k, A.m * A.k) > ENTRY_LIMIT or P.m * A.m > GARBLING_LIMIT:
         return _by_parity_alone(P, A)
-    full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
+    try:
+        full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
+    except TooLargeError:  # a composition may be small and yet too much work to write out
+        return _by_parity_alone(P, A)
     found = Question(full.rows, wanted.rows, P.parity_exact(), allowed).answer()
     return replace(_restored(found, full, wanted), parities=(P.parity_exact(), A.parity_exact()))
 
 
 def _restored(found: Sufficiency, P: Reduction, A: Reduction) -> Sufficiency:
-    """The proof for the designs as they are, from that for their merged rows; reports that never come copy a gain."""
-    if found.garbling is not None and (P.merged or A.merged):
-        return replace(found, garbling=product(product(A.C, found.garbling), P.C_star))
-    if found.gain is not None and A.merged:
-        group_of = {i: g for g, group in enumerate(A.groups) for i in group}
-        return replace(found, gain=[list(found.gain[group_of.get(i, 0)]) for i in range(len(A.shares))])
-    return found
+    """The proof for the designs as they are, from that for their merged rows: ``A.C garbling P.C_star``."""
+    if found.gain is not None:
+        return replace(found, gain=[found.gain[home] for home in A.homes])
+    if found.garbling is None:
+        return found
+    columns = [[row[home] for home in P.homes] for row in found.garbling]
+    pairs = zip(A.shares, A.homes, strict=True)
+    return replace(found, garbling=[[share * c if c else c for c in columns[home]] for share, home in pairs])
 
 
 def check_same_categories(first: Design, second: Design) -> None:
@@ -187,7 +193,7 @@ def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
         return Sufficiency(holds=False, how="parity", reason=reason, parities=parities)
     return unsettled(
         f"matrices of {big(P.m)} x {big(P.k)} and {big(A.m)} x {big(A.k)} entries are too large to compare; "
-        f"at most {big(ENTRY_LIMIT)} entries are",
+        f"at most {big(ENTRY_LIMIT)} entries each are, and {big(GARBLING_LIMIT)} of a garbling",
         parities,
     )
 

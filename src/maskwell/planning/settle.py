@@ -70,7 +70,11 @@ class Question:
             return yes("same", "the other design tells nothing", [[Fraction(1)] * len(self.P)])
         if sorted(self.A) != sorted(self.P):
             return None
-        return yes("same", "the rows are the same", [[Fraction(a == p) for p in self.P] for a in self.A])
+        place, zero, one = {tuple(row): u for u, row in enumerate(self.P)}, Fraction(0), Fraction(1)
+        homes = [place[tuple(row)] for row in self.A]
+        return yes(
+            "same", "the rows are the same", [[one if u == h else zero for u in range(len(homes))] for h in homes]
+        )
 
     def by_parity(self) -> Sufficiency | None:
         """A row of A beyond the parity of P."""

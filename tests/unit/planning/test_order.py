@@ -14,6 +14,7 @@ from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
+from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.ldiverse import LocalDiversity
@@ -212,6 +213,22 @@ def test_larger_sets_of_another_size_are_undecided_by_structure() -> None:
 def test_equal_designs_whose_parity_is_not_worked_out() -> None:
     huge = Kronecker.of([Uniform.from_gamma(3, numbered(9))] * 9)
     assert order_of(huge, huge).verdict == "equivalent"
+
+
+def test_a_composition_that_cannot_be_written_out_is_undecided() -> None:
+    wide = Dense.from_integers([list(range(1, 3001)), list(range(3000, 0, -1))], YES_NO, numbered(3000))
+    composed = Composed.of(wide, Uniform.from_gamma(9, numbered(3000)))
+    order = order_of(composed, Uniform.from_gamma(2, YES_NO))
+    assert order.verdict == "undecided"
+    assert order.first_for_second.parities is None
+
+
+def test_a_garbling_with_too_many_entries_is_not_looked_for() -> None:
+    n = 1500
+    first = Dense.from_integers([list(range(1, n + 1)), list(range(n, 0, -1))], YES_NO, numbered(n))
+    second = first.with_labels(YES_NO, Categories.of([f"report {i}" for i in range(n)]))
+    assert order_of(first, second).verdict == "undecided"
+    assert "2,000,000 of a garbling" in sufficiency(first, second).reason
 
 
 def test_beyond_the_limit_of_the_program_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
