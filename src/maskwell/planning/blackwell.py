@@ -5,7 +5,7 @@ The program asks how much of the report of A could be replaced by pure chance:
     greatest s  with  A = s W + D P,    W = a 1',  a_i = the mean of row i of A,
                       D >= 0,  columns of D sum to 1 - s
 
-W is the design that draws its report from a, whatever the truth, and W = W P. With the rows of A in the row space of P
+W is the design that draws its report from a, whatever the truth; it is a garbling of P, as ``1'P = 1'``. With the rows of A in the row space of P
 the program always has a solution, and P is sufficient for A exactly when s >= 0. If s > 0 the garbling ``C = s W + D``
 has no zeros, so that what rounding left of ``A - C P`` can be put right exactly on a few rows of P. If s < 0 the
 multipliers of the equations are a gain matrix in which A wins more than P.
@@ -36,7 +36,7 @@ SUPPORT_LIMIT = 600
 
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 120}
 _BITS = 52
-_POSITIVE = 1e-9  # relative to the mean of its row; smaller entries of a solution are taken for zeros
+_POSITIVE = 1e-9  # unknowns of the program below this are taken for zeros
 _GRIDS = (12, 2520)  # denominators tried for gains, simple ones first
 
 
@@ -114,7 +114,9 @@ def good_order(P: Rows) -> list[int]:
 
 def nearest_transition(C: Real) -> Matrix:
     """Fractions near C that are 0 or more and sum to one in every column; the largest entry takes the difference."""
-    scaled = np.floor(np.clip(C, 0, 1) * 2**_BITS).astype(np.int64)
+    inside = np.clip(C, 0, 1)
+    shares = inside / np.maximum(inside.sum(axis=0), np.finfo(float).tiny)
+    scaled = np.floor(shares * 2**_BITS).astype(np.int64)
     largest = scaled.argmax(axis=0)
     numbers = scaled.tolist()
     for u, i in enumerate(largest.tolist()):
