@@ -22,6 +22,7 @@ Parity: TypeAlias = Fraction | float
 """An exact fraction, or ``math.inf``."""
 
 _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
+_EXPONENT_DIGITS = 5
 
 
 def as_fraction(value: Number, name: str = "number") -> Fraction:
@@ -39,6 +40,8 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
             hint="give a number or a fraction such as 1/6",
             value=given,
         )
+    if isinstance(given, str | Decimal):
+        _check_exponent(str(given), name)
     try:
         if isinstance(given, Rational):
             return Fraction(int(given.numerator), int(given.denominator))
@@ -49,6 +52,17 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
             hint="give a number such as 0.25 or a fraction such as 1/6",
             value=given,
         ) from error
+
+
+def _check_exponent(text: str, name: str) -> None:
+    """Raise for a number such as 1e1000000000, whose digits would fill the memory."""
+    exponent = text.lower().partition("e")[2].replace("_", "").strip().lstrip("+-0")
+    if exponent.isdigit() and len(exponent) > _EXPONENT_DIGITS:
+        raise ParameterError(
+            f"{name} = {text!r} has a power of ten beyond {10**_EXPONENT_DIGITS:,}",
+            hint="give a number of ordinary size, such as 0.25",
+            value=text,
+        )
 
 
 def safe_below(value: Number, name: str = "number") -> Fraction:

@@ -73,7 +73,7 @@ class Audit:
             "condition": design.condition(),
             **_admissible(design),
             "guess_probability": design.guess_probability(self.prior),
-            "guess_without_report": 1 / design.k if self.prior is None else float(max(self.prior)),
+            "guess_without_report": 1 / design.k if self.prior is None else float(self.prior.max()),
             **_on_average(design),
             "added_variance": design.added_variance() if design.identifiable else None,
             "wear_out": wear_out(self.parity_exact),

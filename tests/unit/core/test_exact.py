@@ -54,6 +54,12 @@ def test_a_number_is_read_as_it_was_meant(given_number: Any, meant: Fraction) ->
     assert type(as_fraction(given_number).numerator) is int
 
 
+@pytest.mark.parametrize("huge", ["1e1000000000", "-2.5E-1_000_000_000", Decimal("1e1000000"), "1e+0100000"])
+def test_numbers_that_would_fill_the_memory_are_refused(huge: Any) -> None:
+    with pytest.raises(ParameterError, match=r"gamma = .* power of ten"):
+        as_fraction(huge, "gamma")
+
+
 @pytest.mark.parametrize(
     "bad", ["nan", "inf", "abc", "", "1/0", "1/2/3", math.nan, math.inf, -math.inf, Decimal("NaN"), Decimal("Infinity")]
 )
