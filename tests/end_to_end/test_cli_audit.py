@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -242,6 +243,15 @@ def test_bad_tables_of_curves(content: str, words: str, tmp_path: Path) -> None:
     table = tmp_path / "curves.csv"
     table.write_text(content)
     assert words in run("convert", "--curves", str(table), status=2).err
+
+
+def test_a_long_table_of_curves(tmp_path: Path) -> None:
+    table, rows = tmp_path / "long.csv", 3000
+    cells = (f"{i / rows!r},{((i + 1) / rows) ** 0.5!r}\n" for i in range(rows))
+    table.write_text(f"p,upper\n{''.join(cells)}")
+    began = time.process_time()
+    assert 2 < run("convert", "--curves", str(table), "--json").json()["gamma"] < 2.001
+    assert time.process_time() - began < 1
 
 
 def test_closed_demands(warner: str) -> None:

@@ -56,9 +56,10 @@ def _checked(
             raise DataFileError(f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=HINT)
         cells = dict(zip(header, line, strict=True))
         p = as_fraction(cells["p"], f"{path}, line {number}, p")
-        if not 0 <= p <= 1 or (table and p <= max(table)):
+        before = next(reversed(table), None)
+        if not 0 <= p <= 1 or (before is not None and p <= before):
             raise DataFileError(
-                f"{path}, line {number}: p = {p} after {max(table, default='nothing')}",
+                f"{path}, line {number}: p = {p} after {'nothing' if before is None else before}",
                 hint="let p rise from 0, at most to 1",
             )
         table[p] = {
