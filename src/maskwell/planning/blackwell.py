@@ -7,8 +7,8 @@ The program asks how much of the report of A could be replaced by pure chance:
 
 W is the design that draws its report from a, whatever the truth; it is a garbling of P, as ``1'P = 1'``. With the rows
 of A in the row space of P the program always has a solution, and P is sufficient for A exactly when s >= 0. If s > 0
-the garbling ``C = s W + D`` has no zeros, so that what rounding left of ``A - C P`` can be put right exactly on a few rows
-of P. If s < 0 the multipliers of the equations are a gain matrix in which A wins more than P.
+the garbling ``C = s W + D`` has no zeros, so that what rounding left of ``A - C P`` can be put right exactly on a few
+rows of P. If s < 0 the multipliers of the equations are a gain matrix in which A wins more than P.
 
 Source: [ChaiNayak2018, Definition 4.1]; this form of the program is derived.
 """
