@@ -40,7 +40,7 @@ def matrix(d):
         P = [[read(n) / D for n, D in zip(row, whole, strict=True)] for row in zip(*x["columns"], strict=True)]
     elif d["kind"] == "patterns":
         entry = {"0": share(d, "outside"), "1": share(d, "inside")}
-        P = [[read(weight) * entry[bit] for bit in S] for weight, S in zip(x["weights"], x["sets"], strict=True)]
+        P = [[w * entry[bit] for bit in S] for w, S in zip(map(read, x["weights"]), x["sets"], strict=True)]
     else:
         need(d["kind"] in ("uniform", "mixture"), "this kind of design is not written out here")
         p = share(d, "truth")
@@ -103,9 +103,9 @@ def improves(d, said):  # A = C P: the reports of P, randomized again, are those
     need(all(a[:2] < b[:2] for a, b in pairwise(C)), "the garbling is not in order")
     A, P = matrix(original), matrix(d)
     made, sums = [[F(0)] * count(d) for _ in A], [F(0)] * len(P)
-    for i, u, c in C:
-        need(type(i) is type(u) is int and min(i, u) >= 0 < read(c), "not an entry of a garbling")
-        made[i], sums[u] = [x + read(c) * p for x, p in zip(made[i], P[u])], sums[u] + read(c)
+    for i, u, c in [(i, u, read(c)) for i, u, c in C]:
+        need(type(i) is type(u) is int and min(i, u) >= 0 < c, "not an entry of a garbling")
+        made[i], sums[u] = [x + c * p for x, p in zip(made[i], P[u])], sums[u] + c
     need(set(sums) == {1} and made == A, "the garbling does not give the original back")
     return {"original": original, "parity": str(parity(original)), "garbling": C}
 

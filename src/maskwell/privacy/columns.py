@@ -12,11 +12,10 @@ from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
-from maskwell.designs.patterns import Patterns
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.privacy.shapes import shapes
+from maskwell.privacy.shapes import integer_rows, shapes
 
 
 @singledispatch
@@ -27,8 +26,8 @@ def columns_sum_to_one(design: Design) -> bool:
     >>> columns_sum_to_one(Dense.of([["1/3", "1/2"], ["2/3", "1/2"]]))
     True
     """
-    columns = zip(*design.exact_matrix(), strict=True)
-    return all(sum(column) == 1 and min(column) >= 0 for column in columns)
+    rows, denominator = integer_rows(design)
+    return all(sum(column) == denominator and min(column) >= 0 for column in zip(*rows, strict=True))
 
 
 @columns_sum_to_one.register(Uniform)
@@ -49,15 +48,6 @@ def _bits(design: Unary) -> bool:
 @columns_sum_to_one.register
 def _truth_or_fixed(design: Mixture) -> bool:
     return design.truth + sum(design.fixed) == 1 and min(design.truth, *design.fixed) >= 0
-
-
-@columns_sum_to_one.register
-def _weighted_sets(design: Patterns) -> bool:
-    sums = [sum(design.weights, Fraction(0))] * design.k
-    for chosen, weight in zip(design.sets, design.weights, strict=True):
-        for j in chosen:
-            sums[j] += weight * (design.gamma - 1)
-    return set(sums) == {1} and min(design.weights) > 0
 
 
 @columns_sum_to_one.register

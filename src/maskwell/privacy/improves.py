@@ -10,17 +10,18 @@ Source: [ChaiNayak2018, Definition 4.1].
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
-from maskwell.core.exact import from_text, to_text
+from maskwell.core.exact import common_denominator, from_text, to_text
 from maskwell.designs.base import Design
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError
 from maskwell.privacy.provable import provable_rows
+from maskwell.privacy.shapes import integer_rows
 
 Entry = tuple[int, int, Fraction]
 
@@ -78,11 +79,11 @@ class Improves:
         """What is wrong with the claim that ``original = C better``; None when it holds exactly."""
         if self.original.inputs.labels != better.inputs.labels:
             return f"the {self.original.k} truths of the original are not the {better.k} truths of the better design"
-        A, P = self.original.exact_matrix(), better.exact_matrix()
-        outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < len(A) and 0 <= u < len(P))), None)
+        rows, columns = self.original.m, better.m
+        outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < rows and 0 <= u < columns)), None)
         if outside is not None:
-            return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {len(A)} rows and {len(P)} columns"
-        return self._wrong_column(len(P)) or self._wrong_row(A, P)
+            return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {rows} rows and {columns} columns"
+        return self._wrong_column(columns) or self._wrong_row(better)
 
     def _wrong_column(self, m: int) -> str | None:
         totals = [Fraction(0)] * m
@@ -93,14 +94,21 @@ class Improves:
         wrong = next((u for u, total in enumerate(totals) if total != 1), None)
         return None if wrong is None else f"column {wrong} of the garbling sums to {to_text(totals[wrong])}, not 1"
 
-    def _wrong_row(self, A: Sequence[Sequence[Fraction]], P: Sequence[Sequence[Fraction]]) -> str | None:
-        made = [[Fraction(0)] * len(P[0]) for _ in A]
-        for i, u, c in self.entries:
-            made[i] = [x + c * p for x, p in zip(made[i], P[u], strict=True)]
-        for i, (row, wanted) in enumerate(zip(made, A, strict=True)):
-            for j, (x, a) in enumerate(zip(row, wanted, strict=True)):
-                if x != a:
-                    return f"the entry for report {i} and truth {j} is {to_text(x)} after garbling, not {to_text(a)}"
+    def _wrong_row(self, better: Design) -> str | None:
+        """In integers: each row of C P over the common denominator of the entries of that row of C, and that of P."""
+        (A, whole), (P, total) = integer_rows(self.original), integer_rows(better)
+        by_row = {i: list(entries) for i, entries in groupby(self.entries, key=lambda entry: entry[0])}
+        for i, wanted in enumerate(A):
+            entries = by_row.get(i, [])
+            common = common_denominator(c for _, _, c in entries)
+            made = [0] * len(wanted)
+            for _, u, c in entries:
+                factor = c.numerator * (common // c.denominator)
+                made = [x + factor * p for x, p in zip(made, P[u], strict=True)]
+            for j, (x, a) in enumerate(zip(made, wanted, strict=True)):
+                if x * whole != a * common * total:
+                    found, right = to_text(Fraction(x, common * total)), to_text(Fraction(a, whole))
+                    return f"the entry for report {i} and truth {j} is {found} after garbling, not {right}"
         return None
 
 

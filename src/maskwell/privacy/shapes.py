@@ -13,10 +13,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.subset import FixedSizeSets
@@ -76,16 +77,42 @@ def shapes(design: Design) -> Iterator[Shape]:
 
     The matrix is written out for designs of no known symmetry; TooLargeError when it would be huge.
     """
+    yield from _merged(design)
+
+
+@lru_cache(maxsize=4)
+def _merged(design: Design) -> tuple[Shape, ...]:
+    """The rows of a matrix that was written out; kept for a while, since several questions are asked of it in a row."""
+    rows, denominator = integer_rows(design)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    factors = [math.gcd(*row) for row in rows]
+    for i, row in enumerate(rows):
+        groups.setdefault(tuple(n // (factors[i] or 1) for n in row), []).append(i)
+    lengths = (Fraction(sum(factors[i] for i in members), denominator) for members in groups.values())
+    return tuple(map(_along, groups, lengths, map(tuple, groups.values())))
+
+
+@singledispatch
+def integer_rows(design: Design) -> tuple[list[list[int]], int]:
+    """The matrix in integers over one denominator."""
     rows = design.exact_matrix()
     denominator = common_denominator(value for row in rows for value in row)
-    groups: dict[tuple[int, ...], list[int]] = {}
-    factors: list[int] = []
-    for i, row in enumerate(rows):
-        integers = [value.numerator * (denominator // value.denominator) for value in row]
-        factors.append(math.gcd(*integers))
-        groups.setdefault(tuple(n // (factors[i] or 1) for n in integers), []).append(i)
-    for direction, members in groups.items():
-        yield _along(direction, Fraction(sum(factors[i] for i in members), denominator), tuple(members))
+    return [[value.numerator * (denominator // value.denominator) for value in row] for row in rows], denominator
+
+
+@integer_rows.register
+def _dense(design: Dense) -> tuple[list[list[int]], int]:
+    denominator = math.lcm(*design.denominators)
+    factors = [denominator // whole for whole in design.denominators]
+    columns = ([n * factor for n in column] for column, factor in zip(design.numerators, factors, strict=True))
+    return [list(row) for row in zip(*columns, strict=True)], denominator
+
+
+@integer_rows.register
+def _pattern_rows(design: Patterns) -> tuple[list[list[int]], int]:
+    pairs = ((share * design.outside, share * design.inside) for share in design.shares)
+    masks = zip(design.masks, pairs, strict=True)
+    return [[pair[mask >> j & 1] for j in range(design.k)] for mask, pair in masks], design.total
 
 
 def _along(direction: tuple[int, ...], length: Fraction, rows: tuple[int, ...]) -> Shape:

@@ -18,6 +18,7 @@ from maskwell.core.exact import (
     common_denominator,
     exp_below,
     floor_to,
+    from_text,
     log_of,
     resolution,
     root_below,
@@ -204,3 +205,18 @@ def test_common_denominator_is_the_smallest(values: list[Fraction]) -> None:
     assert all((v * d).denominator == 1 for v in values)
     assert math.gcd(d, *(int(v * d) for v in values)) == 1 or any(v.denominator > 1 for v in values)
     assert not any(all((v * (d // p)).denominator == 1 for v in values) for p in (2, 3, 5, 7) if d % p == 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["2/4", "03", "3/1", "1/0", "0/5", "-1", "+1", "", "/", "1/", "1/-2", " 1", "1.5", "inf", "١", None, 3, 0.5]
+)
+def test_exact_text_is_read_in_one_way_only(text: Any) -> None:
+    with pytest.raises(ValueError, match="is not"):
+        from_text(text)
+
+
+@given(st.fractions(min_value=0))
+@thorough
+def test_exact_text_is_read_back(value: Fraction) -> None:
+    assert from_text(to_text(value)) == value
+    assert from_text(to_text(value * 10**5000)) == value * 10**5000

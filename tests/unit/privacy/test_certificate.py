@@ -22,6 +22,7 @@ from maskwell.core.exact import to_text
 from maskwell.designs import wire
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset
@@ -29,7 +30,7 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
 from maskwell.privacy import certificate as module
-from maskwell.privacy.certificate import certify
+from maskwell.privacy.certificate import Certificate, certify
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Lines, Steps
 from maskwell.privacy.improves import Improves
@@ -235,6 +236,9 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         ("claims", "demand", "stated"),
         {"language": "delta", "delta": "7"},
     ),
+    "a demand not in lowest terms": ("dense", ("claims", "demand", "stated", "rho1"), "2/20"),
+    "an integer with a leading zero": ("mixture", ("design", "exact", "truth"), "06"),
+    "an entry not in lowest terms": ("improved", ("claims", "improves", "garbling"), "doubled entry"),
     "claims that are a list": ("dense", ("claims",), []),
     "claims that are nothing": ("dense", ("claims",), None),
     "a design that is nothing": ("dense", ("design",), None),
@@ -258,17 +262,108 @@ CHANGES = {
     "short": lambda entries: entries[:-1],
     "turned": lambda entries: entries[::-1],
     "double": lambda entries: [entries[0], *entries],
+    "doubled entry": lambda entries: [[*entries[0][:2], doubled(entries[0][2])], *entries[1:]],
 }
+
+
+def doubled(fraction: str) -> str:
+    above, _, below = fraction.partition("/")
+    return f"{2 * int(above)}/{2 * int(below or 1)}"
 
 
 @pytest.mark.parametrize("what", list(LIES))
 def test_a_lie_is_noticed_though_sealed_again(what: str) -> None:
     name, place, value = LIES[what]
     original = made.certificates()[name]
-    if value in (*CHANGES,):
+    if isinstance(value, str) and value in CHANGES:
         value = CHANGES[value](original.claims["improves"]["garbling"])
     text = lie(name, place, value)
     assert text != original.text()
+    assert not made.maskwell_holds(text)
+    assert not made.page_holds(text)
+
+
+def forged(design: dict[str, Any], claims: dict[str, Any]) -> str:
+    """A certificate of a design that no maskwell would make, with claims that fit it at first sight."""
+    head = {"maskwell": "design", "version": 1, "provenance": {}}
+    content = {"maskwell": "certificate", "version": 1, "design": head | design}
+    common = {"columns_sum_to_one": True, "demand": GAMMA_ONE, "meets": True}
+    return made.sealed_again({**content, "claims": common | claims})
+
+
+GAMMA_ONE = {"stated": {"language": "gamma", "gamma": "1"}, "derived": True, "gamma": "1", "strict": False}
+FOUR = {"inputs": {"count": 4}, "outputs": {"sets": {"size": 2}}}
+SILENT = {"exactly": False, "level": "1", "size": 0, "fails": "C2", "parity": "1", "values": 1}
+FORGERIES = {
+    "a set that shuns the truth": forged(
+        {"kind": "subset", **FOUR, "exact": {"denominator": "4", "include": "1", "size": 2}},
+        {
+            "k": 4,
+            "m": "C(4, 2)",
+            "parity": "1/3",
+            "admissible": {
+                "exactly": True,
+                "level": "1/3",
+                "witness": [{"size": 2, "weight": "3/2"}],
+                "impossible": [],
+            },
+        },
+    ),
+    "bits that shun the truth": forged(
+        {
+            "kind": "unary",
+            "inputs": {"count": 4},
+            "outputs": {"sets": {"size": None}},
+            "exact": {"denominator": "4", "keep": "1", "flip": "3"},
+        },
+        {"k": 4, "m": "2^4", "parity": "1", "admissible": SILENT},
+    ),
+    "more labels than reports": forged(
+        {
+            "kind": "dense",
+            "inputs": {"count": 2},
+            "outputs": {"count": 3},
+            "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"]]},
+        },
+        {
+            "k": 2,
+            "m": "3",
+            "parity": "1",
+            "row_parities": ["1"],
+            "admissible": {"exactly": False, "level": "1", "row": 0, "fails": "C2", "parity": "1", "values": 1},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("what", list(FORGERIES))
+def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
+    assert not made.maskwell_holds(FORGERIES[what])
+    assert not made.page_holds(FORGERIES[what])
+
+
+def test_a_fingerprint_of_another_design_is_noticed_though_sealed_again() -> None:
+    content = json.loads(made.certificates()["dense"].text())
+    content["design"]["fingerprint"] = WARNER.fingerprint
+    rest = {key: part for key, part in content.items() if key != "seal"}
+    text = Certificate({**rest, "seal": fingerprint_of(rest)}).text()
+    assert [check.name for check in verify_text(text).failed] == ["design"]
+    assert not made.page_holds(text)
+
+
+def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed_though_it_gives_the_original_back() -> None:
+    silent = Dense.of([["1/4", "1/4"], ["1/4", "1/4"], ["1/2", "1/2"]])
+    proof = certify(silent, improvement=Improves.of(Dense.of([[1, 1]]), [(0, 0, 1), (0, 1, 1), (0, 2, 1)]))
+    assert made.page_holds(proof.text())
+    wrong = made.replaced(proof.content, ("claims", "improves", "garbling", 0, 2), "1/2")
+    wrong = made.sealed_again(made.replaced(wrong, ("claims", "improves", "garbling", 1, 2), "3/2"))
+    assert not made.maskwell_holds(wrong)
+    assert not made.page_holds(wrong)
+
+
+def test_an_original_that_is_a_product_is_refused() -> None:
+    product = EXAMPLES["kronecker of two"].to_dict()
+    text = lie("improved product", ("claims", "improves", "original"), product)
     assert not made.maskwell_holds(text)
     assert not made.page_holds(text)
 
@@ -406,8 +501,9 @@ def test_a_composed_design_is_certified_by_its_matrix() -> None:
 
 
 def test_a_certificate_of_a_design_that_is_not_written_out_is_refused() -> None:
-    proof = certify(provable(EXAMPLES["composed uniform"])).to_dict()
-    content = {**proof, "design": EXAMPLES["composed uniform"].to_dict()}
+    composed = EXAMPLES["composed uniform"]
+    proof = certify(provable(composed)).to_dict()
+    content = {**proof, "design": composed.to_dict(), "claims": module.claims_of(composed)}
     assert not made.maskwell_holds(made.sealed_again(content))
     assert not made.page_holds(made.sealed_again(content))
 
