@@ -102,7 +102,7 @@ def odds_ratio(high: Fraction, low: Fraction) -> Parity:
 def least(bounds: Sequence[Bound]) -> Bound:
     """The bound that counts when all must hold."""
     lower, upper = min(b.lower for b in bounds), min(b.upper for b in bounds)
-    attained = upper != math.inf and any(b.attained for b in bounds if b.upper == upper)
+    attained = upper != math.inf and any(b.attained for b in bounds if b.upper == upper or b.lower == lower)
     notes = tuple(dict.fromkeys(note for b in bounds for note in b.notes))
     return Bound(lower, upper, attained, all(b.certified for b in bounds), notes)
 

@@ -44,8 +44,8 @@ class Smooth:
     jumps
         Priors where it jumps or bends, so that both sides are looked at.
     at_zero, at_one
-        What the ratio of odds tends to for priors towards 0 and 1, where it is known; without them nothing is known
-        about priors within 1e-9 of the ends, and the bound says so.
+        The ratio of odds is at least this within 1e-9 of the end, where that is known: at every prior there, not only
+        in the limit. Without them nothing is known about these priors, and the bound says so.
     rtol, cells
         Halving stops when the bracket is that narrow, or at so many cells.
 
@@ -70,15 +70,15 @@ class Smooth:
         at_zero: Number | None = None,
         at_one: Number | None = None,
     ) -> Smooth:
-        """Checked: jumps inside (0, 1), limits of 1 or more."""
+        """Checked: jumps inside (0, 1), at_zero and at_one 1 or more."""
         at = tuple(sorted(float(as_fraction(jump, "jump")) for jump in jumps))
-        limits = [None if x is None else as_fraction(x, "limit") for x in (at_zero, at_one)]
-        if not all(0 < jump < 1 for jump in at) or any(limit is not None and limit < 1 for limit in limits):
+        ends = [None if x is None else as_fraction(x, name) for x, name in ((at_zero, "at_zero"), (at_one, "at_one"))]
+        if not all(0 < jump < 1 for jump in at) or any(end is not None and end < 1 for end in ends):
             raise ParameterError(
-                f"jumps {list(jumps)} and limits {at_zero}, {at_one} of a curve",
-                hint="jumps lie strictly between 0 and 1; a ratio of odds tends to 1 or more",
+                f"a curve with jumps {list(jumps)}, at_zero = {at_zero}, at_one = {at_one}",
+                hint="jumps lie strictly between 0 and 1; a ratio of odds is at least 1 everywhere",
             )
-        return cls(function, at, limits[0], limits[1])
+        return cls(function, at, ends[0], ends[1])
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -99,11 +99,12 @@ class Smooth:
         search.look(self._grid())
         lower = search.refine(self.rtol, self.cells) if search.rises() else search.best
         certain = search.rises()  # asked once more: halving may have met a fall that the grid stepped over
-        tails = [limit for limit in (self.at_zero, self.at_one) if limit is not None]
+        tails = [end for end in (self.at_zero, self.at_one) if end is not None]
         notes = (*(() if certain else (_FALLS,)), *(() if len(tails) == 2 else (_ENDS,)))
-        found = [_parity(lower, down=True), *tails], [_parity(search.best, down=False), *tails]
-        low, high = (min(part) for part in found)
-        return Bound(low, high, search.attained and search.best <= high, certified=certain, notes=notes)
+        inside, seen = _parity(lower, down=True), _parity(search.best, down=False)
+        attained = search.attained and all(search.best <= end for end in tails)
+        attained |= any(end <= inside for end in tails)  # reached there, for all that is known
+        return Bound(min([inside, *tails]), seen, attained, certified=certain, notes=notes)
 
     def _grid(self) -> Real:
         """Even in log-odds, with every jump and its two neighbours."""
@@ -115,7 +116,10 @@ class Smooth:
 
 
 _FALLS = "the curve falls somewhere, so its bound is only what samples show: not certain"
-_ENDS = "priors below 1e-9 and above 1 - 1e-9 were not looked at: give the limits there to cover them"
+_ENDS = (
+    "priors below 1e-9 and above 1 - 1e-9 were not looked at: "
+    "say what the ratio of odds is at least there (at_zero, at_one)"
+)
 
 
 def _parity(value: float, *, down: bool) -> Fraction | float:

@@ -107,13 +107,21 @@ def test_what_samples_show_is_unsafe_and_what_is_used_is_not(edge: float) -> Non
     assert float(bound.lower) <= exact < float(bound.upper)
 
 
-def test_ends_are_covered_only_where_their_limits_are_given() -> None:
+def test_ends_are_covered_only_where_the_least_ratio_there_is_given() -> None:
     open_ended = Smooth(lambda p: p ** (1 / 3)).bound(upper=True)
     assert "1e-9" in open_ended.notes[0]
     closed = Smooth.of(lambda p: p ** (1 / 3), at_zero=10**6, at_one=3).bound(upper=True)
-    assert closed.notes == () and closed.upper <= 3
-    lower = Smooth.of(math.sqrt, at_one="3/2").bound(upper=True)
-    assert lower.lower == Fraction(3, 2)
+    assert closed.notes == () and closed.lower <= 3 and not closed.attained
+
+
+def test_what_is_given_for_an_end_is_a_lower_bound_that_may_be_reached() -> None:
+    """The infimum of this curve is 2: it lies between what is given for the end and what was seen."""
+    bound = Smooth.of(math.sqrt, at_zero=10**4, at_one="3/2").bound(upper=True)
+    assert bound.lower == Fraction(3, 2) and float(bound.upper) == pytest.approx(2, rel=1e-6)
+    demand = Demand.from_curves(upper=Smooth.of(math.sqrt, at_one="3/2"), lower=Lines.of([(0, 0), (1, "1/2")]))
+    assert demand.gamma_exact == Fraction(3, 2) and demand.attained
+    closed = Demand.from_curves(upper=Smooth.of(math.sqrt, at_one="3/2"), closed=True)
+    assert not closed.allows(Fraction(3, 2)) and closed.allows(closed.reachable)
 
 
 def test_a_falling_function_is_flagged_and_never_certified() -> None:
@@ -229,7 +237,7 @@ def test_the_diagonal_is_reached(upper: bool) -> None:
         (lambda: Smooth(lambda p: 2 * p).bound(upper=True), "no probability"),
         (lambda: Smooth(lambda _: math.nan).bound(upper=True), "no probability"),
         (lambda: Smooth.of(lambda _: 1, jumps=[2]), "jumps"),
-        (lambda: Smooth.of(lambda _: 1, at_one="0.5"), "limits"),
+        (lambda: Smooth.of(lambda _: 1, at_one="0.5"), "at_one = 0.5"),
         (lambda: Boundary(Fraction(3), upward=True).bound(upper=False), "crosses the diagonal"),
     ],
 )
