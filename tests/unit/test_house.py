@@ -76,6 +76,12 @@ def test_the_public_names_are_those_of_all(root: Path) -> None:
         assert getattr(maskwell, name) is getattr(importlib.import_module(str(home)), original)
 
 
+def test_every_public_name_is_on_the_page_of_names(root: Path) -> None:
+    page = (root / "docs/reference/python.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\.\. auto(?:class|function|exception):: maskwell\.(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == maskwell.__all__
+
+
 def test_the_version_is_that_of_the_package(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert maskwell.__version__ == project["version"]
