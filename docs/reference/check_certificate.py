@@ -1,141 +1,100 @@
 """Check a maskwell certificate with nothing but the standard library: python check_certificate.py C.json
 
-P[i][j] is the chance of report i when the truth is j; parity is the largest ratio of two entries of a row of P. Every
-claim is worked out from the integers of the design and compared, letter by letter, with what the file says.
+P[i][j] is the chance of report i when the truth is j; parity is the largest ratio of two entries of a row. Where a
+design treats all k truths alike, a row stands for all sets of a size: its entry in the set, and out of it, summed.
 """
 
-# fmt: off
-import hashlib, json, math, re, sys
+import hashlib, json, math, sys
 from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction as F
-from itertools import pairwise
 
-LANGUAGES = ["gamma", "beta", "bayes_factor", "epsilon"]
-PARTS = {"certificate": "claims design maskwell seal version", "rho": "closed language rho1 rho2",
-         "design": "exact inputs kind maskwell outputs version",
-         "dense": "columns denominators", "mixture": "denominator fixed truth", "uniform": "denominator truth",
-         "subset": "denominator include size", "l-diverse": "size", "unary": "denominator flip keep",
-         "patterns": "denominator inside outside sets weights", "kronecker": "factors"}
-
-def need(fact, words):
-    if not fact: raise ValueError(words)
-def has(x, name): return sorted(x) == PARTS[name].split()
-def write(x): return json.dumps(x, sort_keys=True, separators=(",", ":"))
+def text(x): return json.dumps(x, sort_keys=True, separators=(",", ":"))
 def digest(x, *left_out):
-    return "sha256:" + hashlib.sha256(write({key: x[key] for key in x if key not in left_out}).encode()).hexdigest()
-def genuine(d): return "provenance" in d and d["fingerprint"] == digest(d, "fingerprint", "provenance")
-def read(text):
-    need(re.fullmatch("[0-9]+(/[0-9]+)?", text) and str(F(text)) == text, f"{text[:30]!r} is not in lowest terms")
-    return F(text)
-def share(d, key): return read(d["exact"][key]) / read(d["exact"]["denominator"])
-def count(d, side="inputs"):  # how many truths there are, or ("outputs") reports that are no sets
-    if d["kind"] == "kronecker": return math.prod(count(factor, side) for factor in d["exact"]["factors"])
-    labels = d["inputs" if d["kind"] in ("uniform", "mixture") else side]
-    return len(range(labels["count"])) if isinstance(labels, dict) else len(labels)
-
-def matrix(d):
-    x, k = d["exact"], count(d)
-    if d["kind"] == "dense":
-        whole = [read(n) for n in x["denominators"]]
-        P = [[read(n) / D for n, D in zip(row, whole, strict=True)] for row in zip(*x["columns"], strict=True)]
-    elif d["kind"] == "patterns":
-        entry = {"0": share(d, "outside"), "1": share(d, "inside")}
-        P = [[w * entry[bit] for bit in S] for w, S in zip(map(read, x["weights"]), x["sets"], strict=True)]
+    return "sha256:" + hashlib.sha256(text({key: x[key] for key in x if key not in left_out}).encode()).hexdigest()
+def size(labels): return labels["count"] if isinstance(labels, dict) else len(labels)
+def rows(d, *, whole=False):  # the rows of P by number, or by the size of the sets that they stand for
+    kind, x, k = d["kind"] if d["version"] == 1 else None, d["exact"], size(d["inputs"])
+    part = {key: F(x[key]) / F(x["denominator"]) for key in x if isinstance(x[key], str)}
+    if kind == "unary":  # up to a factor; every set but the empty and the full one is like a set of one
+        p, r = part["keep"], part["flip"]
+        P = {0: [F(1)], 1: [p * (1 - r), (1 - p) * r]}
+    elif kind in ("subset", "l-diverse") or (kind == "uniform" and not whole):  # the set holds the truth with chance p
+        q = d["outputs"]["sets"]["size"] if kind != "uniform" else 1
+        assert q == x.get("size", 1), "sets of another size"
+        p = {"subset": part.get("include"), "l-diverse": F(1)}.get(kind) or part["truth"] + (1 - part["truth"]) / k
+        P = {q: [p * k / q, (1 - p) * k / (k - q)]}
     else:
-        need(d["kind"] in ("uniform", "mixture"), "this kind of design is not written out here")
-        p = share(d, "truth")
-        q = [(1 - p) / k] * k if d["kind"] == "uniform" else [read(n) / read(x["denominator"]) for n in x["fixed"]]
-        P = [[q[i] + p * (i == j) for j in range(k)] for i in range(len(q))]
-    need({len(row) for row in P} == {k} and all(sum(column) == 1 for column in zip(*P)), "a column does not sum to one")
-    need(len(P) == count(d, "outputs"), "there are not as many labels as reports")
+        if kind == "dense":
+            P = [[F(n) / F(D) for n, D in zip(row, x["denominators"])] for row in zip(*x["columns"], strict=True)]
+        elif kind == "patterns":
+            entry = {"0": part["outside"], "1": part["inside"]}
+            P = [[F(w) * entry[bit] for bit in S] for w, S in zip(x["weights"], x["sets"], strict=True)]
+        elif kind in ("mixture", "uniform"):
+            q = [F(n) / F(x["denominator"]) for n in x["fixed"]] if kind == "mixture" else [(1 - part["truth"]) / k] * k
+            P = [[q[i] + part["truth"] * (i == j) for j in range(k)] for i in range(k)]
+        assert all(len(row) == k for row in P) and len(P) == size(d["outputs"]), "other numbers of labels"
+        assert all(sum(column) == 1 for column in zip(*P)), "a column does not sum to one"
+        P = dict(enumerate(P))
+    assert all(min(row) >= 0 for row in P.values()), "a negative probability"
     return P
-def rows(d):  # for every row its name, its distinct entries, rising, and the truths with the largest one
-    kind, k = d["kind"], count(d)
-    if kind == "unary":  # up to a factor, all sets but the empty and the full one are like those of one category
-        r, p = share(d, "flip"), share(d, "keep")
-        need(0 < r < p < 1, "a bit is not likelier one for the truth")
-        return [({"size": 0}, [F(1)], ()), ({"size": 1}, [(1 - p) * r, p * (1 - r)], ())]
-    if kind in ("uniform", "subset", "l-diverse"):  # all sets of q categories alike, the truth in it with chance p
-        q, p = 1 if kind == "uniform" else d["exact"]["size"], F(1)
-        if kind == "subset": p = share(d, "include")
-        if kind == "uniform": p = share(d, "truth") + (1 - share(d, "truth")) / k
-        need(type(q) is int and 0 < F(q, k) < p <= 1, "the truth is not named more often than others")
-        return [({"size": q}, [(1 - p) * k / (k - q), p * k / q], ())]  # out of the set, in it: the sums over all sets
-    return [({"row": i}, sorted(set(row)), tuple(j for j, entry in enumerate(row) if entry == top))
-            for i, row in enumerate(matrix(d)) for top in [max(row)]]
-
-def ratio(entries): return F(1) if len(entries) == 1 else entries[-1] / entries[0] if entries[0] else math.inf
+def ratio(row):
+    return F(1) if min(row) == max(row) else max(row) / min(row) if min(row) else math.inf
 def parity(d):
-    need(has(set(d) - {"fingerprint", "provenance"}, "design") and has(d["exact"], d["kind"]), "not a design")
-    need(write([d["maskwell"], d["version"]]) == '["design",1]', "a design of another version")
     if d["kind"] == "kronecker": return math.prod(map(parity, d["exact"]["factors"]))
-    return max(ratio(entries) for _, entries, _ in rows(d))
-def admissible(d, level):  # every row takes two values in the ratio of the parity; the smaller one is its weight
-    found, groups, impossible = {"exactly": True, "level": str(level)}, {}, []
-    if d["kind"] == "kronecker":  # a row of two factors that both say something takes at least three values
-        which = [i for i, factor in enumerate(d["exact"]["factors"]) if parity(factor) > 1]
-        proof = [admissible(d["exact"]["factors"][i], level) for i in which if len(which) == 1]
-        return {**found, "exactly": bool(proof) and proof[0]["exactly"], "factors": which, "proof": proof}
-    for name, entries, top in rows(d):
-        if entries == [0]: impossible.append(name["row"])
-        elif ratio(entries) == level and len(entries) == 2: groups.setdefault(top, []).append((name, entries[0]))
-        else:
-            fault = {"fails": "C1" if ratio(entries) != level else "C2", "parity": str(ratio(entries))}
-            return {**found, "exactly": False, **name, **fault, "values": len(entries)}
-    witness = [{**({"rows": [name["row"] for name, _ in group], "set": top} if top else group[0][0]),
-                "weight": str(sum(low for _, low in group))} for top, group in groups.items()]
-    return {**found, "witness": witness, "impossible": impossible}
-
-def bound(stated):  # what a demand allows, and whether parity must stay below it
-    language = stated["language"]
-    if language == "rho":
-        low, high = read(stated["rho1"]), read(stated["rho2"])
-        need(has(stated, "rho") and type(stated["closed"]) is bool and 0 < low < high < 1, "not rho1 < rho2")
-        return high * (1 - low) / (low * (1 - high)), stated["closed"]
-    need(set(stated) == {"language", language} and language in LANGUAGES, "a demand that is beyond this page")
-    if language != "epsilon": return read(stated[language]), False
-    x, context = read(stated["epsilon"]), Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    need(x <= 700, "epsilon is beyond 700")  # e^epsilon to 60 digits, less a margin that covers their rounding:
-    return max(F(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55), F(1)), False
-def improves(d, said):  # A = C P: the reports of P, randomized again, are those of the original A
-    original, C = said["original"], said["garbling"]
-    need(genuine(original) and write(original["inputs"]) == write(d["inputs"]), "not an original with the same truths")
-    need(all(a[:2] < b[:2] for a, b in pairwise(C)), "the garbling is not in order")
-    A, P = matrix(original), matrix(d)
-    made, sums = [[F(0)] * count(d) for _ in A], [F(0)] * len(P)
-    for i, u, c in [(i, u, read(c)) for i, u, c in C]:
-        need(type(i) is type(u) is int and min(i, u) >= 0 < c, "not an entry of a garbling")
-        made[i], sums[u] = [x + c * p for x, p in zip(made[i], P[u])], sums[u] + c
-    need(set(sums) == {1} and made == A, "the garbling does not give the original back")
-    return {"original": original, "parity": str(parity(original)), "garbling": C}
-
-def claims(d, said):  # the name of each claim, and what it should say
-    k, level, size = count(d), parity(d), d["exact"].get("size")
-    yield "k", k
-    yield "m", f"2^{k}" if d["kind"] == "unary" else f"C({k}, {size})" if size else str(count(d, "outputs"))
-    yield "columns_sum_to_one", True  # or there would be no rows
+    return max(map(ratio, rows(d).values()))
+def bound(stated):  # what a demand allows
+    if stated["language"] == "rho":
+        low, high = F(stated["rho1"]), F(stated["rho2"])
+        return high * (1 - low) / (low * (1 - high))
+    assert stated["language"] in ("gamma", "beta", "bayes_factor", "epsilon"), "this page knows no curves"
+    x, context = F(stated[stated["language"]]), Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    if stated["language"] != "epsilon": return x
+    assert x <= 700, "e^epsilon is too large"
+    return max(F(1), F(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55))
+def admissible(d, level):  # every row that can occur takes two values: a weight, and level times it on a set of truths
+    P, sized, groups = rows(d), d["kind"] in ("uniform", "subset", "l-diverse", "unary"), {}
+    for i, row in P.items():
+        if any(row) and (ratio(row), len(set(row))) != (level, 2):
+            fails = {"fails": "C1" if ratio(row) != level else "C2", "parity": str(ratio(row)), "values": len(set(row))}
+            return {"exactly": False, "level": str(level), "size" if sized else "row": i, **fails}
+        top = max(row)
+        if top: groups.setdefault(tuple(j for j, entry in enumerate(row) if entry == top), []).append(i)
+    witness = [{"size": same[0]} if sized else {"rows": same, "set": S} for S, same in groups.items()]
+    witness = [{**one, "weight": str(sum(min(P[i]) for i in one.get("rows", P)))} for one in witness]
+    return {"exactly": True, "level": str(level), "witness": witness, "impossible": [i for i in P if not any(P[i])]}
+def improves(d, said):  # A = C P: the reports of the original A are those of this design, randomized once more
+    A, P, C = rows(said["original"], whole=True), rows(d, whole=True), said["garbling"]
+    made, sums = {i: [0] * len(A[0]) for i in A}, dict.fromkeys(P, 0)
+    for i, u, c in C:
+        made[i], sums[u] = [x + F(c) * p for x, p in zip(made[i], P[u], strict=True)], sums[u] + F(c)
+    assert made == A and set(sums.values()) == {1} and all(F(c) > 0 for _, _, c in C), "C P is not the original"
+    assert said["original"]["fingerprint"] == digest(said["original"], "fingerprint", "provenance"), "another original"
+    assert text(d["inputs"]) == text(said["original"]["inputs"]), "other truths"
+    return {"original": said["original"], "parity": str(parity(said["original"])), "garbling": C}
+def claims(d, said):  # what a certificate of this design and this demand must say
+    level, products = parity(d), d["kind"] == "kronecker"
     yield "parity", str(level)
-    if d["kind"] == "dense": yield "row_parities", [str(ratio(entries)) for _, entries, _ in rows(d)]
     if "demand" in said:
-        gamma, strict = bound(said["demand"]["stated"])
-        yield "demand", {"stated": said["demand"]["stated"], "derived": True, "gamma": str(gamma), "strict": strict}
+        stated = said["demand"]["stated"]
+        gamma, strict = bound(stated), stated.get("closed", False)
+        yield "demand", {"stated": stated, "derived": True, "gamma": str(gamma), "strict": strict}
         yield "meets", level < gamma if strict else level <= gamma
-    yield "admissible", None if level == math.inf else admissible(d, level)
+    yield "admissible", None if level == math.inf or products else admissible(d, level)
     if "improves" in said: yield "improves", improves(d, said["improves"])
-def check(text):  # whether everything holds, and the demand, if there is one, is met
-    c = json.loads(text)
-    d, said, form = c["design"], c["claims"], [c["maskwell"], c["version"]]
-    found = dict(claims(d, said))
-    results = {"text": (json.dumps(c, indent=1, ensure_ascii=False) + "\n" == text, "written in one way only"),
-               "form": (has(c, "certificate") and write(form) == '["certificate",1]', form),
-               "seal": (c["seal"] == digest(c, "seal"), c["seal"]), "design": (genuine(d), d["fingerprint"])}
-    for name in [*found, *said]:
-        holds = name in found and name in said and write(said[name]) == write(found[name])
-        results[name] = holds, found.get(name, "not a claim")
-    for name, (holds, words) in results.items(): print("ok" if holds else "NO", f"{name}: {write(words)}"[:100])
-    return all(holds for holds, _ in results.values()) and said.get("meets", True)
+def check(written):
+    c = json.loads(written)
+    d, found = c["design"], dict(claims(c["design"], c["claims"]))
+    form = text([c["maskwell"], c["version"], len(c), d["version"]]) == '["certificate",1,5,1]'
+    yield "form", form and json.dumps(c, indent=1, ensure_ascii=False) + "\n" == written
+    yield "seal", c["seal"] == digest(c, "seal")
+    yield "fingerprint", d["fingerprint"] == digest(d, "fingerprint", "provenance")
+    for name in {**found, **c["claims"]}:
+        yield f"{name}: {c['claims'].get(name)}"[:97], text(c["claims"].get(name, "")) == text(found.get(name))
+    if "demand" in found: yield "the demand is met", found["meets"]
 
 if __name__ == "__main__":
     sys.set_int_max_str_digits(0)
-    try: sys.exit(0 if check(open(sys.argv[1], encoding="utf-8", newline="").read()) else 1)
+    try: results = list(check(open(sys.argv[1], encoding="utf-8", newline="").read()))
     except Exception as error: sys.exit(f"NO {type(error).__name__}: {error}")
+    for name, holds in results: print("ok" if holds else "NO", name)
+    sys.exit(not all(holds for _, holds in results))

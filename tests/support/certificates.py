@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import io
 import json
 import random
 from collections.abc import Iterator
@@ -86,15 +85,11 @@ def checker() -> Any:
 
 
 def page_holds(text: str) -> bool:
-    """Whether every check of the program of the documentation holds; whatever it stumbles on is a no."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        try:
-            answer = checker().check(text)
-        except Exception:  # noqa: BLE001 (its own rule)
-            return False
-    holds = not any(line.startswith("NO") for line in printed.getvalue().splitlines())
-    assert answer == (holds and json.loads(text)["claims"].get("meets", True))
-    return holds
+    """Whether every claim holds for the program of the documentation; whatever it stumbles on is a no."""
+    try:
+        return all(holds for what, holds in checker().check(text) if what != "the demand is met")
+    except Exception:  # noqa: BLE001 (its own rule)
+        return False
 
 
 def maskwell_holds(text: str) -> bool:

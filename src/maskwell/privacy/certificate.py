@@ -25,10 +25,8 @@ from typing import Any
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, from_text, to_digits, to_text
 from maskwell.designs.base import Design
-from maskwell.designs.dense import Dense
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, ParameterError
-from maskwell.privacy.columns import columns_sum_to_one
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.improves import Improves
 from maskwell.privacy.proof import proof_of
@@ -128,17 +126,10 @@ def claims_of(
     ``demand`` holds what was ``stated`` and, for curves that are functions of a program, the bound ``gamma`` as given.
     """
     parity = design.parity_exact()
-    claims: dict[str, Any] = {
-        "k": design.k,
-        "m": count_of(design),
-        "columns_sum_to_one": columns_sum_to_one(design),
-        "parity": to_text(parity),
-    }
-    if isinstance(design, Dense):
-        claims["row_parities"] = [to_text(row) for row in design.row_parities()]
+    claims: dict[str, Any] = {"parity": to_text(parity)}
     if demand is not None:
         claims["demand"], claims["meets"] = bound_of(demand, parity)
-    claims["admissible"] = None if isinstance(parity, float) else proof_of(design, parity)
+    claims["admissible"] = proof_of(design, parity)
     if improvement is not None:
         claims["improves"] = improvement.checked_against(design).to_dict()
     return claims

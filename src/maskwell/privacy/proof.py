@@ -15,16 +15,18 @@ from maskwell.privacy.admissible import Judged, judged_rows
 from maskwell.privacy.shapes import shapes
 
 
-def proof_of(design: Design, level: Parity) -> dict[str, Any]:
-    """Whether a design is admissible at a finite level, with the proof in exact text.
+def proof_of(design: Design, level: Parity) -> dict[str, Any] | None:
+    """Whether a design is admissible at a level, with the proof in exact text.
+
+    None where nothing is claimed: without a bound on parity, and for products, whose rows are not looked at one by one.
 
     >>> from maskwell.designs.dense import Dense
     >>> from fractions import Fraction
     >>> proof_of(Dense.of([["2/3", "1/3"], ["1/3", "2/3"]]), Fraction(2))["witness"]
     [{'rows': [0], 'set': [0], 'weight': '1/3'}, {'rows': [1], 'set': [1], 'weight': '1/3'}]
     """
-    if isinstance(design, Kronecker):
-        return _of_factors(design, level)
+    if isinstance(level, float) or isinstance(design, Kronecker):
+        return None
     judged = list(judged_rows(design, level))
     wrong = next((row for row in judged if row.fails), None)
     said = {"exactly": wrong is None, "level": to_text(level)}
@@ -32,14 +34,6 @@ def proof_of(design: Design, level: Parity) -> dict[str, Any]:
         return {**said, **_fault(wrong)}
     impossible = [i for shape in shapes(design) if not shape.is_possible for i in shape.rows]
     return {**said, "witness": [row.to_dict() for row in judged], "impossible": impossible}
-
-
-def _of_factors(design: Kronecker, level: Parity) -> dict[str, Any]:
-    """A row of two factors that both say something takes at least three values; one alone decides."""
-    which = [i for i, factor in enumerate(design.factors) if factor.parity_exact() > 1]
-    proof = [proof_of(design.factors[i], level) for i in which if len(which) == 1]
-    exactly = len(proof) == 1 and proof[0]["exactly"]
-    return {"exactly": exactly, "level": to_text(level), "factors": which, "proof": proof}
 
 
 def _fault(row: Judged) -> dict[str, Any]:

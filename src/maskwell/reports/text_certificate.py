@@ -21,6 +21,8 @@ def verified_text(found: Verified, path: str) -> list[str]:
 
 
 def _answer(found: Verified, path: str) -> str:
+    if [check.name for check in found.failed] == ["the same"]:
+        return f"{path} is a certificate of another design: {found.failed[0].words}."
     if not found.ok:
         return f"{path} does not hold: {counted(len(found.failed), 'check fails', 'checks fail')}."
     words = {check.name: check.words for check in found.checks}
@@ -30,6 +32,10 @@ def _answer(found: Verified, path: str) -> str:
 
 
 def _next(found: Verified, path: str) -> str:
-    if found.ok:
-        return f"Next: the same by a program of a page: python check_certificate.py {shlex.quote(path)}"
-    return f"Next: get the file as it was made, or make it again: maskwell audit D --certificate {shlex.quote(path)}"
+    if [check.name for check in found.failed] == ["the same"]:
+        return "Next: give the design that the certificate is about, or certify the one you have"
+    if not found.ok:
+        return f"Next: get the file as it was made, or make it: maskwell audit D --certificate {shlex.quote(path)}"
+    if any(check.name == "demand" and "curves" in check.words for check in found.checks):
+        return "Next: hand it out with the design (the short checker of the documentation knows no curves)"
+    return "Next: the same without maskwell: check_certificate.py, in the documentation under certificate"

@@ -85,17 +85,17 @@ def test_the_program_of_the_page_runs_on_its_own(name: str, tmp_path: Path) -> N
     command = [sys.executable, "-I", "-S", str(made.CHECKER), str(tmp_path / "proof.json")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0 if proof.claims.get("meets", True) else 1, "")
-    assert ran.stdout.count("ok ") == len(ran.stdout.splitlines()) >= 9
+    assert ran.stdout.count("ok ") >= len(ran.stdout.splitlines()) - (not proof.claims.get("meets", True)) >= 6
     Path(tmp_path / "proof.json").write_text(proof.text().replace('"parity": "', '"parity": "1'), encoding="utf-8")
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 
 def test_the_program_of_the_page_is_short_and_knows_no_maskwell() -> None:
     text = made.CHECKER.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 145
+    assert len(text.splitlines()) <= 100
     imported = {line.split()[1] for line in text.splitlines() if line.startswith("from ")}
-    assert imported <= {"decimal", "fractions", "functools", "itertools"}
-    assert "import hashlib, json, math, re, sys\n" in text
+    assert imported == {"decimal", "fractions"}
+    assert "import hashlib, json, math, sys\n" in text
 
 
 # ---- changes of one digit
@@ -121,8 +121,9 @@ def claimed(name: str) -> list[tuple[Any, Any]]:
 def test_a_thousand_changes_of_a_digit_in_a_claim_are_noticed_though_sealed_again() -> None:
     chance = random.Random(20240502)
     places = {name: claimed(name) for name in NAMES}
+    named = [name for name in NAMES if places[name]]
     for n in range(1000):
-        name = NAMES[n % len(NAMES)]
+        name = named[n % len(named)]
         place, value = chance.choice(places[name])
         content = json.loads(made.certificates()[name].text())
         changed = made.sealed_again(made.replaced(content, place, made.other_digit(value, chance)))
@@ -147,13 +148,13 @@ def test_a_thousand_changes_of_a_digit_of_the_design_are_noticed_though_sealed_a
 
 
 def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
-    """Both programs agree on every change, and say yes to nothing but the certificate of another design or demand."""
+    """What holds is the certificate of another design or demand, for the program of the page as well."""
     chance, held = random.Random(20240505), 0
     for n in range(2000):
         original = made.certificates()[NAMES[n % len(NAMES)]]
         text = made.sealed_again(made.reshaped(original.content, chance))
         holds = made.maskwell_holds(text)
-        assert made.page_holds(text) == holds, text
+        assert not holds or made.page_holds(text), text
         if holds and text != original.text():
             held += 1
             assert json.loads(made.made_honestly(text)) == json.loads(text)
@@ -179,8 +180,6 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "a lower parity of a product": ("kronecker", ("claims", "parity"), "12"),
     "a bound where there is none": ("l-diverse", ("claims", "parity"), "3"),
     "no bound where there is one": ("dense", ("claims", "parity"), "inf"),
-    "a row parity": ("dense", ("claims", "row_parities", 1), "7/2"),
-    "one row parity too few": ("dense", ("claims", "row_parities"), ["7/2"]),
     "a demand met": ("subset", ("claims", "meets"), True),
     "a demand met by no bound": ("l-diverse", ("claims", "meets"), True),
     "met as a number": ("dense", ("claims", "meets"), 1),
@@ -205,16 +204,8 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "no witness": ("patterns", ("claims", "admissible", "witness"), []),
     "rows that are not merged": ("dense with shared witnesses", ("claims", "admissible", "witness", 0, "rows"), [0]),
     "no impossible row": ("dense with shared witnesses", ("claims", "admissible", "impossible"), []),
-    "a silent factor": ("kronecker with a silent factor", ("claims", "admissible", "factors"), [1]),
     "admissible without a bound": ("l-diverse", ("claims", "admissible"), {"exactly": True, "level": "inf"}),
     "nothing about admissibility": ("uniform", ("claims", "admissible"), None),
-    "columns that do not sum to one": ("dense", ("claims", "columns_sum_to_one"), False),
-    "columns as a number": ("dense", ("claims", "columns_sum_to_one"), 1),
-    "another k": ("uniform", ("claims", "k"), 5),
-    "k as a float": ("uniform", ("claims", "k"), 4.0),
-    "k as text": ("uniform", ("claims", "k"), "4"),
-    "m as a number": ("uniform", ("claims", "m"), 4),
-    "fewer reports": ("large subset", ("claims", "m"), "C(1000, 25)"),
     "a fraction not in lowest terms": ("dense", ("claims", "parity"), "14/4"),
     "a leading zero": ("dense", ("claims", "parity"), "07/2"),
     "a decimal number": ("dense", ("claims", "parity"), "3.5"),
@@ -258,6 +249,16 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "other truths": ("improved", ("claims", "improves", "original", "inputs"), ["b", "a", "c"]),
     "an original not written out": ("improved", ("claims", "improves", "original"), WARNER.to_dict()),
 }
+FORM = {
+    "an unknown key in what is stated",
+    "an unknown key in the design",
+    "a demand not in lowest terms",
+    "an integer with a leading zero",
+    "an entry not in lowest terms",
+    "a garbling out of order",
+    "a place that is a truth value",
+}
+"""Another way to write the same, or something beside it: nothing false is claimed, and only maskwell minds."""
 CHANGES = {
     "short": lambda entries: entries[:-1],
     "turned": lambda entries: entries[::-1],
@@ -280,14 +281,14 @@ def test_a_lie_is_noticed_though_sealed_again(what: str) -> None:
     text = lie(name, place, value)
     assert text != original.text()
     assert not made.maskwell_holds(text)
-    assert not made.page_holds(text)
+    assert made.page_holds(text) is (what in FORM)
 
 
 def forged(design: dict[str, Any], claims: dict[str, Any]) -> str:
     """A certificate of a design that no maskwell would make, with claims that fit it at first sight."""
     head = {"maskwell": "design", "version": 1, "provenance": {}}
     content = {"maskwell": "certificate", "version": 1, "design": head | design}
-    common = {"columns_sum_to_one": True, "demand": GAMMA_ONE, "meets": True}
+    common = {"demand": GAMMA_ONE, "meets": True}
     return made.sealed_again({**content, "claims": common | claims})
 
 
@@ -298,8 +299,6 @@ FORGERIES = {
     "a set that shuns the truth": forged(
         {"kind": "subset", **FOUR, "exact": {"denominator": "4", "include": "1", "size": 2}},
         {
-            "k": 4,
-            "m": "C(4, 2)",
             "parity": "1/3",
             "admissible": {
                 "exactly": True,
@@ -316,7 +315,7 @@ FORGERIES = {
             "outputs": {"sets": {"size": None}},
             "exact": {"denominator": "4", "keep": "1", "flip": "3"},
         },
-        {"k": 4, "m": "2^4", "parity": "1", "admissible": SILENT},
+        {"parity": "1", "admissible": SILENT},
     ),
     "more labels than reports": forged(
         {
@@ -326,10 +325,7 @@ FORGERIES = {
             "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"]]},
         },
         {
-            "k": 2,
-            "m": "3",
             "parity": "1",
-            "row_parities": ["1"],
             "admissible": {"exactly": False, "level": "1", "row": 0, "fails": "C2", "parity": "1", "values": 1},
         },
     ),
@@ -389,7 +385,7 @@ def test_a_missing_claim_is_noticed(name: str) -> None:
 @pytest.mark.parametrize(
     ("find", "put", "words"),
     [
-        ('"k": 2,', '"k": 2, "k": 2,', "repeated"),
+        ('"meets": true', '"meets": true, "meets": true', "repeated"),
         ('"version": 1,\n "design"', '"version": 1, "maskwell": "certificate",\n "design"', "repeated"),
     ],
 )
@@ -578,7 +574,7 @@ def test_saving_and_loading(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match="exists"):
         proof.save(path)
     proof.save(path, overwrite=True)
-    path.write_text(proof.text().replace('"k": 3', '"k": 4'), encoding="utf-8")
+    path.write_text(proof.text().replace('"level": "3"', '"level": "2"'), encoding="utf-8")
     with pytest.raises(CertificateError, match="does not hold"):
         load_certificate(path)
     with pytest.raises(CertificateError, match="cannot write"):
