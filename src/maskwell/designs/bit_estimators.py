@@ -102,6 +102,7 @@ def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
     reach = exponent / 3 + math.sqrt((exponent / 3) ** 2 + 2 * exponent * n * p * (1 - p))
     first, last = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
     s = np.arange(first, last + 1, dtype=np.float64)
-    logs = np.concatenate([[0.0], np.cumsum(np.log((n - s[:-1]) / s[1:]) + math.log(p) - math.log1p(-p))])
+    odds = math.log(p) - math.log1p(-p) if p else -math.inf  # a chance may be too small for a float
+    logs = np.concatenate([[0.0], np.cumsum(np.log((n - s[:-1]) / s[1:]) + odds)])
     weights = np.exp(logs - logs.max())
     return s, weights / weights.sum()

@@ -162,7 +162,8 @@ class Unary(SetDesign):
         p, r, gamma = float(self.keep), float(self.flip), self.parity()
         if prior is None:
             empty = (self.k - 1) * math.log1p(-r)
-            return (p / r * -math.expm1(empty + math.log1p(-r)) + (1 - p) * math.exp(empty)) / self.k
+            some = -math.expm1(empty + math.log1p(-r)) / r if r else self.k  # its limit where no float holds r
+            return (p * some + (1 - p) * math.exp(empty)) / self.k
         a = np.sort(self.check_distribution(prior, "prior"))[::-1]
         best = np.maximum(gamma * a, a[0])
         nothing = (1 - r) ** (self.k - 1) * a[0]

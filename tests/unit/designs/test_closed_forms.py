@@ -99,6 +99,14 @@ def test_the_bulk_of_a_binomial_has_its_mean_and_variance(n: int, p: float) -> N
     assert float((s - mean) ** 2 @ chances) == pytest.approx(n * p * (1 - p), rel=1e-8)
 
 
+@pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
+def test_bits_that_no_float_tells_from_never(make: Callable[..., Unary]) -> None:
+    huge, large = make("1e800", numbered(5)), make("1e20", numbered(5))
+    assert huge.guess_probability() == pytest.approx(large.guess_probability())
+    for estimator in ESTIMATORS:
+        assert huge.added_variance_of(estimator) == pytest.approx(large.added_variance_of(estimator), abs=1e-9)
+
+
 @pytest.mark.parametrize("k", [2, 5, 3000])
 @pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
 def test_the_uniform_guess_is_that_of_the_uniform_prior(k: int, make: Callable[..., Unary]) -> None:
