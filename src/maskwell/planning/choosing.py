@@ -86,7 +86,7 @@ def choose(
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
 
     options, notes = _lines(categories, demand, shares, at)
-    recommended, reason = recommend(options, float(at @ (1 - at)), gamma)
+    recommended, reason = recommend(options, float(at @ (1 - at)))
     planned = _Plan.of(recommended, sure, wanted_n, wanted_margin)
     options = [planned.filled(option, at) for option in options]
     return Choice(

@@ -11,20 +11,18 @@ gamma-diagonal one; the rule of 5 % is ours.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 
-from maskwell.core.exact import to_float
 from maskwell.planning.choice import Option
 
 SIMPLER = 0.05
 """How many more respondents, as a share, the simpler design may need and still be preferred."""
 
 
-def recommend(options: Iterable[Option], sampling: float, gamma: Fraction) -> tuple[Option, str]:
+def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
     """The simpler design if it costs little, else the one that adds least variance."""
     by_name = {option.name: option for option in options}
     diagonal, subset = by_name["k-ary"], by_name.get("subset")
-    least = f"adds the least variance in the worst case of all designs of parity {to_float(gamma):.4g}"
+    least = "adds the least variance in the worst case of all designs of this parity"
     if subset is None:
         two = "; of two categories, no design of this parity tells more" if diagonal.design.k == 2 else ""
         return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"

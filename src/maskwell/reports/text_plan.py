@@ -10,6 +10,7 @@ from maskwell.core.categories import Categories
 from maskwell.planning.choice import Choice, Option
 from maskwell.reports.tables import WIDTH, counted, facts, notes, number, table
 from maskwell.reports.text import in_words, typed_labels
+from maskwell.reports.words import factor_down
 
 DOMINATED = "*"
 
@@ -39,7 +40,7 @@ def _facts(choice: Choice) -> list[tuple[str, str]]:
     level = "" if choice.n is None else f", {100 * choice.level:g} % intervals"
     shown = [
         ("why", choice.reason),
-        ("parity", f"at most {number(float(choice.gamma))}"),
+        ("parity", f"at most {factor_down(choice.gamma)}"),
         ("planned for", f"{shares}{level}"),
     ]
     if choice.n is None:

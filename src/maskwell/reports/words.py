@@ -20,34 +20,37 @@ SPACE = "\u00a0"
 MINUS = "\u2212"
 DECIMALS_LIMIT = 6
 PLAIN_LIMIT = 10**6
+FACTOR_DIGITS, LARGE_DIGITS = 4, 3
+"""Significant digits of a factor, and of one that is written as a power of ten."""
 
 
 def factor_up(parity: Parity) -> str:
-    """A parity as text with three digits, never below its value.
+    """What a design does, as a factor with four digits: never below its value.
 
-    >>> factor_up(Fraction(271828, 100000)), factor_up(Fraction(3)), factor_up(math.inf)
-    ('2.72', '3', 'infinity')
+    >>> factor_up(Fraction(8, 3)), factor_up(Fraction(3)), factor_up(math.inf)
+    ('2.667', '3', 'infinity')
     """
-    if isinstance(parity, float):
-        return "infinity"
-    digits = max(3, len(str(math.ceil(parity)))) if parity < PLAIN_LIMIT else 3
-    context = Context(prec=digits, rounding=ROUND_CEILING, Emax=10**9)
-    value = context.divide(Decimal(parity.numerator), Decimal(parity.denominator))
-    return f"{value.normalize():f}" if parity < PLAIN_LIMIT else f"{value:.2e}"
+    return _factor(parity, ROUND_CEILING)
 
 
 def factor_down(gamma: Parity) -> str:
-    """A demanded parity as text with four digits, never above its value.
+    """What is allowed, as a factor with four digits: never above its value.
 
-    >>> factor_down(Fraction(271828, 100000)), factor_down(Fraction(9)), factor_down(math.inf)
-    ('2.718', '9', 'infinity')
+    >>> factor_down(Fraction(8, 3)), factor_down(Fraction(9)), factor_down(math.inf)
+    ('2.666', '9', 'infinity')
     """
-    if isinstance(gamma, float):
+    return _factor(gamma, ROUND_FLOOR)
+
+
+def _factor(value: Parity, rounding: str) -> str:
+    """Whole numbers keep all their digits, up to a million."""
+    if isinstance(value, float):
         return "infinity"
-    digits = max(4, len(str(math.floor(gamma)))) if gamma < PLAIN_LIMIT else 3
-    context = Context(prec=digits, rounding=ROUND_FLOOR, Emax=10**9)
-    value = context.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
-    return f"{value.normalize():f}" if gamma < PLAIN_LIMIT else f"{value:.2e}"
+    plain = value < PLAIN_LIMIT
+    digits = max(FACTOR_DIGITS, len(str(math.ceil(value)))) if plain else LARGE_DIGITS
+    context = Context(prec=digits, rounding=rounding, Emax=10**9)
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{shown.normalize():f}" if plain else f"{shown:.{LARGE_DIGITS - 1}e}"
 
 
 def percent_bound(share: Fraction, *, up: bool) -> str:

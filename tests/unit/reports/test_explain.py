@@ -29,7 +29,7 @@ def test_how_an_answer_is_drawn() -> None:
 def test_limits_are_kept_for_every_belief_only_where_that_is_certain() -> None:
     design = Uniform.from_gamma(2, numbered(3))
     steps = Demand.from_curves(upper=Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1]))
-    assert "This keeps the limits agreed on for every belief, which amount to a factor of 2.67 on odds." in told(
+    assert "This keeps the limits agreed on for every belief, which amount to a factor of 2.667 on odds." in told(
         design, steps
     )
     for curve in (Smooth(lambda p: p ** (1 / 3)), Smooth(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0)):

@@ -138,7 +138,7 @@ def test_the_page_follows_light_and_paper() -> None:
 
 def test_the_page_says_what_was_promised_and_whether_it_holds() -> None:
     text = uniform_page()
-    assert "by at most a factor of 2.72, up or down" in text
+    assert "by at most a factor of 2.719, up or down" in text
     assert "This design meets it" in text
     assert "does not meet it" in uniform_page(demand=Demand.from_gamma(2))
     assert "The demand was" not in uniform_page(demand=None)

@@ -26,6 +26,12 @@ def test_a_demanded_factor_is_never_shown_too_large(gamma: Fraction) -> None:
     assert gamma * Fraction(989, 1000) <= shown <= gamma
 
 
+def test_what_is_done_and_what_is_allowed_have_the_same_digits() -> None:
+    assert (words.factor_up(Fraction(8, 3)), words.factor_down(Fraction(8, 3))) == ("2.667", "2.666")
+    assert (words.factor_up(Fraction(99999, 10)), words.factor_down(Fraction(99999, 10))) == ("9999.9", "9999.9")
+    assert (words.factor_up(Fraction(10**400)), words.factor_down(Fraction(10**400))) == ("1.00e+400", "1.00e+400")
+
+
 @given(shares)
 def test_bounds_enclose_the_share(share: Fraction) -> None:
     low, high = words.percent_bound(share, up=False), words.percent_bound(share, up=True)
@@ -42,9 +48,9 @@ def test_ranges_are_rounded_towards_less_privacy(parity: Fraction, prior: Fracti
 
 
 def test_a_promise_names_the_factor() -> None:
-    assert "at most a factor of 2.72" in words.promise(Fraction(271828, 100000))
+    assert "at most a factor of 2.719" in words.promise(Fraction(271828, 100000))
     assert "factor" not in words.promise(math.inf)
-    assert "2.72 × 2.72 ≈ 7.39" in words.repetition(Fraction(2718281, 1000000))
+    assert "2.719 × 2.719 ≈ 7.39" in words.repetition(Fraction(2718281, 1000000))
     assert "999 × 999 = 998001." in words.repetition(Fraction(999))
     assert "1234 × 1234 ≈ 1.53e+6." in words.repetition(Fraction(1234))
 
