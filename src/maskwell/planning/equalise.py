@@ -52,7 +52,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
     >>> from maskwell.core.categories import Categories
     >>> found = at_parity(Uniform.from_gamma(9, Categories.numbered(3)), Fraction(3))
     >>> found.design.parity_exact(), found.how
-    (Fraction(3, 1), 'the same family with parity 3')
+    (Fraction(3, 1), 'a k-ary design of parity 3')
     """
     if gamma <= 1:
         raise ParameterError(
@@ -64,7 +64,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
     family = FAMILIES.get(type(design))
     member = None if family is None else family(design, gamma)
     return (
-        diluted(design, gamma) if member is None else Equalised(member, f"the same family with parity {_short(gamma)}")
+        diluted(design, gamma) if member is None else Equalised(member, f"{_named(member)} of parity {_short(gamma)}")
     )
 
 
@@ -110,6 +110,13 @@ FAMILIES: dict[type[Design], Callable[[Any, Fraction], Design | None]] = {
     Unary: _unary,
 }
 """Structures that have a member for every parity."""
+
+
+def _named(design: Design) -> str:
+    """What the changed design is, in words."""
+    if isinstance(design, Subset):
+        return f"subset selection of size {design.size:,}"
+    return "a k-ary design" if isinstance(design, Uniform) else "the same encoding in bits"
 
 
 def _short(gamma: Parity) -> str:

@@ -13,15 +13,17 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from maskwell.core.exact import Number, Parity, as_fraction, to_float
+from maskwell.core.phrases import listed
 from maskwell.designs.base import Design, big
 from maskwell.designs.rows import Reduction, reduce_rows
-from maskwell.designs.subset import FixedSizeSets
+from maskwell.designs.subset import FixedSizeSets, Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.planning.evidence import Sufficiency, unsettled
 from maskwell.planning.settle import Question
 
 TOLERANCE = Fraction(1, 10**8)
+LABELS_WIDTH = 34
 ENTRY_LIMIT = 10**5
 """Entries of a matrix beyond which designs are compared by their structure and parity only."""
 
@@ -132,7 +134,7 @@ def check_same_categories(first: Design, second: Design) -> None:
     """Raise unless both designs ask about the same categories."""
     if first.inputs.labels != second.inputs.labels:
         raise ParameterError(
-            f"the designs are about different categories: {_shown(first)}, and {_shown(second)}",
+            f"the categories differ: {_shown(first)}; {_shown(second)}",
             hint="compare designs over the same categories in the same order",
             first=first,
             second=second,
@@ -140,8 +142,7 @@ def check_same_categories(first: Design, second: Design) -> None:
 
 
 def _shown(design: Design) -> str:
-    labels = ", ".join(repr(label) for label in design.inputs.labels[:3])
-    return f"{big(design.k)} of them ({labels}{', ...' if design.k > 3 else ''})"
+    return listed(map(repr, design.inputs.labels), design.k, LABELS_WIDTH)
 
 
 def _checked(tolerance: Number) -> Fraction:
@@ -189,13 +190,28 @@ def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
     """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
     parities = _parities(P, A)
     if parities and parities[1] > parities[0]:
-        reason = f"its parity is only {to_float(parities[0]):.6g}, that of the other {to_float(parities[1]):.6g}"
-        return Sufficiency(holds=False, how="parity", reason=reason, parities=parities)
+        return Sufficiency(holds=False, how="parity", reason=_less_telling(*parities), parities=parities)
+    if parities and parities[0] == parities[1] and _are_sets_of_two_sizes(P, A):
+        reason = "both are admissible at the same parity, and different"
+        return Sufficiency(holds=False, how="admissible", reason=reason, parities=parities)
     return unsettled(
         f"matrices of {big(P.m)} x {big(P.k)} and {big(A.m)} x {big(A.k)} entries are too large to compare; "
         f"at most {big(ENTRY_LIMIT)} entries each are, and {big(GARBLING_LIMIT)} of a garbling",
         parities,
     )
+
+
+def _less_telling(own: Parity, other: Parity) -> str:
+    one, two = f"{to_float(own):.6g}", f"{to_float(other):.6g}"
+    if one == two and not isinstance(own, float) and not isinstance(other, float):
+        return f"its parity, {one}, is smaller than that of the other by {float(1 - own / other):.1g} of it"
+    return f"its parity is only {one}, that of the other {two}"
+
+
+def _are_sets_of_two_sizes(P: Design, A: Design) -> bool:
+    """Admissible designs that are not the same: none is sufficient for the other. [ChaiNayak2018, Theorem 4.3]."""
+    sizes = [1 if isinstance(d, Uniform) else d.size if isinstance(d, Subset) else None for d in (P, A)]
+    return None not in sizes and sizes[0] != sizes[1]
 
 
 def _parities(P: Design, A: Design) -> tuple[Parity, Parity] | None:

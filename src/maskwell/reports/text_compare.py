@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from fractions import Fraction
 
 from maskwell.core.exact import to_float
 from maskwell.designs.unary import Unary
 from maskwell.planning.compare import Comparison, FairComparison
+from maskwell.planning.evidence import Sufficiency
 from maskwell.reports.tables import WIDTH, facts, notes, number, shorten, table
 
 NAME_WIDTH = 28
+SHOWN_ROWS = 6
 
 
 def compare_text(found: FairComparison, first: str, second: str) -> list[str]:
@@ -21,7 +24,10 @@ def compare_text(found: FairComparison, first: str, second: str) -> list[str]:
         changed = first if found.changed == "first" else second
         how = f"At equal protection, {changed} being changed to {found.how}:"
         lines += ["", *textwrap.wrap(how, WIDTH), *_table(found.equalised, names)]
-    lines += ["", *facts(_proofs(found, names)), *notes(_remarks(found, names))]
+    lines += ["", *_proofs("As they are:", found.given, names)]
+    if found.equalised is not None and found.changed is not None:
+        lines += _proofs("At equal protection:", found.equalised, names)
+    lines += notes(_remarks(found, names))
     worse = _worse(found, first, second)
     following = f"maskwell improve {shlex.quote(worse)}" if worse else f"maskwell audit {shlex.quote(first)}"
     return [*lines, f"Next: {following}"]
@@ -59,7 +65,7 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[str]:
         [title, *(_cell(shown[key][which]) for which in ("first", "second"))]
         for title, key in (
             ("parity", "parity"),
-            ("added variance (times 1/n)", "added_variance"),
+            ("added variance, times n", "added_variance"),
             ("Fisher information", "information"),
             ("mutual information, nats", "mutual_information"),
             ("best guess is right", "guess_probability"),
@@ -69,20 +75,29 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[str]:
     return table(["", *names], rows)
 
 
-def _cell(value: float | None) -> str:
-    return "–" if value is None else number(value)
+def _cell(value: float | Fraction | None) -> str:
+    return "–" if value is None else number(float(value))
 
 
-def _proofs(found: FairComparison, names: tuple[str, str]) -> list[tuple[str, str]]:
-    """Why each can or cannot be made from the other, as they are."""
-    order = found.given.order
-    return [
-        (f"{two} from {one}", f"{_yes_or_no(question.holds)}: {question.reason}")
-        for one, two, question in (
-            (names[0], names[1], order.first_for_second),
-            (names[1], names[0], order.second_for_first),
-        )
-    ]
+def _proofs(title: str, compared: Comparison, names: tuple[str, str]) -> list[str]:
+    """Whether each can be made from the other, why, and the garbling or the gain matrix where it is small."""
+    one, two = names
+    order = compared.order
+    asked = [(one, two, order.first_for_second), (two, one, order.second_for_first)]
+    lines = facts([(f"{b} from {a}", f"{_yes_or_no(answer.holds)}: {answer.reason}") for a, b, answer in asked])
+    return [title, *lines, *(line for a, b, answer in asked for line in _shown(answer, a, b))]
+
+
+def _shown(answer: Sufficiency, a: str, b: str) -> list[str]:
+    """The matrix that proves the answer, a line for each report of b; reports without a bet are left out."""
+    rows = answer.garbling or answer.gain or []
+    if not 0 < len(rows) <= SHOWN_ROWS or len(rows[0]) > SHOWN_ROWS:
+        return []
+    numbered = [(i, row) for i, row in enumerate(rows, start=1) if answer.garbling or any(row)]
+    what = (
+        f"{b} = C {a}, with C" if answer.garbling else f"bets with which {b} wins {_cell(answer.margin)} more than {a}"
+    )
+    return [f"    {what}:", *(f"      report {i}  {'  '.join(f'{float(x):8.5g}' for x in row)}" for i, row in numbered)]
 
 
 def _yes_or_no(holds: bool | None) -> str:  # noqa: FBT001
@@ -99,7 +114,8 @@ def _remarks(found: FairComparison, names: tuple[str, str]) -> list[str]:
     for name, design in zip(names, (given.first, given.second), strict=True):
         if isinstance(design, Unary):
             remarks.append(f"the added variance of {name} is that of its best linear estimator, at equal shares")
-    if not given.order.exact:
+    answers = (given.order.first_for_second, given.order.second_for_first)
+    if any(answer.holds is not None and not answer.exact for answer in answers):
         remarks.append("part of the order is numerical, not proved in exact numbers; --json shows which")
     return remarks
 
@@ -107,4 +123,7 @@ def _remarks(found: FairComparison, names: tuple[str, str]) -> list[str]:
 def _worse(found: FairComparison, first: str, second: str) -> str | None:
     """The design that could be improved at no cost."""
     fair = found.equalised or found.given
-    return {"first": second, "second": first}.get(fair.order.verdict)
+    worse = {"first": (second, found.given.second), "second": (first, found.given.first)}.get(fair.order.verdict)
+    if worse is None or isinstance(worse[1].parity_exact(), float) or worse[1].is_admissible():
+        return None
+    return worse[0]

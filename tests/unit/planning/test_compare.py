@@ -95,7 +95,7 @@ def test_nothing_to_equalise() -> None:
 
 
 def test_different_categories_are_refused() -> None:
-    with pytest.raises(ParameterError, match="different categories"):
+    with pytest.raises(ParameterError, match="categories differ"):
         compare(Uniform.from_gamma(3, numbered(4)), Uniform.from_gamma(3, numbered(5)))
     with pytest.raises(ValueError, match="distribution"):
         compare(Uniform.from_gamma(3, numbered(4)), Uniform.from_gamma(3, numbered(4)), pi=np.array([1.0]))
@@ -104,7 +104,11 @@ def test_different_categories_are_refused() -> None:
 def test_large_designs_are_compared_by_formula() -> None:
     k = 10**5
     found = compare(Uniform.from_gamma(3, numbered(k)), Subset.from_gamma(3, numbered(k), size=k // 4)).to_dict()
-    assert found["equally_private"] and found["less_variance"] == "second" and found["order"] == "undecided"
+    assert found["equally_private"] and found["less_variance"] == "second" and found["order"] == "incomparable"
+    nearly = compare(Uniform.from_epsilon(1, numbered(k)), Subset.from_epsilon(1, numbered(k), size=k // 4)).to_dict()
+    assert nearly["order"] == "undecided" and nearly["equally_private"]
+    reasons = [nearly["proof"][name]["reason"] for name in ("first_for_second", "second_for_first")]
+    assert any("smaller than that of the other by" in reason for reason in reasons)
     assert found["information"] == {"first": None, "second": None}
     larger = compare(Uniform.from_gamma(9, numbered(k)), Uniform.from_gamma(3, numbered(k)))
     assert larger.given.order.verdict == "first"

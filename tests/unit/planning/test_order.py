@@ -202,11 +202,15 @@ def test_set_designs_of_one_size_by_a_formula() -> None:
     assert order_of(huge[0], huge[0]).verdict == "equivalent"
 
 
-def test_larger_sets_of_another_size_are_undecided_by_structure() -> None:
+def test_larger_sets_of_two_sizes_are_incomparable_at_equal_parity() -> None:
     first, second = (Subset.from_gamma(3, numbered(1000), size=q) for q in (20, 21))
     order = order_of(first, second)
-    assert (order.verdict, order.exact) == ("undecided", False)
-    assert "too large" in order.first_for_second.reason
+    assert (order.verdict, order.first_for_second.how) == ("incomparable", "admissible")
+    small = (Subset.from_gamma(3, numbered(5), size=q) for q in (2, 3))
+    assert order_of(*small).verdict == "incomparable"  # the same, proved with the matrices
+    more = order_of(Subset.from_gamma(4, numbered(1000), size=20), second)
+    assert (more.verdict, more.exact) == ("undecided", False)
+    assert "too large" in more.first_for_second.reason
     assert order_of(first, Subset.from_gamma(4, numbered(1000), size=21)).first_for_second.how == "parity"
 
 
@@ -323,7 +327,7 @@ def test_a_tolerance_is_small(tolerance: Any) -> None:
 
 @pytest.mark.parametrize("other", [YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)])
 def test_designs_over_different_categories_are_refused(other: Categories) -> None:
-    with pytest.raises(ParameterError, match="different categories") as raised:
+    with pytest.raises(ParameterError, match="categories differ") as raised:
         order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(3, other))
     assert raised.value.hint == "compare designs over the same categories in the same order"
 

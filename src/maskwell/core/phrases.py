@@ -1,0 +1,43 @@
+"""Parts of messages that hold what somebody else wrote: texts cut in the middle, lists that end where the line does.
+
+A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+MESSAGE = 93
+HINT = 94
+"""Columns that are left for the texts of an error."""
+
+LEAST = 12
+
+
+def shorten(text: str, width: int = 40) -> str:
+    """A text cut in the middle to fit.
+
+    >>> shorten("abcdefghij", 7)
+    'abc…hij'
+    """
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = False) -> str:
+    """The first of many items, as many as fit the width, and how many there are where some are left out.
+
+    >>> listed(["'a'", "'b'"], 2, 20), listed((str(i) for i in range(1000)), 1000, 30)
+    ("'a', 'b'", '0, 1, 2, 3, ... (1,000 in all)')
+    """
+    ending = f", ... ({'at least ' if at_least else ''}{total:,} in all)"
+    first = [shorten(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
+    whole = ", ".join(first)
+    if len(first) == total and len(whole) <= width:
+        return whole
+    while len(first) > 1 and len(", ".join(first)) + len(ending) > width:
+        first.pop()
+    return ", ".join(first) + (ending if len(first) < total else "")
