@@ -1,4 +1,4 @@
-"""`make bench`: every bar of the core in one run, as a table for docs/reference/speed.md."""
+"""`make bench`: every bar in one run, as a table for docs/reference/speed.md."""
 
 from __future__ import annotations
 
