@@ -26,6 +26,8 @@ suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_title = f"maskwell {version}"
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
