@@ -20,8 +20,8 @@ class Sufficiency:
     holds
         True, False, or None where it could not be settled.
     how
-        What settled it, in a word: ``"same"``, ``"structure"``, ``"parity"``, ``"rank"``, ``"inverse"``, ``"program"``;
-        ``"nothing"`` where nothing did.
+        What settled it, in a word: ``"same"``, ``"structure"``, ``"admissible"``, ``"parity"``, ``"rank"``,
+        ``"inverse"``, ``"program"``; ``"nothing"`` where nothing did.
     reason
         Why, in words for people; "it" is P, "the other design" is A.
     exact

@@ -209,7 +209,7 @@ def _less_telling(own: Parity, other: Parity) -> str:
 
 
 def _are_sets_of_two_sizes(P: Design, A: Design) -> bool:
-    """Admissible designs that are not the same: none is sufficient for the other. [ChaiNayak2018, Theorem 4.3]."""
+    """Admissible designs that are not the same: none is sufficient for the other. [ChaiNayak2018, Theorem 4.2]."""
     sizes = [1 if isinstance(d, Uniform) else d.size if isinstance(d, Subset) else None for d in (P, A)]
     return None not in sizes and sizes[0] != sizes[1]
 
