@@ -35,7 +35,7 @@ def test_text(designs: tuple[str, str]) -> None:
 def test_bad_input(designs: tuple[str, str]) -> None:
     run("design", "k-ary", "--k", "3", "--gamma", "3", "-o", "k.json")
     assert "categories differ" in run("compare", designs[0], "k.json", status=2).err
-    assert "not a distribution" in run("compare", *designs, "--pi", "0.5", status=2).err
+    assert "1 share for 2 categories" in run("compare", *designs, "--pi", "0.5", status=2).err
     assert "none.json" in run("compare", designs[0], "none.json", status=2).err
 
 

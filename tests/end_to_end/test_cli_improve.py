@@ -179,7 +179,7 @@ def test_where_the_theorem_does_not_apply() -> None:
 
 def test_bad_input(chow: str) -> None:
     refused("improve", "none.json", saying="none.json", kind="bad_design_file")
-    refused("improve", chow, "--gamma", "2", saying="parity is 2.5, the bound 2")
+    refused("improve", chow, "--gamma", "2", saying="does not meet gamma = 2: its parity is 2.5")
     refused("improve", chow, "--gamma", "1/2", saying="gamma = 1/2")
     refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="two demands")
     refused("improve", chow, "--method", "magic", saying="magic", kind="usage")
@@ -187,10 +187,10 @@ def test_bad_input(chow: str) -> None:
     refused("improve", chow, "--sensitive", "yes", "--gamma", "3", saying="--sensitive and a demand")
     refused("improve", chow, "--sensitive", "yes", "--method", "layers", saying="leave them out")
     run("design", "l-diverse", "--k", "4", "--l", "2", "-o", "l.json")
-    assert "add noise" in refused("improve", "l.json", saying="no bound on parity")
+    assert "plan a design" in refused("improve", "l.json", saying="no bound on parity")
     refused("improve", "l.json", "--gamma", "5", saying="does not meet gamma = 5")
     run("design", "oue", "--k", "100", "--gamma", "3", "-o", "o.json")
-    refused("improve", "o.json", saying="at most 1,000,000 entries", kind="too_large")
+    refused("improve", "o.json", saying="more than 1,000,000", kind="too_large")
 
 
 def test_the_truth_where_it_is_allowed() -> None:

@@ -349,7 +349,9 @@ def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch:
 @pytest.mark.parametrize("text", ["NA", "N/A", "nan", "null", "None"])
 def test_words_for_missing_are_labels(d: str, text: str) -> None:
     write_csv("a.csv", [(1, "never", ""), (2, text, "")])
-    said = refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="1 of 2 values is not among")
+    said = refused(
+        "randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="1 of 2 values is no category"
+    )
     assert "only an empty cell counts as missing" in said
 
 
@@ -363,7 +365,9 @@ def test_a_design_without_a_category_for_missing_values(d: str) -> None:
 
 def test_very_many_unknown_values(d: str) -> None:
     write_csv("a.csv", [(i, f"v{i}", "") for i in range(3000)])
-    refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="at least 990 more")
+    refused(
+        "randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="'v0' (1 time), ... (1,000 or more)"
+    )
 
 
 def test_a_column_that_is_not_in_the_file(answers: str) -> None:

@@ -14,8 +14,8 @@ from maskwell.cli.options import (
     given_demand,
     json_option,
     load_design,
-    read_labels,
-    split_list,
+    read_codes,
+    read_shares,
     typed_demand,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
@@ -61,9 +61,6 @@ def audit(
 
     With a demand, the exit status is 1 when the design does not meet it.
     """
-    import numpy as np
-
-    from maskwell.core.exact import as_fraction
     from maskwell.privacy.audit import audit as audit_design
     from maskwell.reports.explain import explain as explained
     from maskwell.reports.text_audit import audit_text
@@ -72,8 +69,9 @@ def audit(
     check_plot(plot, force=force, inputs=inputs)
     check_certificate(certificate, force=force, inputs=[*inputs, plot or "-"])
     loaded, demand = load_design(design), _demand(options)
-    shares = None if prior is None else np.array([float(as_fraction(p, "prior")) for p in split_list(prior)])
-    found = audit_design(loaded, demand, shares, sensitive=_codes(loaded, sensitive))
+    shares = None if prior is None else read_shares(prior, "--prior", loaded)
+    codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
+    found = audit_design(loaded, demand, shares, sensitive=codes)
     picture = plot_content(plot, lambda: _picture(loaded, demand))
     written = write_certificate(certificate, loaded, demand, force=force)
     written |= write_plot(plot, picture, force=force, inputs=inputs)
@@ -102,13 +100,6 @@ def _picture(design: Design, demand: Demand | AverageSecurity | None) -> Picture
     from maskwell.reports.plots import plot_revealed
 
     return plot_revealed(design.parity_exact(), demand=demand if isinstance(demand, Demand) else None)
-
-
-def _codes(design: Design, sensitive: str | None) -> list[int]:
-    """Codes of the categories that were named."""
-    if sensitive is None:
-        return []
-    return [int(code) for code in design.inputs.encode(read_labels(sensitive, "--sensitive"), match="text").codes]
 
 
 def _paragraphs(sentences: list[str]) -> list[str]:

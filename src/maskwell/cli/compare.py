@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, load_design, split_list
+from maskwell.cli.options import FilePath, example, json_option, load_design, read_shares
 from maskwell.cli.output import print_json, print_lines
 
 
@@ -25,14 +25,11 @@ def compare(first: str, second: str, pi: str | None, *, as_json: bool) -> None:
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
     private as the other.
     """
-    import numpy as np
-
-    from maskwell.core.exact import as_fraction
     from maskwell.planning.compare import compare as compare_designs
     from maskwell.reports.text_compare import compare_text
 
     one, two = load_design(first), load_design(second)
-    shares = None if pi is None else np.array([float(as_fraction(p, "pi")) for p in split_list(pi)])
+    shares = None if pi is None else read_shares(pi, "--pi", one)
     found = compare_designs(one, two, pi=shares)
     if as_json:
         print_json(found.to_dict())

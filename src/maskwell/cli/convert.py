@@ -41,10 +41,8 @@ def convert(
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])
     demand = given_demand(options)
     if (demand is None) == (l is None):
-        given = "neither a demand nor --l" if l is None else "a demand and --l"
-        raise ParameterError(
-            f"{given} was given, where one is needed", hint="for instance: maskwell convert --epsilon 1"
-        )
+        given = "neither a demand nor --l was" if l is None else "a demand and --l were"
+        raise ParameterError(f"{given} given, where one is needed", hint="for instance: maskwell convert --epsilon 1")
     content = _from_demand(demand, k) if demand is not None else _from_l(l, k)
     drawn = write_plot(plot, plot_content(plot, lambda: _picture(demand, content)), force=force)
     if as_json:
@@ -57,11 +55,13 @@ def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:
     """What the demand forbids; of local l-diversity, what the gamma of the same accuracy forbids."""
     from maskwell.privacy.criteria import Demand
     from maskwell.reports.plots import plot_canonical
+    from maskwell.reports.words import factor_down
 
     if demand is not None:
         return plot_canonical(demand)
-    text = f"gamma = {content['gamma']:.4g}, as accurate as {content['stated']}"
-    return plot_canonical(replace(Demand.from_gamma(content["gamma"]), text=text))
+    matched = Demand.from_gamma(content["gamma"])
+    text = f"gamma = {factor_down(matched.gamma_exact)}, as accurate as {content['stated']}"
+    return plot_canonical(replace(matched, text=text))
 
 
 def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:

@@ -222,8 +222,8 @@ def _read(parameter: Parameter, value: Any) -> Any:
             return [str(i + 1) for i in range(int(labels[0]))]  # how many, instead of their names
         return labels
     if parameter.kind is Kind.PROBABILITIES:
-        return split_list(value)
-    return as_count(value, "count") if parameter.kind is Kind.COUNT else value
+        return split_list(value, parameter.option)
+    return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
 
 
 def _best_size(given: dict[str, Any], categories: Categories | None) -> int:
@@ -333,7 +333,7 @@ def extremal(
     """
     from maskwell.planning.extremal import extremal_design
 
-    shares, labels = split_list(pi), read_categories(categories, k)
+    shares, labels = split_list(pi, "--pi"), read_categories(categories, k)
     asked = needed_demand(demand, "extremal")
     found = extremal_design(shares, asked, labels, utility=utility, average=average)
     saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design
+from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design, read_codes
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -80,14 +80,13 @@ def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[
 
 
 def _improved(design: Design, demand: Demand | None, path: str, options: dict[str, Any]) -> Improvement:
-    from maskwell.core.exact import to_float
     from maskwell.planning.improve import improve as improve_design
+    from maskwell.reports.words import factor_up
 
     if demand is not None and not demand.allows(design.parity_exact()):
         raise ParameterError(
-            f"{path} does not meet {demand.text}: its parity is {design.parity():.10g}, the bound "
-            f"{to_float(demand.gamma_exact):.10g}",
-            hint="improvement never adds noise; make a design that meets it: maskwell design k-ary --help",
+            f"{path} does not meet {demand.text}: its parity is {factor_up(design.parity_exact())}",
+            hint="improvement never adds noise; make a design that meets it: maskwell plan --help",
         )
     return improve_design(
         design,
@@ -104,14 +103,16 @@ def _one_sided(design: Design, sensitive: str, options: dict[str, Any]) -> OneSi
     if given_demand(options) is not None:
         raise ParameterError(
             "--sensitive and a demand",
-            hint="a demand protects all categories alike; with --sensitive the protection of D itself is kept",
+            hint="a demand protects all categories alike; leave it out, and the protection of D is kept",
         )
     if options["method"] or options["exactly"] or options["allow_revealing"]:
         raise ParameterError(
             "--sensitive with --method, --exactly or --allow-revealing", hint="leave them out: there is one way"
         )
-    code = int(design.inputs.encode([sensitive], match="text").codes[0])
-    return improve_one_sided(design, sensitive=code)
+    codes = read_codes(sensitive, "--sensitive", design)
+    if len(codes) > 1:
+        raise ParameterError(f"--sensitive {sensitive} names {len(codes)} categories", hint="name the one to protect")
+    return improve_one_sided(design, sensitive=codes[0])
 
 
 def _written(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -12,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error
-from maskwell.errors import MaskwellError, ParameterError
+from maskwell.errors import MaskwellError
 
 
 class CommandGroup(click.Group):
@@ -24,7 +23,7 @@ class CommandGroup(click.Group):
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             known = self.list_commands(ctx)
             close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+            hint = f"did you mean {close[0]!r}?" if close else f"all of them: {ctx.command_path} --help"
             raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -70,41 +69,23 @@ class LazyGroup(CommandGroup):
             status = super().main(args, prog_name, *rest, **extra)
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
-            print_error(code, error.message, _percent_hint(error), as_json=as_json)
+            print_error(code, error.message, error.hint, as_json=as_json, typed=args)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help())
             return OK
         except click.ClickException as error:
-            print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json)
+            print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
         except (click.Abort, KeyboardInterrupt):
             print_error("stopped", "stopped before the end", "nothing was written; run it again", as_json=as_json)
             return STOPPED
         except OSError as error:
             message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            print_error("system", message, "check paths, permissions and free space", as_json=as_json)
+            print_error("system", message, "check paths, permissions and free space", as_json=as_json, typed=args)
         except MemoryError:
             print_error("memory", "not enough memory", "use fewer categories or columns at once", as_json=as_json)
         else:
             return status if isinstance(status, int) else OK
         return BAD_INPUT
-
-
-def _percent_hint(error: MaskwellError) -> str:
-    """The hint, in the number that was typed where it was meant in percent.
-
-    >>> _percent_hint(ParameterError("p = '70%'", hint="give a number", value="70%"))
-    'numbers are typed without a percent sign: 0.7 for 70 %'
-    """
-    if not isinstance(error, ParameterError):
-        return error.hint
-    typed = str(error.objects.get("value", ""))
-    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(%?)\s*", typed)
-    if found is None:
-        return error.hint
-    share = f"{float(found[1]) / 100:.12g}"
-    if found[2]:
-        return f"numbers are typed without a percent sign: {share} for {found[1]} %"
-    return re.sub(r"\(70 for 70 %\? write 0\.7\)", f"({found[1]} for {found[1]} %? write {share})", error.hint)
 
 
 def _usage_message(error: click.ClickException) -> str:
@@ -115,15 +96,30 @@ def _usage_message(error: click.ClickException) -> str:
     """
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
+    swallowed = _swallowed(error)
+    if swallowed:
+        return swallowed
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
+
+
+def _swallowed(error: click.ClickException) -> str:
+    """What went wrong where an option without its value took the next option for it; empty if none did."""
+    context = getattr(error, "ctx", None)
+    if context is None or "extra argument" not in error.format_message():
+        return ""
+    options = [one for one in context.command.get_params(context) if isinstance(one, click.Option)]
+    known = {name for option in options for name in option.opts}
+    taken = [(option.opts[-1], context.params.get(str(option.name))) for option in options]
+    return next((f"{name} has no value: {value!r} is an option" for name, value in taken if value in known), "")
 
 
 def _usage_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     if isinstance(error, click.NoSuchOption) and context is not None:
         known = [name for parameter in context.command.get_params(context) for name in parameter.opts]
-        close = difflib.get_close_matches(error.option_name, known, n=1)
+        words = {name.lstrip("-"): name for name in known}  # the dashes are alike in all of them
+        close = difflib.get_close_matches(error.option_name.lstrip("-"), words, n=1)
         if close:
-            return f"did you mean {close[0]}?"
+            return f"did you mean {words[close[0]]}?"
     return f"see: {context.command_path if context else 'maskwell'} --help"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import shlex
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from maskwell.errors import DataFileError, LabelError, ParameterError
+from maskwell.errors import DataFileError, LabelError, ParameterError, UnknownCategoryError
 
 if TYPE_CHECKING:
+    from maskwell.core.arrays import Real
     from maskwell.core.categories import Categories
     from maskwell.designs.base import Design
     from maskwell.engines.columns import Assignment
@@ -39,6 +41,16 @@ class FilePath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Nothing is looked up here."""
+        return value
+
+
+class TwoNumbers(click.types.StringParamType):
+    """Two numbers in a row; the next option is none of them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As it was typed: whoever needs the number reads it."""
+        if str(value).startswith("-") and not any(character.isdigit() for character in str(value)):
+            raise ParameterError(f"--rho takes two numbers, and {value} is none", hint="for instance --rho 0.1 0.5")
         return value
 
 
@@ -76,7 +88,7 @@ def demand_parameters() -> list[click.Option]:
 
 def _shape(name: str) -> dict[str, Any]:
     if name == "rho":
-        return {"nargs": 2, "metavar": "R1 R2"}
+        return {"nargs": 2, "metavar": "R1 R2", "type": TwoNumbers()}
     return {"type": FilePath(), "metavar": "FILE"} if name == "curves" else {"metavar": name[0].upper()}
 
 
@@ -115,7 +127,7 @@ def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
     try:
         return Demand.from_curves(lower=lower, upper=upper, closed=closed, text=f"curves of {path}")
     except ParameterError as error:
-        steps = "; where rows are points of a curve, add --between lines" if between == "steps" else ""
+        steps = "; if rows are points: --between lines" if between == "steps" else ""
         raise ParameterError(f"{path}: {error.message}", hint=f"{error.hint}{steps}", path=path) from error
 
 
@@ -124,8 +136,8 @@ def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
     demand = given_demand(options)
     if demand is None:
         raise ParameterError(
-            f"{command} needs a privacy demand",
-            hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves; for instance --epsilon 1",
+            f"{command} needs a privacy demand, such as --epsilon 1",
+            hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves",
         )
     return demand
 
@@ -149,14 +161,52 @@ def read_labels(text: str, option: str) -> list[str]:
     """Labels typed with commas, or from the lines of a file after ``@``; none of them empty."""
     if text.startswith("@"):
         return _labels_of_file(text[1:], option)
-    labels = split_list(text)
+    labels = split_list(text, option)
     if "" in labels or not labels:
         raise LabelError(
             f"{option} {text!r}: label {labels.index('') + 1 if labels else 1} is empty",
-            hint="take out the comma too many; an empty cell of a file is a missing value, see --missing",
+            hint="take out the comma too many: every label has a text",
             labels=labels,
         )
     return labels
+
+
+def read_shares(text: str, option: str, design: Design) -> Real:
+    """Shares of the categories of a design, typed with commas, shape (k,)."""
+    import numpy as np
+
+    from maskwell.core.exact import as_fraction, to_decimal
+    from maskwell.designs.matrices import SUM_TOLERANCE
+
+    typed = split_list(text, option)
+    if len(typed) != design.k:
+        raise ParameterError(
+            f"{option} has {len(typed)} share{'s' * (len(typed) != 1)} for {design.k:,} categories",
+            hint="give one share for each category",
+        )
+    shares = [as_fraction(part, option) for part in typed]
+    if min(shares) < 0:
+        raise ParameterError(f"{option} {text}: {to_decimal(min(shares))} is below 0", hint="give shares of 0 or more")
+    total = sum(shares, start=Fraction(0))
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise ParameterError(
+            f"{option} {text} sums to {float(total):.10g}, not 1",
+            hint="these shares must sum to 1; nothing is rescaled for you",
+        )
+    return np.array([float(share) for share in shares])
+
+
+def read_codes(text: str, option: str, design: Design) -> list[int]:
+    """Codes of categories of a design that were named."""
+    labels = read_labels(text, option)
+    try:
+        return [int(code) for code in design.inputs.encode(labels, match="text").codes]
+    except UnknownCategoryError as error:
+        from maskwell.core.phrases import HINT, listed
+
+        unknown = next(iter(error.objects["offenders"]))  # type: ignore[call-overload]
+        known = listed(map(str, design.inputs.labels), design.k, HINT - len("known: "))
+        raise UnknownCategoryError(f"{option}: no category {unknown!r}", hint=f"known: {known}") from error
 
 
 def _labels_of_file(path: str, option: str) -> list[str]:
@@ -166,7 +216,7 @@ def _labels_of_file(path: str, option: str) -> list[str]:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise DataFileError(
             f"{option} @{path}: {reason}",
-            hint=f"after @ comes a file with one label per line; a label that begins with @ is quoted: '\"@{path}\"'",
+            hint=f"after @ comes a file with one label per line; quote a label with @: '\"@{path}\"'",
             path=path,
         ) from error
     if "" in lines or not lines:
@@ -178,20 +228,29 @@ def _labels_of_file(path: str, option: str) -> list[str]:
     return lines
 
 
-def split_list(text: str) -> list[str]:
+def split_list(text: str, option: str) -> list[str]:
     """The parts of a list typed with commas; quotes protect a comma.
 
-    >>> split_list('never, once,"often, very"')
+    >>> split_list('never, once,"often, very"', "--categories")
     ['never', 'once', 'often, very']
     """
-    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+    try:
+        return [part.strip() for part in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
+    except csv.Error as error:
+        wrong = "a quote that is not closed, or text after one" if '"' in text else "a line break"
+        raise LabelError(
+            f"{option} {text!r} has {wrong}", hint=f"""quote a whole label: {option} 'no,"yes, once"'"""
+        ) from error
 
 
 def read_categories(labels: str | None, k: str | None) -> Categories | None:
     """Categories from ``--categories`` or ``--k``, None without either."""
     from maskwell.core.categories import Categories
+    from maskwell.designs.base import too_few
     from maskwell.designs.demand import as_count
 
+    if labels is None and k is not None and as_count(k, "k") < 2:
+        raise too_few(as_count(k, "k"))
     if labels is None:
         return None if k is None else Categories.numbered(as_count(k, "k"))
     categories = Categories.of(read_labels(labels, "--categories"))

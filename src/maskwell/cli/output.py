@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,9 @@ from typing import Any
 
 import click
 
+from maskwell.core.phrases import HINT, MESSAGE, shorten
+
+SHORTEST = 16
 OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
 
@@ -49,13 +53,31 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     click.echo("\n".join(lines), err=err)
 
 
-def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout."""
-    message, hint = (" ".join(text.split()) for text in (message, hint or "see maskwell --help"))
+def print_error(code: str, message: str, hint: str, *, as_json: bool, typed: Iterable[str] = ()) -> None:
+    """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout.
+
+    What was ``typed`` is cut in the middle where a line would be too long.
+    """
+    words = {part for word in typed for part in (word, *re.split("[=@]", word))}
+    message = fitted(" ".join(message.split()), words, MESSAGE)
+    hint = fitted(" ".join((hint or "see maskwell --help").split()), words, HINT)
     click.echo(f"error: {message}", err=True)
     click.echo(f"hint: {hint}", err=True)
     if as_json:
         print_json({"error": {"code": code, "message": message, "hint": hint}})
+
+
+def fitted(text: str, words: Iterable[str], width: int) -> str:
+    """A line in which long words are cut in the middle, the longest first, until it fits or nothing long is left.
+
+    >>> fitted("cannot read my/very/long/folder/of/designs.json", ["my/very/long/folder/of/designs.json"], 35)
+    'cannot read my/very/lon…esigns.json'
+    """
+    for word in sorted(words, key=len, reverse=True):
+        times, beyond = text.count(word) if word else 0, len(text) - width
+        if beyond > 0 and times and len(word) > SHORTEST:
+            text = text.replace(word, shorten(word, max(SHORTEST, len(word) - -(-beyond // times))))
+    return text
 
 
 class Progress:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from maskwell.planning.choice import Choice
     from maskwell.reports.picture import Picture
 
+LEVEL = "0.95"
+
 
 @click.command(
     epilog=example(
@@ -39,15 +41,13 @@ if TYPE_CHECKING:
 @click.option("--n", metavar="N", help="Number of respondents: the margin is worked out.")
 @click.option("--margin", metavar="E", help="Half width of intervals that is wanted: N is worked out.")
 @click.option("--pi", metavar="A,B,...", help="True shares to plan for; equal by default.")
-@click.option("--level", metavar="L", default="0.95", show_default=True, help="Level of the intervals.")
+@click.option("--level", metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
 @click.option("-o", "--output", type=FilePath(), metavar="D.json", help="Where the recommended design goes.")
 @plot_option("privacy against error for all designs")
 @click.option(
     "--picture",
     type=click.Choice(["frontier", "variance"]),
-    default="frontier",
-    show_default=True,
-    help="With --plot: all designs over a range of privacy, or what the best design costs over k and gamma.",
+    help="With --plot: all designs over a range of privacy (default), or what the best one costs over k and gamma.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @json_option
@@ -58,10 +58,10 @@ def plan(
     n: str | None,
     margin: str | None,
     pi: str | None,
-    level: str,
+    level: str | None,
     output: str | None,
     plot: str | None,
-    picture: str,
+    picture: str | None,
     force: bool,
     as_json: bool,
     **demand: Any,
@@ -76,11 +76,12 @@ def plan(
 
     labels = _needed_categories(categories, k)
     asked = needed_demand(demand, "plan")
-    shares = None if pi is None else split_list(pi)
+    shares = None if pi is None else split_list(pi, "--pi")
+    _check_used(level=level, needs=n or margin, picture=picture, plot=plot)
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
-    choice = choose(len(labels), asked, n=n, margin=margin, pi=shares, level=level, categories=labels)
-    drawn = write_plot(plot, plot_content(plot, lambda: _picture(choice, picture)), force=force)
+    choice = choose(len(labels), asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
+    drawn = write_plot(plot, plot_content(plot, lambda: _picture(choice, picture or "frontier")), force=force)
     _write(choice, output, force=force)
     if as_json:
         written = {} if output is None else {"output": output}
@@ -98,6 +99,14 @@ def _needed_categories(labels: str | None, k: str | None) -> Categories:
             hint="say how many with --k 10, or name them with --categories a,b,c",
         )
     return found
+
+
+def _check_used(*, level: str | None, needs: str | None, picture: str | None, plot: str | None) -> None:
+    """Raise for options that would be left aside."""
+    if level is not None and needs is None:
+        raise ParameterError("--level without --n or --margin", hint="it is the level of intervals; give one of them")
+    if picture is not None and plot is None:
+        raise ParameterError("--picture without --plot", hint="say where the picture goes: --plot plan.svg")
 
 
 def _picture(choice: Choice, name: str) -> Picture:

@@ -16,6 +16,7 @@ from maskwell.core import containers
 from maskwell.core import labels as rules
 from maskwell.core.arrays import Codes, code_type
 from maskwell.core.lookup import Finder, find_all, finder_for
+from maskwell.core.phrases import HINT, MESSAGE, listed
 from maskwell.errors import (
     DesignFileError,
     InputError,
@@ -99,7 +100,7 @@ class Categories:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        return f"Categories({self._shown(5)})"
+        return f"Categories({self._shown(36)})"
 
     def code(self, label: Hashable) -> int:
         """Code of one label.
@@ -110,7 +111,7 @@ class Categories:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise UnknownCategoryError(
-                f"{label!r} is not among the {len(self)} categories", hint=f"allowed: {self._shown()}", label=label
+                f"{label!r} is not among the {len(self)} categories", hint=f"allowed: {self._shown(80)}", label=label
             )
         return code
 
@@ -245,15 +246,13 @@ class Categories:
         offenders = Counter(value for value in values if not rules.is_missing(value))
         if not offenders:
             return
-        shown = ", ".join(
-            f"{value!r} ({count} time{'s' * (count > 1)})" for value, count in offenders.most_common(SHOWN)
-        )
-        more = f" and {len(offenders) - SHOWN} more" if len(offenders) > SHOWN else ""
+        shown = (f"{value!r} ({count} time{'s' * (count > 1)})" for value, count in offenders.most_common(SHOWN))
         total = offenders.total()
-        are = "is" if total == 1 else "are"
+        wrong = f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories: "
+        then = self._type_hint(offenders, match)
         raise UnknownCategoryError(
-            f"{total} of {n} values {are} not among the {len(self)} categories: {shown}{more}",
-            hint=f"allowed: {self._shown()}{self._type_hint(offenders, match)}",
+            wrong + listed(shown, len(offenders), MESSAGE - len(wrong)),
+            hint=f"allowed: {self._shown(HINT - len(f'allowed: {then}'))}{then}",
             offenders=dict(offenders),
             count=offenders.total(),
         )
@@ -261,22 +260,21 @@ class Categories:
     def _type_hint(self, offenders: Iterable[Any], match: str) -> str:
         with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
             if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
-                return '; some match by text but not by type: convert them, or use match="text"'
-        return "; recode these values, or make a design that has them"
+                return '; some match by text but not by type: use match="text"'
+        return "; recode these, or make another design"
 
     def _missing_code(self, label: Hashable) -> int:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise MissingValueError(
-                f"there is no category {label!r} for the missing values among {self._shown()}",
-                hint="make the design with such a category (Categories.with_missing), or use missing='drop'",
+                f"there is no category {label!r} for the missing values",
+                hint="make the design with one (Categories.with_missing), or drop these rows (missing='drop')",
                 label=label,
             )
         return code
 
-    def _shown(self, most: int = SHOWN) -> str:
-        shown = ", ".join(repr(label) for label in self.labels[:most])
-        return shown + (f", ... ({len(self)} in all)" if len(self) > most else "")
+    def _shown(self, width: int) -> str:
+        return listed(map(repr, self.labels), len(self), width)
 
 
 def _check_option(name: str, given: str, allowed: tuple[str, ...]) -> None:

@@ -7,6 +7,7 @@ A probability that is sampled is always a :class:`~fractions.Fraction`. A demand
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -23,6 +24,7 @@ Parity: TypeAlias = Fraction | float
 
 _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
 _EXPONENT_DIGITS = 5
+_TYPED_DIGITS = 12
 
 
 def as_fraction(value: Number, name: str = "number") -> Fraction:
@@ -49,9 +51,36 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
             f"{name} = {given!r} is not a finite number",
-            hint="give a number such as 0.25 or a fraction such as 1/6",
+            hint=_without_sign(given) or "give a number such as 0.25 or a fraction such as 1/6",
             value=given,
         ) from error
+
+
+def _without_sign(given: object) -> str:
+    """What to write instead of a number with a percent sign; empty for anything else.
+
+    >>> _without_sign("70%")
+    'numbers are typed without a percent sign: 0.7 for 70 %'
+    """
+    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", str(given))
+    return f"numbers are typed without a percent sign: {_hundredth(found[1])} for {found[1]} %" if found else ""
+
+
+def _hundredth(number: object) -> str:
+    return to_decimal(as_fraction(str(number)) / 100)
+
+
+def percent_meant(*values: Number) -> str:
+    """A remark for numbers that were perhaps meant in percent, in front of a space; empty where they were not.
+
+    >>> percent_meant(70), percent_meant("1.2"), percent_meant(10, 50)
+    (' (70 for 70 %? write 0.7)', '', ' (10 50 for 10 % and 50 %? write 0.1 0.5)')
+    """
+    if not all(2 <= as_fraction(value) <= 100 for value in values):
+        return ""
+    typed = [to_decimal(as_fraction(value)) for value in values]
+    percents = " and ".join(f"{value} %" for value in typed)
+    return f" ({' '.join(typed)} for {percents}? write {' '.join(map(_hundredth, typed))})"
 
 
 def _check_exponent(text: str, name: str) -> None:
@@ -157,10 +186,11 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
     probability = as_fraction(value, name)
     inside = 0 < probability < 1 if open_ else 0 <= probability <= 1
     if not inside:
-        percent = " (70 for 70 %? write 0.7)" if 1 < probability <= 100 else ""
         allowed = "strictly between 0 and 1" if open_ else "between 0 and 1"
         raise ParameterError(
-            f"{name} = {value} is not a probability", hint=f"give a number {allowed}{percent}", value=value
+            f"{name} = {value} is not a probability",
+            hint=f"give a number {allowed}{percent_meant(value)}",
+            value=value,
         )
     return probability
 
@@ -196,6 +226,18 @@ def to_text(value: Parity) -> str:
         return "inf"
     whole = value.denominator == 1
     return to_digits(value.numerator) + ("" if whole else "/" + to_digits(value.denominator))
+
+
+def to_decimal(value: Fraction) -> str:
+    """A number as people type it: a short decimal, else a fraction.
+
+    >>> to_decimal(Fraction(3, 10)), to_decimal(Fraction(1, 3)), to_decimal(Fraction(-5))
+    ('0.3', '1/3', '-5')
+    """
+    context = Context(prec=_TYPED_DIGITS)
+    decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    short = abs(decimal.adjusted()) < _TYPED_DIGITS and Fraction(decimal) == value
+    return f"{decimal.normalize(context):f}" if short else to_text(value)
 
 
 def log_of(value: Parity) -> float:

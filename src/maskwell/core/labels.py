@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
 LARGEST_SAFE_INTEGER = 2**53 - 1  # beyond it a JSON number is rounded by browsers, so the integer travels as text
@@ -73,14 +74,14 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
             first.setdefault(label, label)
         except TypeError as error:
             raise LabelError(
-                f"label {position + 1} is a {type(label).__name__}, which cannot be a label: {label!r}",
+                f"label {position + 1} is a {type(label).__name__}, which cannot be a label: {shorten(repr(label))}",
                 hint="use text, numbers, dates or tuples",
                 label=label,
             ) from error
     if clashes:
-        shown = ", ".join(_clash(a, b) for a, b in clashes[:5])
+        shown = listed((_clash(a, b) for a, b in clashes), len(clashes), MESSAGE - 20)
         raise LabelError(
-            f"labels must differ: {shown}{' ...' if len(clashes) > 5 else ''}",
+            f"labels must differ: {shown}",
             hint="give every category one label of its own",
             duplicates=[b for _, b in clashes],
         )

@@ -83,7 +83,7 @@ def _add(keys: dict[Any, int], value: Any, code: int, labels: Sequence[Hashable]
     if other != code:
         raise LabelError(
             f"the labels {labels[other]!r} and {labels[code]!r} both match {value!r} by their text",
-            hint='match by value (match="value"), or give the categories labels whose texts differ',
+            hint="give the categories labels whose texts differ, or match by value",
             labels=[labels[other], labels[code]],
         )
 

@@ -33,7 +33,7 @@ def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = Fal
     >>> listed(["'a'", "'b'"], 2, 20), listed((str(i) for i in range(1000)), 1000, 30)
     ("'a', 'b'", '0, 1, 2, 3, ... (1,000 in all)')
     """
-    ending = f", ... ({'at least ' if at_least else ''}{total:,} in all)"
+    ending = f", ... ({total:,} {'or more' if at_least else 'in all'})"
     first = [shorten(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
     whole = ", ".join(first)
     if len(first) == total and len(whole) <= width:

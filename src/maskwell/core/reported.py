@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from maskwell.core.arrays import Array
+from maskwell.core.phrases import shorten
 from maskwell.errors import ReportError
 
 Encoding = Literal["codes", "bits"]
@@ -100,9 +101,10 @@ def bits_from_texts(texts: Array, k: int) -> Array:
         digits = characters - np.uint32(ord("0"))
         wrong = np.flatnonzero((digits > 1).any(axis=1))
     if len(wrong):
+        first = shorten(repr(str(column[wrong[0]])), 24)
         raise ReportError(
-            f"{len(wrong)} reports are not texts of {k} characters 0 or 1: {column[wrong[0]]!r} in row {wrong[0]}",
-            hint="a set report is written as one character for each category, 1 where the category was named",
+            f"{len(wrong)} reports are not texts of {k} characters 0 or 1: {first} in row {wrong[0]}",
+            hint="a set report has one character for each category, 1 where the category was named",
             rows=wrong[:10].tolist(),
         )
     return np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")

@@ -146,9 +146,9 @@ class Design(ABC):
     def _check_size(self, limit: int) -> None:
         if self.m * self.k > limit:
             raise TooLargeError(
-                f"the matrix of this {self.kind} design has {big(self.m)} rows and {big(self.k)} columns, "
-                f"about {big(8 * self.m * self.k)} bytes; at most {big(limit)} entries are written out",
-                hint="use apply, solve, parity and the other methods: they work on the structure",
+                f"the matrix of this {self.kind} design has {big(self.m)} by {big(self.k)} entries, more than "
+                f"{big(limit)}",
+                hint="ask for what needs no matrix, such as parity, rank or added variance",
                 m=self.m,
                 k=self.k,
             )
@@ -203,8 +203,7 @@ class Design(ABC):
         """Raise unless the true proportions can be estimated."""
         if not self.identifiable:
             raise NotIdentifiableError(
-                f"this {self.kind} design has rank {self.rank()} for {self.k} categories: different true proportions "
-                "give the same reports",
+                f"this {self.kind} design has rank {self.rank()} for {self.k} categories: shares cannot be estimated",
                 hint="choose a design whose columns are linearly independent",
                 rank=self.rank(),
                 k=self.k,
@@ -223,8 +222,8 @@ class Design(ABC):
         fits = values.shape == (self.k,) and np.isfinite(values).all()
         if not fits or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
             raise MatrixError(
-                f"{name} = {shorten(repr(pi), 80)} is not a distribution over {self.k} categories",
-                hint=f"give {self.k} numbers of 0 or more that sum to 1",
+                f"{name} = {_listed(values)} is not a distribution over {self.k:,} categories",
+                hint=f"give {self.k:,} numbers of 0 or more that sum to 1",
                 **{name: pi},
             )
         return values
@@ -332,6 +331,18 @@ class Design(ABC):
         return f"{type(self).__name__}(k={self.k}, m={big(self.m)}, parity={parity})"
 
 
+def _listed(values: Real, most: int = 4) -> str:
+    """Numbers as they could be typed, the first of them where they are many.
+
+    >>> _listed(np.array([0.5, 0.2, 0.2]))
+    '[0.5, 0.2, 0.2]'
+    """
+    if values.ndim != 1 or not values.size:
+        return f"an array of shape {values.shape}" if values.size else "no list of numbers"
+    shown = ", ".join(f"{x:.6g}" for x in values[:most])
+    return f"[{shown}{f', ... ({values.size:,} in all)' if values.size > most else ''}]"
+
+
 def big(number: int) -> str:
     """A count for people: digits when short, a power otherwise.
 
@@ -350,7 +361,7 @@ def check_relabelling(design: Design, inputs: Categories, outputs: Categories | 
         raise LabelError(f"{len(inputs)} labels for {design.k} categories", hint=f"give {design.k} labels")
     if outputs is not None and outputs.labels != inputs.labels:
         raise LabelError(
-            f"the reports of a {design.kind} design bear the labels of its categories",
+            f"the reports of this {design.kind} design bear the labels of its categories",
             hint="give labels for the categories only, or write the matrix out as a dense design",
         )
 
@@ -364,6 +375,15 @@ def check_categories(categories: object) -> None:
         )
 
 
+def too_few(k: int) -> ParameterError:
+    """The error for fewer than two categories."""
+    return ParameterError(
+        f"k = {k}: at least two categories are needed",
+        hint="with fewer there is nothing to hide and nothing to learn",
+        k=k,
+    )
+
+
 def check_two(categories: Categories) -> None:
     """Raise unless there are at least two categories, and no more than one random word can choose among."""
     check_categories(categories)
@@ -372,6 +392,4 @@ def check_two(categories: Categories) -> None:
             f"k = {len(categories):,} categories; at most {2**32 - 1:,} are possible", hint="group rare categories"
         )
     if len(categories) < 2:
-        raise ParameterError(
-            f"k = {len(categories)} category: nothing to hide and nothing to learn", hint="give at least two categories"
-        )
+        raise too_few(len(categories))

@@ -75,9 +75,8 @@ class Composed(CodedDesign):
             return Uniform.of(self.first.truth * self.then.truth, self.first.inputs)
         if self.m * self.then.k * self.k > WORK_LIMIT:
             raise TooLargeError(
-                f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly; "
-                f"the parity of the product is at most {to_float(self.parity_bound()):.6g}",
-                hint="compose smaller designs, or use the bound",
+                f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly",
+                hint=f"compose smaller designs, or use the bound on parity, {to_float(self.parity_bound()):.6g}",
             )
         C, P = (np.array(d.exact_matrix(), dtype=object) for d in (self.then, self.first))
         return Dense.of((C @ P).tolist(), self.inputs, self.outputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -81,8 +82,24 @@ def asked_epsilon(epsilon: Number) -> Asked:
 
 
 def as_count(value: object, name: str) -> int:
-    """A whole number, or an error."""
-    number = as_fraction(value, name)  # type: ignore[arg-type]
+    """A whole number, or an error.
+
+    >>> as_count("12", "n"), as_count(3.0, "n")
+    (12, 3)
+    """
+    try:
+        number = as_fraction(value, name)  # type: ignore[arg-type]
+    except ParameterError as error:
+        if error.__cause__ is None:  # a number, with more digits than can be held
+            raise
+        raise _no_count(repr(value), name, value) from error
     if number.denominator != 1:
-        raise ParameterError(f"{name} = {value} is not a whole number", hint="give an integer", **{name: value})
+        raise _no_count(str(value), name, value)
     return int(number)
+
+
+def _no_count(shown: str, name: str, value: object) -> ParameterError:
+    """The error; digits in groups are common enough to be told apart."""
+    grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
+    hint = f"write {re.sub('[^0-9]', '', str(value))}, without a mark" if grouped else "give a whole number such as 10"
+    return ParameterError(f"{name} = {shown} is not a whole number", hint=hint, **{name: value})

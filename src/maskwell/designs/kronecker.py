@@ -178,7 +178,7 @@ def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]
     for part in parts:
         if not isinstance(part, CodedDesign):
             raise ParameterError(
-                f"{what} cannot hold a {part.kind} design, whose report is a set",
+                f"{what} cannot hold a design of the kind {part.kind}, whose report is a set",
                 hint="use designs that report one category, such as k-ary or a matrix",
             )
     return tuple(part for part in parts if isinstance(part, CodedDesign))

@@ -25,6 +25,17 @@ from maskwell.designs.subset import FixedSizeSets
 from maskwell.errors import ParameterError
 
 
+def sizes_allowed(k: int) -> str:
+    """The hint for an l that is not possible.
+
+    >>> sizes_allowed(2), sizes_allowed(3), sizes_allowed(5)
+    ('use at least 3 categories', 'give l = 2', 'give l from 2 to 4')
+    """
+    if k < 3:
+        return "use at least 3 categories"
+    return "give l = 2" if k == 3 else f"give l from 2 to {k - 1}"
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LocalDiversity(FixedSizeSets):
     """The truth and l - 1 random others.
@@ -42,12 +53,7 @@ class LocalDiversity(FixedSizeSets):
         check_categories(categories)
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
-            raise ParameterError(
-                f"l = {l} of {k} categories",
-                hint=f"give l from 2 to {k - 1}" if k > 2 else "use at least 3 categories",
-                l=l,
-                k=k,
-            )
+            raise ParameterError(f"l = {l} of {k} categories", hint=sizes_allowed(k), l=l, k=k)
         check_two(categories)
         return cls(categories=categories, size=size)
 

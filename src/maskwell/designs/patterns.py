@@ -78,7 +78,7 @@ class Patterns(WrittenOut):
         if found != 1:
             raise MatrixError(
                 f"the probabilities of all reports sum to {to_float(found):.12g}, which is 1 {float(found - 1):+.3g}",
-                hint="the weights must satisfy sum theta_S (1 + (gamma - 1) [j in S]) = 1 exactly: give fractions",
+                hint="give weights as fractions with sum theta_S (1 + (gamma - 1) [j in S]) = 1 exactly",
             )
         return design
 
@@ -100,8 +100,8 @@ class Patterns(WrittenOut):
         if len(set(held)) > 1:
             least, most = (held.index(end(held)) for end in (min, max))
             raise MatrixError(
-                f"the sets that hold category {least} weigh {to_float(Fraction(held[least], held[most])):.12g} times "
-                f"those that hold category {most}; all columns must sum to the same",
+                f"the sets with category {least} weigh {to_float(Fraction(held[least], held[most])):.12g} times "
+                f"those with category {most}",
                 hint="give weights that satisfy sum theta_S (1 + (gamma - 1) [j in S]) = 1 for every j exactly",
             )
         outputs = set_labels(masks, categories) if outputs is None else _check_outputs(outputs, len(masks))

@@ -183,9 +183,8 @@ class SetDesign(Design):
         shape_fits = bits.ndim == 2 and bits.shape[1] == (self.k + 7) // 8 and bits.dtype == np.uint8
         if not shape_fits or (self.k % 8 and (bits[:, -1] >> (self.k % 8)).any()):
             raise ReportError(
-                f"reports of {self.k} categories are bytes in {(self.k + 7) // 8} columns with no bit beyond the last "
-                f"category; got shape {bits.shape} of {bits.dtype}",
-                hint="use the reports as the design made them",
+                f"masks of shape {bits.shape} and {bits.dtype} for reports of {self.k} categories",
+                hint=f"use the reports as they were made: {(self.k + 7) // 8} bytes, no bit beyond the last category",
             )
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:

@@ -68,8 +68,7 @@ class WrittenOut(CodedDesign):
             return
         direction = np.linalg.svd(self._P)[2][-1]
         raise NotIdentifiableError(
-            f"the true proportions cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories, and "
-            f"moving them along {np.array2string(direction, precision=3, threshold=8)} leaves all reports as they are",
+            f"shares cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories",
             hint="choose a design whose columns are linearly independent",
             null_direction=direction,
         )

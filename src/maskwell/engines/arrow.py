@@ -137,7 +137,7 @@ def bits_from_array(values: Any, k: int) -> Bits:
     if arrow.types.is_large_string(values.type):
         return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
     raise ReportError(
-        f"the column holds {values.type}; set reports are texts of {k} characters 0 or 1, or {(k + 7) // 8} bytes",
+        f"the column holds {values.type}; set reports are texts of {k} characters 0 or 1",
         hint="keep the column as text: as a number it loses its leading zeros",
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
+from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.kronecker import Kronecker
@@ -59,7 +60,7 @@ class Assignment:
             )
         if any(isinstance(leaf, Blocks) for leaf in self.leaves):
             raise ParameterError(
-                "a block design needs the cell and the category of every row; files are randomized column by column",
+                "a block design needs the cell of every row, and files are randomized column by column",
                 hint="split the file by cell and use each cell's own design",
             )
 
@@ -134,10 +135,10 @@ class Problems:
         """The design has no category for missing values, in the words of the command line."""
         texts = map(str, self.categories.labels[:SHOWN])
         named = ",".join(f'"{text}"' if "," in text else text for text in texts)
-        shown = named if len(self.categories) <= SHOWN and len(named) <= 60 else "..."
+        shown = named if len(self.categories) <= SHOWN and len(named) <= 28 else "..."
         return MissingValueError(
             f"column {self.column!r} has missing values, and its design has no category 'missing'",
-            hint=f"make the design with --categories {shown},missing, or leave such rows out with --missing drop",
+            hint=f"use --missing drop, or make the design with --categories {shown},missing",
             column=self.column,
             label=error.objects.get("label"),
         )
@@ -148,30 +149,28 @@ class Problems:
             return self._unknown_error(rows)
         are = "is" if self.missing == 1 else "are"
         return MissingValueError(
-            f"column {self.column!r}: {self.missing:,} of {rows:,} values {are} missing, the first in row"
-            f" {self.first_missing} (the first row of data is row 1)",
-            hint="leave such rows out with --missing drop, or use a category 'missing' with --missing category",
+            f"{self._named}: {self.missing:,} of {rows:,} values {are} missing, the first in data row"
+            f" {self.first_missing}",
+            hint="leave such rows out with --missing drop, or count them with --missing category",
             column=self.column,
             count=self.missing,
         )
 
+    @property
+    def _named(self) -> str:
+        return f"column {shorten(repr(self.column), 24)}"
+
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
-        shown = ", ".join(
-            f"{value!r} ({times:,} {'time' if times == 1 else 'times'})"
-            for value, times in self.offenders.most_common(SHOWN)
-        )
-        distinct = len(self.offenders)
-        count = f"at least {distinct - SHOWN:,}" if distinct == KEPT_OFFENDERS else f"{distinct - SHOWN:,}"
-        more = f" and {count} more" if distinct > SHOWN else ""
-        allowed = ", ".join(repr(label) for label in self.categories.labels[:SHOWN])
-        dots = f", ... ({len(self.categories)} in all)" if len(self.categories) > SHOWN else ""
         are = "is" if self.unknown == 1 else "are"
+        wrong = f"{self._named}: {self.unknown:,} of {rows:,} values {are} no category: "
+        common, distinct = self.offenders.most_common(SHOWN), len(self.offenders)
+        shown = (f"{value!r} ({times:,} {'time' if times == 1 else 'times'})" for value, times in common)
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
-        only = "; only an empty cell counts as missing" if empty else ""
+        then = "; only an empty cell counts as missing" if empty else "; recode these, or make another design"
+        known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
-            f"column {self.column!r}: {self.unknown:,} of {rows:,} values {are} not among the {len(self.categories)}"
-            f" categories of the design: {shown}{more}",
-            hint=f"allowed: {allowed}{dots}; recode these values, or make a design that has them{only}",
+            wrong + listed(shown, distinct, MESSAGE - len(wrong), at_least=distinct == KEPT_OFFENDERS),
+            hint=f"allowed: {known}{then}",
             column=self.column,
             offenders=dict(self.offenders),
             count=self.unknown,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from maskwell.core.exact import as_fraction, check_probability
+from maskwell.core.exact import as_fraction, check_probability, to_decimal
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
 
@@ -58,9 +58,11 @@ def _checked(
         p = as_fraction(cells["p"], f"{path}, line {number}, p")
         before = next(reversed(table), None)
         if not 0 <= p <= 1 or (before is not None and p <= before):
+            wrong = (
+                f"comes after p = {to_decimal(before)}" if before is not None and p <= before else "is not from 0 to 1"
+            )
             raise DataFileError(
-                f"{path}, line {number}: p = {p} after {'nothing' if before is None else before}",
-                hint="let p rise from 0, at most to 1",
+                f"{path}, line {number}: p = {to_decimal(p)} {wrong}", hint="let p rise from 0, at most to 1"
             )
         table[p] = {
             name: check_probability(cells[name], f"{path}, line {number}, {name}")
@@ -75,7 +77,7 @@ def _checked(
 def _steps(rows: Rows) -> Steps:
     if rows[0][0] != 0:
         raise ParameterError(
-            f"nothing is said about priors below {rows[0][0]}",
+            f"nothing is said about priors below {to_decimal(rows[0][0])}",
             hint="begin with a row for p = 0: its values hold up to the next p",
         )
     inside = [(p, v) for p, v in rows if p < 1]

@@ -278,7 +278,7 @@ class ColumnRandomizer:
             if describe(field) is not None:
                 raise DataFileError(
                     f"column {name!r} already holds reports of a design",
-                    hint="give the file with the true values; a second randomization needs a design composed of both",
+                    hint="give the file with the true values",
                     column=name,
                 )
 

@@ -88,9 +88,8 @@ def _counter(
 def _check_made_by(design: Design, about: dict[str, Any] | None, name: str) -> None:
     if about is not None and about.get("design") != design.fingerprint:
         raise ReportError(
-            f"column {name!r} was made with another design ({str(about.get('design'))[:19]}...) than the one given"
-            f" ({design.fingerprint[:19]}...)",
-            hint="estimate with the design that made the reports",
+            f"column {name!r} was made with another design than the one given",
+            hint=f"estimate with the design that made the reports, {str(about.get('design'))[:19]}...",
             given=about.get("design"),
             expected=design.fingerprint,
         )
@@ -172,7 +171,7 @@ class SetCounter:
 def _outputs(design: Design) -> Categories:
     if not isinstance(design.outputs, Categories):
         raise ReportError(
-            f"a design of the kind {design.kind} reports sets, which cannot be counted together with other columns",
+            f"a {design.kind} design reports sets, which cannot be counted with other columns",
             hint="estimate that column alone",
         )
     return design.outputs

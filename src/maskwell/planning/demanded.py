@@ -5,9 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from maskwell.core.exact import Number, floor_to, safe_below
+from maskwell.designs.base import too_few
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
+
+LESS = {"epsilon": "epsilon = 1", **{name: f"{name} = 2" for name in ("gamma", "beta", "bayes_factor")}}
+"""A demand that leaves something, in the words of one that leaves nothing."""
 
 SHORT = 64
 """Numerators of more bits than this are rounded where exact equations have to be solved with them."""
@@ -17,7 +21,7 @@ def check_k(k: int) -> int:
     """At least two categories."""
     count = as_count(k, "k")
     if count < 2:
-        raise ParameterError(f"k = {k}", hint="give at least two categories", k=k)
+        raise too_few(count)
     return count
 
 
@@ -30,9 +34,10 @@ def gamma_of(demand: Demand | Number) -> Fraction:
     gamma = demand.reachable if isinstance(demand, Demand) else safe_below(demand, "gamma")
     if gamma <= 1:
         said = demand.text if isinstance(demand, Demand) else f"gamma = {demand}"
+        name = demand.name if isinstance(demand, Demand) else "gamma"
         raise ParameterError(
             f"{said} leaves no information in a report: parity must be above 1",
-            hint="ask for a little less privacy, such as gamma = 2",
+            hint=f"ask for a little less privacy, such as {LESS.get(name, LESS['epsilon'])}",
             gamma=gamma,
         )
     return gamma

@@ -280,9 +280,8 @@ def _check_size(k: int) -> int:
         raise ParameterError(f"pi has {k} share", hint="give the shares of at least two categories", k=k)
     if k > LIMIT:
         raise TooLargeError(
-            f"{k} categories: the linear program would have 2^{k} - 2 sets; at most {LIMIT} categories are possible",
-            hint="join rare categories, or take the minimax design, which assumes no shares: "
-            f"maskwell design subset --k {k}",
+            f"{k} categories give 2^{k} - 2 sets to choose from; at most {LIMIT} categories are possible",
+            hint="join rare categories, or take subset selection of the best size, which assumes no shares",
             k=k,
         )
     return k

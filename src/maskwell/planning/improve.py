@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.exact import Number, Parity, common_denominator, safe_below, to_float, to_text
-from maskwell.designs.base import EXACT_LIMIT, Design, big
+from maskwell.designs.base import EXACT_LIMIT, Design, big, too_few
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.patterns import Patterns, codes_of
 from maskwell.designs.uniform import Uniform
@@ -131,9 +131,7 @@ def _check(design: Design, method: str) -> None:
     if method not in ALGORITHMS:
         raise ParameterError(f"method = {method!r}", hint=f"give one of {', '.join(ALGORITHMS)}", method=method)
     if design.k < 2:
-        raise ParameterError(
-            f"k = {design.k} category: nothing to hide and nothing to learn", hint="give at least two categories"
-        )
+        raise too_few(design.k)
 
 
 def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Parity:
@@ -146,14 +144,13 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
             "the design has no bound on parity: some report rules out some truth"
             if parity == math.inf
             else "gamma = inf",
-            hint="first add noise, so that every report is possible for every truth (compose it with a k-ary design); "
-            "without a bound only the truth itself is admissible (allow_revealing=True gives it)",
+            hint="plan a design that has a bound, or allow revealing: without one the truth itself is best",
             parity=parity,
         )
     if gamma is not None and parity > bound:
         raise ParameterError(
             f"the design has parity {_shown(parity)}, above gamma = {_typed(gamma)}",
-            hint="improvement keeps all that a design tells: give gamma of at least its parity, or add noise first",
+            hint="improvement keeps all that a design tells: give gamma of at least its parity",
             parity=parity,
             gamma=gamma,
         )
@@ -184,9 +181,9 @@ def _integer_rows(design: Design) -> tuple[list[Row], int]:
     """The matrix as integers over one denominator."""
     if design.m * design.k > EXACT_LIMIT:
         raise TooLargeError(
-            f"the matrix of this {design.kind} design has {big(design.m)} rows and {big(design.k)} columns; at most "
-            f"{EXACT_LIMIT:,} entries are improved",
-            hint="group categories, or take an admissible design at once: uniform, or subset selection",
+            f"the matrix of this {design.kind} design has {big(design.m)} by {big(design.k)} entries, more than "
+            f"{EXACT_LIMIT:,}",
+            hint="group categories, or take an admissible design at once: k-ary, or subset selection",
             m=design.m,
             k=design.k,
         )

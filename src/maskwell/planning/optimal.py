@@ -23,6 +23,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction, is_float, to_float
 from maskwell.designs.demand import as_count
+from maskwell.designs.ldiverse import sizes_allowed
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
 from maskwell.privacy.criteria import Demand
@@ -125,8 +126,7 @@ def matching_gamma(k: int, l: int) -> Matching:  # noqa: E741 (the literature's 
     """
     k, size = check_k(k), as_count(l, "l")
     if not 2 <= size <= k - 1:
-        allowed = f"give l from 2 to {k - 1}" if k > 2 else "use at least 3 categories"
-        raise ParameterError(f"l = {l} of {k} categories", hint=allowed, l=l, k=k)
+        raise ParameterError(f"l = {l} of {k} categories", hint=sizes_allowed(k), l=l, k=k)
     near = math.floor(k * (1 - math.sqrt(1 - size / k)) / 2)
     gammas = {q: _gamma_of_size(k, size, q) for q in range(max(1, near - 1), min(size - 1, near + 2) + 1)}
     best = min(gammas.values())

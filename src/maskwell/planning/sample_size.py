@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, as_fraction
+from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
@@ -28,9 +28,10 @@ def check_level(level: Number) -> float:
     """A level strictly between 0 and 1."""
     value = as_fraction(level, "level")
     if not 0 < value < 1:
-        percent = f" ({float(value):g} for {float(value):g} %? write {float(value) / 100:g})" if 1 < value < 100 else ""
         raise ParameterError(
-            f"level = {level}", hint=f"give a level between 0 and 1, such as 0.95{percent}", level=level
+            f"level = {level} is not strictly between 0 and 1",
+            hint=f"give a level such as 0.95{percent_meant(level)}",
+            level=level,
         )
     return float(value)
 
@@ -40,7 +41,9 @@ def check_margin(margin: Number) -> float:
     value = as_fraction(margin, "margin")
     if not 0 < value < 1:
         raise ParameterError(
-            f"margin = {margin}", hint="give the half width of an interval for a share, such as 0.02", margin=margin
+            f"margin = {margin} is not strictly between 0 and 1",
+            hint=f"give the half width of the interval of a share, such as 0.02{percent_meant(margin)}",
+            margin=margin,
         )
     return float(value)
 
@@ -49,7 +52,9 @@ def check_n(n: Number) -> int:
     """At least one respondent."""
     count = as_count(n, "n")
     if count < 1:
-        raise ParameterError(f"n = {n} respondents", hint="give a whole number of 1 or more", n=n)
+        raise ParameterError(
+            f"n = {n}: at least one respondent is needed", hint="give a whole number of 1 or more", n=n
+        )
     return count
 
 

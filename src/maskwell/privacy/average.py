@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.exact import Number, safe_below
-from maskwell.designs.base import Design
-from maskwell.errors import ParameterError
+from maskwell.designs.base import Design, big
+from maskwell.errors import ParameterError, TooLargeError
 
 NOT_RECOMMENDED = "not recommended: it holds on average, and single reports may still reveal the answer for sure"
 
@@ -63,4 +63,11 @@ def average_security(design: Design) -> float:
     >>> average_security(Uniform.from_gamma(3, Categories.numbered(2)))
     1.5
     """
-    return 1 + design.total_variation() / 2
+    try:
+        return 1 + design.total_variation() / 2
+    except TooLargeError as error:
+        raise TooLargeError(
+            f"average security needs the matrix: {big(design.m)} by {big(design.k)} entries are too many",
+            hint="ask for a bound on parity, such as epsilon = 1: that needs no matrix",
+            **error.objects,
+        ) from error

@@ -30,9 +30,11 @@ from maskwell.core.arrays import Real
 from maskwell.core.exact import (
     Number,
     Parity,
+    as_fraction,
     exp_below,
     is_float,
     log_of,
+    percent_meant,
     safe_above,
     safe_below,
     to_float,
@@ -152,10 +154,12 @@ class Demand:
         """
         low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
-            percent = " (10 50 for 10 % and 50 %? write 0.1 0.5)" if 1 <= high <= 100 and low <= 100 else ""
+            beyond = next(
+                (f"{name} = {x}" for name, x in (("rho1", rho1), ("rho2", rho2)) if not 0 < as_fraction(x) < 1), ""
+            )
             raise ParameterError(
-                f"rho1 = {rho1}, rho2 = {rho2}",
-                hint=f"give 0 < rho1 < rho2 < 1, such as 0.1 0.5{percent}",
+                f"{beyond} is not strictly between 0 and 1" if beyond else f"rho1 = {rho1} is not below rho2 = {rho2}",
+                hint=f"give 0 < rho1 < rho2 < 1, such as 0.1 0.5{percent_meant(rho1, rho2)}",
                 rho1=rho1,
                 rho2=rho2,
             )

@@ -29,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, Parity, as_fraction, root_below, to_float, to_text
+from maskwell.core.exact import Number, Parity, as_fraction, root_below, to_decimal, to_float, to_text
 from maskwell.errors import ParameterError
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -115,10 +115,7 @@ def side(*, upper: bool) -> str:
 def crossing(what: str, *, upper: bool) -> ParameterError:
     """The error for a curve on the wrong side of the diagonal."""
     rule = "an upper curve is never below the prior" if upper else "a lower curve is never above the prior"
-    return ParameterError(
-        f"the {side(upper=upper)} curve crosses the diagonal: {what}",
-        hint=f"{rule}: a report that says nothing must be allowed",
-    )
+    return ParameterError(f"the {side(upper=upper)} curve crosses the diagonal: {what}", hint=rule)
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ class Steps:
         for i, value in enumerate(self.heights):
             left, right = ends[i], ends[i + 1]
             if (value < right) if upper else (value > left):
-                what = f"it is {value} for priors from {left} to {right}"
+                what = f"it is {to_decimal(value)} for priors from {to_decimal(left)} to {to_decimal(right)}"
                 raise crossing(what, upper=upper)
             if upper:
                 attained = i < len(self.edges) and self.closed_right[i]
@@ -242,7 +239,7 @@ class Steps:
     def _single(self, *, upper: bool) -> list[Bound]:
         for p, value in self.points:
             if (value < p) if upper else (value > p):
-                raise crossing(f"it is {value} at the prior {p}", upper=upper)
+                raise crossing(f"it is {to_decimal(value)} at the prior {to_decimal(p)}", upper=upper)
         return [
             Bound.exactly(odds_ratio(v, p) if upper else odds_ratio(p, v), attained=True)
             for p, v in self.points
@@ -299,7 +296,7 @@ class Lines:
         """Least over corners, ends, and where the ratio of odds is flat inside a line."""
         for p, value in self.corners:
             if (value < p) if upper else (value > p):
-                raise crossing(f"it is {value} at the prior {p}", upper=upper)
+                raise crossing(f"it is {to_decimal(value)} at the prior {to_decimal(p)}", upper=upper)
         if not upper:  # turned by half a turn, a lower curve is an upper one with the same ratios of odds
             return Lines(tuple((1 - p, 1 - v) for p, v in reversed(self.corners))).bound(upper=True)
         inner = [Bound.exactly(odds_ratio(v, p), attained=True) for p, v in self.corners if 0 < p < 1]
@@ -349,11 +346,12 @@ def _check_rising(values: Sequence[Fraction], what: str, *, strictly: bool) -> N
         if after < before or (strictly and after == before):
             must = "rise" if strictly else "not fall"
             raise ParameterError(
-                f"the {what} must {must}: {after} comes after {before}", hint="sort them, or correct them"
+                f"the {what} must {must}: {to_decimal(after)} comes after {to_decimal(before)}",
+                hint="sort them, or correct them",
             )
 
 
 def _check_shares(values: Sequence[Fraction]) -> None:
     for value in values:
         if not 0 <= value <= 1:
-            raise ParameterError(f"{value} is not a probability", hint="give numbers from 0 to 1")
+            raise ParameterError(f"{to_decimal(value)} is not a probability", hint="give numbers from 0 to 1")

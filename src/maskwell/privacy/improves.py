@@ -55,7 +55,7 @@ class Improves:
             raise ValueError("the entries of the garbling are not in order, or one is repeated")
         original = design_from_dict(content["original"])
         if provable_rows(original) != original:
-            raise ValueError(f"the original is a {original.kind} design, which is not written out")
+            raise ValueError(f"the original is of the kind {original.kind}, which is not written out")
         return cls(original, entries)
 
     def to_dict(self) -> dict[str, Any]:

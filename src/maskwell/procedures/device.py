@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
+from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
 from maskwell.designs.dense import Dense
@@ -70,7 +71,11 @@ def check_count(value: Number, name: str, *, low: int, high: int) -> int:
     """A whole number in a range."""
     count = as_count(value, name)
     if not low <= count <= high:
-        raise ParameterError(f"{name} = {count}", hint=f"give a whole number from {low} to {high:,}", **{name: value})
+        raise ParameterError(
+            f"{name} = {count} is not from {low} to {high:,}",
+            hint=f"give a whole number from {low} to {high:,}",
+            **{name: value},
+        )
     return count
 
 
@@ -137,9 +142,9 @@ def _check_identifiable(design: Design, family: str, texts: Mapping[str, str], n
     try:
         design.check_identifiable()
     except NotIdentifiableError as error:
-        given = ", ".join(f"{name} = {text}" for name, text in texts.items())
+        given = ", ".join(f"{name} = {shorten(text)}" for name, text in texts.items())
         raise NotIdentifiableError(
-            f"{family} with {given} cannot be estimated from: different true proportions give the same reports",
+            f"{family} with {given}: shares cannot be estimated",
             hint=f"give {needs}",
             **error.objects,
         ) from error

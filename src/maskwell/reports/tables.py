@@ -6,8 +6,9 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
+
 WIDTH = 100
-LABEL_WIDTH = 40
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -31,18 +32,6 @@ def count(value: int) -> str:
         return f"{value:,}"
     exponent = math.floor(math.log10(value))
     return f"{value / 10**exponent:.2f}e+{exponent}" if exponent < 300 else f"about 10 to the power {exponent:,}"
-
-
-def shorten(text: str, width: int = LABEL_WIDTH) -> str:
-    """A text cut in the middle to fit.
-
-    >>> shorten("abcdefghij", 7)
-    'abc…hij'
-    """
-    if len(text) <= width:
-        return text
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def label(value: object) -> str:

@@ -129,7 +129,7 @@ def test_unknown_label_has_no_code():
 
 def test_repr_stays_short():
     assert repr(Categories.of(["a", "b"])) == "Categories('a', 'b')"
-    assert repr(Categories.numbered(10**6)) == "Categories(0, 1, 2, 3, 4, ... (1000000 in all))"
+    assert repr(Categories.numbered(10**6)) == "Categories(0, 1, 2, 3, ... (1,000,000 in all))"
 
 
 def test_categories_compare_and_hash_by_labels():
@@ -259,7 +259,7 @@ def test_values_that_cannot_be_labels():
 
 def test_unknown_values_are_listed_with_counts():
     values = ["a", *"xxyz", *map(str, range(10))]
-    with pytest.raises(UnknownCategoryError, match=r"14 of 15 .* 2 categories: 'x' \(2 times\).* and 3 more") as caught:
+    with pytest.raises(UnknownCategoryError, match=r"14 of 15 .* 2 categories: 'x' \(2 times\).* \(13 in all\)") as caught:
         Categories.of(["a", "b"]).encode(values)
     assert caught.value.objects["offenders"]["x"] == 2
     assert caught.value.objects["count"] == 14

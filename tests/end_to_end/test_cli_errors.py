@@ -1,0 +1,148 @@
+"""What is said about bad input: one line for the fault, one for what to do, both within the width of a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+
+WIDTH = 100
+KARY = ["design", "k-ary", "--gamma", "2"]
+PLAN = ["plan", "--k", "4", "--gamma", "3"]
+FIFTEEN = ",".join(["1/15"] * 15)
+LONG = "a-rather-long-folder/with-a-rather-long-name-inside/and-one-more-below/design-of-the-third-wave.json"
+
+BAD: list[tuple[list[str], list[str]]] = [
+    # too long once
+    (["design", "foo"], ["no such command: maskwell design foo", "maskwell design --help"]),
+    (["foo"], ["no such command: maskwell foo", "maskwell --help"]),
+    (["improve", "diverse.json"], ["no bound on parity", "allow revealing"]),
+    (["convert", "--curves", "cross.csv"], ["0.3 for priors from 0 to 0.5", "--between lines"]),
+    (["convert", "--curves", "cross.csv", "--between", "lines"], ["it is 0.4 at the prior 0.5"]),
+    (["design", "kuk", "--theta1", "0.3", "--theta2", "0.3", "--draws", "2"], ["theta1 different from theta2"]),
+    (["compare", "warner.json", "kary.json"], ["'yes', 'no'", "'a', 'b', 'c'"]),
+    (["improve", "rappor.json"], ["33,554,432"]),
+    (["design", "simmons", "--p", "0", "--beta", "0.2"], ["give p above 0"]),
+    (["design", "extremal", "--pi", FIFTEEN, "--gamma", "2"], ["at most 14"]),
+    (["plan", "--k", "10"], ["--gamma", "--epsilon", "--beta", "--bayes-factor", "--rho", "--curves"]),
+    (["audit", "broken.json"], ["broken.json is not JSON", "line 2"]),
+    (["design", "warner", "--p", "0.5"], ["give p away from 1/2"]),
+    ([*KARY, "--categories", "@nofile"], ["@nofile", "one label per line"]),
+    (["audit", LONG], ["a-rather-long", "wave.json"]),
+    ([*KARY, "--categories", f"a,{'b' * 200},,c"], ["label 3 is empty"]),
+    (["randomize", "x.csv", "--design", f"answer={LONG}", "-o", "y.csv"], ["a-rather", "wave.json"]),
+    (["audit", "product.json", "--average-security", "1.5"], ["32,768", "bound on parity"]),
+    (["improve", "kary.json", "--gamma", "2"], ["does not meet gamma = 2", "its parity is 3"]),
+    (["improve", "kary.json", "--curves", "strict.csv"], ["does not meet", "its parity is 3"]),
+    (["improve", "kary.json", "--sensitive", "a", "--gamma", "4"], ["--sensitive"]),
+    # as it was typed
+    (["audit", "kary.json", "--prior", "0.5,0.2,1/5"], ["0.5,0.2,1/5", "0.9"]),
+    (["audit", "kary.json", "--prior", "0.5,0.5"], ["2 shares for 3 categories"]),
+    (["audit", "kary.json", "--prior", "1.5,-0.5,0"], ["-0.5"]),
+    (["compare", "warner.json", "warner.json", "--pi", "0.5,0.2"], ["0.5,0.2", "0.7"]),
+    # faults by name
+    ([*PLAN, "--margin", "5"], ["margin = 5 is not", "5 for 5 %? write 0.05"]),
+    ([*PLAN, "--margin", "1.5"], ["margin = 1.5 is not"]),
+    (["plan", "--k", "1", "--gamma", "3"], ["k = 1", "at least two categories"]),
+    (["plan", "--k", "0", "--gamma", "3"], ["k = 0", "at least two categories"]),
+    ([*KARY, "--k", "1"], ["k = 1", "at least two categories"]),
+    ([*KARY, "--k", "0"], ["k = 0", "at least two categories"]),
+    ([*KARY, "--k", "-3"], ["k = -3", "at least two categories"]),
+    ([*KARY, "--categories", "a"], ["k = 1", "at least two categories"]),
+    (["convert", "--gamma", "3", "--k", "1"], ["k = 1", "at least two categories"]),
+    (["convert", "--rho", "0.5", "0.1"], ["rho1 = 0.5 is not below rho2 = 0.1"]),
+    (["convert", "--rho", "0", "0.1"], ["rho1 = 0 is not strictly between 0 and 1"]),
+    (["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "0"], ["draws = 0 is not from 1 to 1,000"]),
+    (["convert", "--curves", "negative.csv"], ["line 2: p = -1 is not from 0 to 1"]),
+    (["convert", "--curves", "falling.csv"], ["line 3: p = 0.2 comes after p = 0.3"]),
+    ([*PLAN, "--n", "100", "--level", "95"], ["level = 95 is not", "95 for 95 %? write 0.95"]),
+    # hints that hit
+    (["plan", "--k", "ten", "--gamma", "3"], ["k = 'ten' is not a whole number", "such as 10"]),
+    ([*PLAN, "--n", "1,000"], ["n = '1,000' is not a whole number", "1000"]),
+    ([*PLAN, "--n", "1e3x"], ["n = '1e3x' is not a whole number"]),
+    (["plan", "--k", "4", "--epsilon", "0"], ["epsilon = 0 leaves", "such as epsilon = 1"]),
+    (["plan", "--k", "4", "--beta", "1"], ["beta = 1 leaves", "such as beta = 2"]),
+    (["plan", "--rho", "0.1", "--categories", "a,b,c"], ["--rho takes two numbers", "--rho 0.1 0.5"]),
+    (["plan", "--rho", "0.1", "--k", "3"], ["--rho takes two numbers"]),
+    (["plan", "--k", "3", "--rho", "0.1", "--closed"], ["--rho takes two numbers"]),
+    (["plan", "--gamma", "--k", "3"], ["--gamma", "'--k'"]),
+    (["design", "subset", "--k", "5", "--size", "2.5", "--gamma", "2"], ["size = 2.5 is not a whole number"]),
+    (["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "2.5"], ["draws = 2.5 is not a whole"]),
+    (["audit", "kary.json", "--sensitive", "maybe"], ["no category 'maybe'", "a, b, c"]),
+    (["audit", "kary.json", "--sensitive", "a,b,c"], ["not all"]),
+    (["improve", "kary.json", "--sensitive", "maybe"], ["no category 'maybe'", "a, b, c"]),
+    (["audit", "many.json", "--sensitive", "no"], ["no category 'no'", "0, 1, 2"]),
+    ([*KARY, "--categories", "a,,b"], ["label 2 is empty", "comma"]),
+    (["design", "simmons", "--epsilon", "1"], ["no such option: --epsilon", "maskwell design simmons --help"]),
+    (["design", "warner", "--p", "1.2"], ["p = 1.2 is not a probability"]),
+    (["design", "warner", "--p", "70"], ["70 for 70 %? write 0.7"]),
+    (["convert", "--rho", "0.1", "1"], ["rho2 = 1 is not strictly between 0 and 1"]),
+    (["convert", "--rho", "20", "60"], ["20 60 for 20 % and 60 %? write 0.2 0.6"]),
+    (["design", "l-diverse", "--k", "3", "--l", "5"], ["l = 5", "give l = 2"]),
+    (["convert", "--k", "3", "--l", "5"], ["l = 5", "give l = 2"]),
+    (["convert", "--k", "9", "--l", "9"], ["l = 9", "give l from 2 to 8"]),
+    (["convert", "--gamma", "2", "--l", "5", "--k", "10"], ["a demand and --l were given"]),
+    (["convert"], ["neither a demand nor --l was given"]),
+    (["convert", "--curves", "above.csv"], ["2.5 is not a probability"]),
+    # accepted in silence once
+    ([*KARY, "--categories", 'a,"b'], ["quote", "--categories"]),
+    ([*KARY, "--categories", 'a,"b"c'], ["quote", "--categories"]),
+    ([*KARY, "--categories", "a,b\nc"], ["--categories"]),
+    ([*PLAN, "--picture", "variance"], ["--picture without --plot"]),
+    ([*PLAN, "--level", "0.9"], ["--level without --n or --margin"]),
+]
+MISSES = {"--json": ["simmons"], "%?": ["1.2", "0.1 1", "1.5"], "--missing": ["a,,b"], "1/6": ["ten", "1,000"]}
+"""What a hint must not speak of, by words of the command."""
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    for name, options in {
+        "kary": ["k-ary", "--categories", "a,b,c", "--gamma", "3"],
+        "warner": ["warner", "--p", "0.7"],
+        "rappor": ["rappor", "--k", "25", "--gamma", "3"],
+        "diverse": ["l-diverse", "--k", "10", "--l", "3"],
+        "many": ["k-ary", "--k", "1000", "--gamma", "3"],
+    }.items():
+        run("design", *options, "-o", f"{name}.json")
+    run("design", "k-ary", "--k", "32", "--gamma", "3", "-o", "part.json")
+    run("design", "kronecker", "part.json", "part.json", "part.json", "-o", "product.json")
+    for name, text in {
+        "cross.csv": "p,upper\n0,0.3\n0.5,0.4\n",
+        "negative.csv": "p,upper\n-1,0.3\n",
+        "falling.csv": "p,upper\n0.3,0.3\n0.2,0.4\n",
+        "above.csv": "p,upper\n0,2.5\n",
+        "strict.csv": "p,upper\n0,0.6\n0.5,1\n",
+        "broken.json": '{"a":\n',
+        "x.csv": "answer\na\n",
+    }.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("command", "saying"), BAD, ids=[" ".join(command)[:60] for command, _ in BAD])
+def test_the_fault_and_what_to_do(command: list[str], saying: list[str]) -> None:
+    error, hint = refused(*command).splitlines()
+    assert len(error) <= WIDTH, error
+    assert len(hint) <= WIDTH, hint
+    assert all(words in f"{error}\n{hint}" for words in saying), f"{error}\n{hint}"
+    assert "array(" not in error
+    for words, where in MISSES.items():
+        assert words not in hint or not any(part in " ".join(command) for part in where), hint
+
+
+def test_a_value_of_a_file_that_is_no_category_is_told_within_the_width() -> None:
+    labels = [f"a rather long label number {i}" for i in range(40)]
+    Path("labels.txt").write_text("\n".join(labels), encoding="utf-8")
+    run(*KARY, "--categories", "@labels.txt", "-o", "long.json")
+    Path("data.csv").write_text("answer\n" + "\n".join(f"another text {i}" for i in range(40)), encoding="utf-8")
+    told = refused("randomize", "data.csv", "--design", "answer=long.json", "-o", "out.csv")
+    assert max(map(len, told.splitlines())) <= WIDTH, told
+    assert "'another text 0' (1 time)" in told
+    assert "40 in all" in told
+
+
+def test_json_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = run("convert", "--rho", "0.5", "0.1", "--json", status=2)
+    assert json.loads(shown.out)["error"]["message"] == "rho1 = 0.5 is not below rho2 = 0.1"
