@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction
 
 import numpy as np
 
-from maskwell.core.arrays import Real
-from maskwell.core.exact import log_of
+from maskwell.core.exact import Parity, log_of
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.words import PRIORS, SPACE, factor_down, percent_bound, range_in_words
+from maskwell.reports.words import (
+    PRIORS,
+    SPACE,
+    as_decimal,
+    factor_down,
+    factor_up,
+    percent_bound,
+    range_in_words,
+)
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "beta": "β", "rho1": "ρ₁", "rho2": "ρ₂", "bayes_factor": "Bayes factor"}
 COLUMNS = ("belief before", "breach below", "breach above", "really asked: at least", "really asked: at most")
@@ -36,6 +42,17 @@ def asked(demand: Demand) -> str:
         return "γ = ∞"
     epsilon = math.floor(1000 * log_of(demand.gamma_exact)) / 1000
     return f"γ = {factor_down(demand.gamma_exact)} (ε = {epsilon:g})"
+
+
+def kept(parity: Parity) -> str:
+    """The parity that a design has, rounded up.
+
+    >>> kept(Demand.from_gamma(9).gamma_exact), kept(math.inf)
+    ('parity 9 (ε = 2.198)', 'no bound on parity')
+    """
+    if isinstance(parity, float):
+        return "no bound on parity"
+    return f"parity {factor_up(parity)} (ε = {math.ceil(1000 * log_of(parity)) / 1000:g})"
 
 
 def demand_in_words(demand: Demand) -> str:
@@ -77,18 +94,14 @@ def demand_rows(demand: Demand) -> list[list[str]]:
 
 
 def demand_bounds(demand: Demand) -> list[list[str]]:
-    """For the same beliefs: the least and the most that a belief may become, as the demand states it.
+    """For the same beliefs: the least and the most that a belief may become, as the demand states it, rounded inwards.
 
     >>> [cell.replace(SPACE, " ") for cell in demand_bounds(Demand.from_beta(4))[1]]
     ['2.5 %', '40 %']
     """
     at = np.array([float(p) for p in PRIORS])
+    limits = zip(demand.lower(at).tolist(), demand.upper(at).tolist(), strict=True)
     return [
-        [f"{percent_bound(low, up=False)}{SPACE}%", f"{percent_bound(high, up=True)}{SPACE}%"]
-        for low, high in zip(_as_decimals(demand.lower(at)), _as_decimals(demand.upper(at)), strict=True)
+        [f"{percent_bound(as_decimal(low), up=True)}{SPACE}%", f"{percent_bound(as_decimal(high), up=False)}{SPACE}%"]
+        for low, high in limits
     ]
-
-
-def _as_decimals(values: Real) -> list[Fraction]:
-    """Floats as the decimals they stand for, so that 0.1 is not rounded up to 10.1 percent."""
-    return [Fraction(f"{float(x):.12f}") for x in values]

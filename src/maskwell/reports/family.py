@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.core.exact import Number, safe_below
+from maskwell.core.exact import Number, log_of, safe_below, to_float
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demands import asked, demand_in_words, in_symbols
@@ -26,8 +26,9 @@ from maskwell.reports.square import (
     at_parity,
     breach,
     breach_line,
+    diagonal_note,
+    end_notes,
     explain,
-    nothing_learned,
     sample_of,
     shade_outside,
     square,
@@ -45,6 +46,7 @@ MOST = 10
 APART = 0.038  # least distance of two labels along each side of the square
 EDGE = 0.075  # no label nearer to the corner, where the scale has its own
 CASE = Fraction(1, 10)
+LARGEST = 100.0  # a logarithm beyond which no label would be seen
 
 
 def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = None) -> Picture:
@@ -68,13 +70,13 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
     implied = None if demand is None else Region.at_parity(demand.gamma_exact, like=asked_for)
     notes = [
         *_key(exact),
-        *([] if demand is None else _demand_key(demand)),
-        Note("nothing learned", line_mark(**nothing_learned())),
+        *([] if demand is None or asked_for is None else _demand_key(demand, asked_for)),
+        diagonal_note(),
     ]
 
     def draw(canvas: Canvas) -> None:
         axes = square(canvas)
-        if asked_for and implied:
+        if asked_for and implied and not asked_for.is_empty:
             shade_outside(axes, asked_for.lower, asked_for.upper, **breach())
             for curve in (asked_for.lower, asked_for.upper):
                 trace(axes, curve, **breach_line())
@@ -118,7 +120,7 @@ def _arrays(
     """Curves by name: ``upper`` and ``lower`` have a row for each gamma."""
     optional = {"demand": stated, "implied": implied}
     return {
-        "gamma": np.array([float(gamma) for gamma in gammas]),
+        "gamma": np.array([to_float(gamma) for gamma in gammas]),
         "prior": regions[0].upper.prior,
         "lower": np.array([region.lower.value for region in regions]),
         "upper": np.array([region.upper.value for region in regions]),
@@ -154,10 +156,14 @@ def _key(gammas: Sequence[Fraction]) -> list[Note]:
     return [Note("One report at parity γ", tone="muted"), Note(f"turns {before} % into", strong=True), *lines]
 
 
-def _demand_key(demand: Demand) -> list[Note]:
+def _demand_key(demand: Demand, stated: Region) -> list[Note]:
+    if stated.is_empty:
+        return [Note(f"{in_symbols(demand)}: nothing is asked", space=8)]
     bound = asked(demand).split(" (", maxsplit=1)[0]
     return [
         Note(f"breach of {in_symbols(demand)}", area_mark(**sample_of(breach())), space=8),
+        Note("limit of the demand", line_mark(**breach_line())),
+        *end_notes(stated),
         Note(f"really asked: {bound}", line_mark(**at_parity())),
     ]
 
@@ -166,7 +172,7 @@ def _label(axes: Axes, gammas: Sequence[Fraction]) -> None:
     """Each gamma on its upper curve, where that is farthest from the diagonal; not where it would touch other words."""
     last = math.inf
     for gamma in gammas:
-        at = 1 / (1 + math.sqrt(gamma))
+        at = 1 / (1 + math.exp(min(log_of(gamma), LARGEST) / 2))
         if last - at > APART and at > EDGE:
             box = {"facecolor": colour("paper"), "edgecolor": "none", "pad": 1.5}
             style: dict[str, Any] = {"fontsize": SMALL, "ha": "center", "va": "center", "bbox": box, "zorder": 5}

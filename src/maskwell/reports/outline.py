@@ -145,6 +145,11 @@ class Region:
         curves = (Boundary(gamma, upward=upward).values(prior) for upward in (False, True))
         return cls(*(Outline(prior, value) for value in curves))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies outside, but for beliefs that are certain already."""
+        return bool((self.upper.value[1:-1] >= 1).all() and (self.lower.value[1:-1] <= 0).all())
+
     def is_as(self, other: Region) -> bool:
         """Whether two regions on the same grid are the same."""
         pairs = ((self.lower, other.lower), (self.upper, other.upper))

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwell.core.arrays import Array
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demands import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
-from maskwell.reports.notes import Note, area_mark, line_mark, open_point, point_mark
-from maskwell.reports.outline import Region
+from maskwell.reports.notes import Note, area_mark, line_mark
+from maskwell.reports.outline import Grid, Region
 from maskwell.reports.picture import Canvas, Picture
 from maskwell.reports.square import (
     DASHES,
@@ -21,8 +23,9 @@ from maskwell.reports.square import (
     at_parity,
     breach,
     breach_line,
+    diagonal_note,
+    end_notes,
     explain,
-    nothing_learned,
     sample_of,
     shade,
     shade_outside,
@@ -30,14 +33,13 @@ from maskwell.reports.square import (
     square_heights,
     trace,
 )
-from maskwell.reports.style import colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def plot_demand(demand: Demand) -> Picture:
-    """The breach region of a demand as it is stated: all above h_u and below h_l.
+    """The breach region of a demand as it is stated: all above its upper and below its lower limit.
 
     >>> plot_demand(Demand.from_rho("0.1", "0.5")).data["upper"].max()
     np.float64(1.0)
@@ -45,10 +47,9 @@ def plot_demand(demand: Demand) -> Picture:
     region = Region.of(demand)
     notes = [
         *_heading(demand),
-        Note("breach", area_mark(**sample_of(breach())), space=10),
-        Note("boundary: h_u above, h_l below", line_mark(**breach_line())),
-        *_ends(region),
-        _diagonal(),
+        *_breach_notes(region, "breach", "upper and lower limit"),
+        *end_notes(region),
+        diagonal_note(),
     ]
 
     def draw(canvas: Canvas) -> None:
@@ -77,10 +78,12 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
         raise ParameterError(f"{len(demands)} demands", hint="give two: the figure compares a pair", demands=demands)
     regions = [Region.of(demand) for demand in demands]
     verdict = _stricter(*demands)
+    both = sample_of(breach()) | {"hatch": "".join(HATCHES)}
     notes = [
-        *(note for place, demand in enumerate(demands) for note in _one_of_two(place, demand)),
-        Note("breach of both", area_mark(**sample_of(breach()) | {"hatch": "".join(HATCHES)}), space=8),
-        _diagonal(),
+        *(note for place, pair in enumerate(zip(demands, regions, strict=True)) for note in _one_of_two(place, *pair)),
+        *([Note("breach of both", area_mark(**both), space=8)] if _overlap(*demands) else []),
+        *end_notes(*regions),
+        diagonal_note(),
         Note(verdict, space=8),
     ]
 
@@ -122,13 +125,12 @@ def plot_canonical(demand: Demand) -> Picture:
     )
     notes = [
         *_heading(demand),
-        Note("breach, as stated", area_mark(**sample_of(breach())), space=10),
+        *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
         *([] if same else [Note("breach that follows from it", area_mark(**sample_of(breach(HATCHES[1]))))]),
-        Note("h_u and h_l, as stated", line_mark(**breach_line())),
-        *([] if same else [Note("h, both said together", line_mark(**breach_line(DASHES[1])))]),
+        *([] if same else [Note("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
         Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
-        *_ends(stated),
-        _diagonal(),
+        *end_notes(stated),
+        diagonal_note(),
         Note(remark, space=8),
     ]
 
@@ -176,11 +178,28 @@ def _heading(demand: Demand) -> list[Note]:
     ]
 
 
-def _one_of_two(place: int, demand: Demand) -> list[Note]:
+def _breach_notes(region: Region, area: str, line: str) -> list[Note]:
+    """What hatching and its edge mean, where there is any."""
+    if region.is_empty:
+        return []
+    return [Note(area, area_mark(**sample_of(breach())), space=10), Note(line, line_mark(**breach_line()))]
+
+
+def _one_of_two(place: int, demand: Demand, region: Region) -> list[Note]:
+    area = None if region.is_empty else area_mark(**sample_of(breach(HATCHES[place])))
+    line = None if region.is_empty else line_mark(**breach_line(DASHES[place]))
     return [
-        Note(in_symbols(demand), area_mark(**sample_of(breach(HATCHES[place]))), strong=True, space=8 * place),
-        Note(f"parity up to {asked(demand)}", line_mark(**breach_line(DASHES[place]))),
+        Note(in_symbols(demand), area, strong=True, space=8 * place),
+        Note(f"parity up to {asked(demand)}", line),
     ]
+
+
+def _overlap(first: Demand, second: Demand) -> bool:
+    """Whether some change of belief breaches both."""
+    prior = Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
+    above = np.maximum(first.upper(prior), second.upper(prior)) < 1
+    below = np.minimum(first.lower(prior), second.lower(prior)) > 0
+    return bool(above.any() or below.any())
 
 
 def _stricter(first: Demand, second: Demand) -> str:
@@ -189,19 +208,6 @@ def _stricter(first: Demand, second: Demand) -> str:
     strict, loose = sorted((first, second), key=lambda demand: demand.gamma_exact)
     low, high = (asked(demand).split(" ")[2] for demand in (strict, loose))
     return f"{in_symbols(strict)} asks for more protection: parity up to {low}, against {high}."
-
-
-def _diagonal() -> Note:
-    return Note("nothing learned", line_mark(**nothing_learned()))
-
-
-def _ends(region: Region) -> list[Note]:
-    """What filled and open points mean, where there are any."""
-    if not (region.lower.jumps or region.upper.jumps):
-        return []
-    held = point_mark(marker="o", markersize=6, color=colour("risk"))
-    approached = point_mark(marker="o", markersize=6, **open_point(colour("risk")))
-    return [Note("end included", held), Note("end not included", approached)]
 
 
 def _stated(axes: Axes, region: Region, place: int = 0) -> None:

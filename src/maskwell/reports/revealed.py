@@ -10,8 +10,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Parity
-from maskwell.privacy.criteria import Demand
-from maskwell.reports.demands import asked, demand_bounds, in_symbols
+from maskwell.privacy.criteria import Demand, posterior_range
+from maskwell.reports.demands import asked, demand_bounds, in_symbols, kept
 from maskwell.reports.notes import Note, area_mark, bar_mark, line_mark, point_mark
 from maskwell.reports.outline import Region
 from maskwell.reports.picture import Canvas, Picture
@@ -19,8 +19,9 @@ from maskwell.reports.square import (
     at_parity,
     breach,
     breach_line,
+    diagonal_note,
+    end_notes,
     explain,
-    nothing_learned,
     sample_of,
     shade,
     shade_outside,
@@ -29,7 +30,9 @@ from maskwell.reports.square import (
     trace,
 )
 from maskwell.reports.style import colour
-from maskwell.reports.words import PRIORS, SPACE, factor_up, percent, range_in_words
+from maskwell.reports.tables import shorten
+from maskwell.reports.words import PRIORS, SPACE, factor_down, factor_up, range_in_words
+from maskwell.reports.worst import Worst, find_worst
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 CASE = Fraction(1, 10)
 COLUMNS = ("belief before the report", "after it, at least", "after it, at most")
 DEMANDED = ("demanded: at least", "demanded: at most")
-VISIBLE = 1e-6
+NAME_WIDTH = 60
 
 
 def posterior_curves(gamma: float, prior: Real) -> tuple[Real, Real]:
@@ -57,7 +60,7 @@ def posterior_curves(gamma: float, prior: Real) -> tuple[Real, Real]:
     return prior / (gamma - (gamma - 1) * prior), gamma * prior / (1 + (gamma - 1) * prior)
 
 
-def plot_revealed(parity: Parity, *, demand: Demand | None = None) -> Picture:
+def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "") -> Picture:
     """What one report can do to anybody's belief, for a design of this parity.
 
     Parameters
@@ -66,43 +69,49 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None) -> Picture:
         Of the design.
     demand
         Drawn with it: the design meets the demand when all that the demand forbids lies where no report leads.
+    name
+        What the design is called, such as its file.
 
     >>> print(plot_revealed(Fraction(3)).text.split(".")[0])
     With parity at most 3, one report can multiply or divide the odds of any statement about a person by at most 3
-    >>> plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1]
-    'Not met: from 10.0 % a report can lead to 64.0 %, where the demand allows 50.0 %.'
+    >>> print(plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1])
+    Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %.
     """
     stated = None if demand is None else Region.of(demand)
     region = Region.at_parity(parity, like=stated)
-    return _alone(parity, region) if demand is None or stated is None else _against(parity, region, demand, stated)
+    title = shorten(name, NAME_WIDTH)
+    if demand is None or stated is None:
+        return _alone(parity, region, title)
+    return _against(parity, region, demand, stated, title)
 
 
-def _alone(parity: Parity, region: Region) -> Picture:
+def _alone(parity: Parity, region: Region, name: str) -> Picture:
     before, low, high = range_in_words(parity, CASE)
-    forbidden = Note("breach: no report leads here", area_mark(**sample_of(breach())))
+    outside = _outside_note(region)
     notes = [
-        Note("One case", tone="muted"),
+        Note(name or "A design with", tone="muted"),
+        Note(kept(parity), strong=True),
+        Note("One case", tone="muted", space=10),
         Note(f"{before} % before", strong=True),
         Note(f"{low} to {high} % after", strong=True),
         Note("whatever the report says"),
         *_bar_notes(),
-        Note("nothing learned", line_mark(**nothing_learned())),
-        forbidden,
+        *outside,
+        _reach_note(),
+        diagonal_note(),
     ]
-    brief = [Note(f"Case: {before} % before, {low} to {high} % after."), forbidden]
+    brief = [Note(_heading(name, parity)), Note(f"Case: {before} % before, {low} to {high} % after."), *outside]
 
     def draw(canvas: Canvas) -> None:
         axes = square(canvas)
-        shade_outside(axes, region.lower, region.upper, **breach())
-        for curve in (region.lower, region.upper):
-            trace(axes, curve, **breach_line())
-        _bar(axes, parity, float(CASE))
+        _draw_reach(axes, region)
+        _bar(axes, parity, CASE)
         explain(canvas, notes, brief=brief)
 
     return Picture(
         name="revealed",
         title="What a report reveals",
-        text=_in_words(parity),
+        text=_in_words(parity, name),
         data=_arrays(region),
         columns=COLUMNS,
         rows=_rows(parity),
@@ -111,46 +120,52 @@ def _alone(parity: Parity, region: Region) -> Picture:
     )
 
 
-def _against(parity: Parity, region: Region, demand: Demand, stated: Region) -> Picture:
-    verdict, worst = _verdict(parity, region, demand, stated)
+def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str) -> Picture:
     met = demand.allows(parity)
-    answer, reason = verdict.split(": ", 1)
+    worst = None if met else find_worst(parity, demand, region, stated)
+    answer, reason = ("Met", _why_met(demand)) if met else ("Not met", str(worst or "by less than can be drawn"))
     notes = [
-        Note(in_symbols(demand), tone="muted"),
+        Note(_heading(name, parity), tone="muted"),
+        Note(f"The demand {in_symbols(demand)} allows parity up to {factor_down(demand.gamma_exact)}", tone="muted"),
         Note(answer, strong=True, tone="ink" if met else "risk"),
         Note(reason),
-        Note("breach", area_mark(**sample_of(breach())), space=10),
-        *([] if met else [Note("breach that a report can lead to", area_mark(**sample_of(_broken())))]),
-        Note("no report leads here", area_mark(**sample_of(_unreachable()))),
-        Note("reach of one report", line_mark(**at_parity())),
+        *_demand_notes(stated, worst),
+        *_outside_note(region),
+        _reach_note(),
         *([] if worst is None else _bar_notes()),
-        Note("nothing learned", line_mark(**nothing_learned())),
+        diagonal_note(),
     ]
 
     def draw(canvas: Canvas) -> None:
         axes = square(canvas)
-        shade_outside(axes, region.lower, region.upper, **_unreachable())
-        shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
-        shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
-        shade_outside(axes, stated.lower, stated.upper, **breach())
-        for curve in (region.lower, region.upper):
-            trace(axes, curve, **at_parity())
-        for curve in (stated.lower, stated.upper):
-            trace(axes, curve, **breach_line())
+        _draw_reach(axes, region)
+        _draw_demand(axes, region, stated)
         if worst is not None:
-            _bar(axes, parity, worst)
+            _bar(axes, parity, worst.before)
         explain(canvas, notes)
 
     return Picture(
         name="revealed",
         title="What a report reveals, against a demand",
-        text=f"{_in_words(parity)} The demand {in_symbols(demand)} asks for parity up to {asked(demand)}. {verdict}.",
+        text=(
+            f"{_in_words(parity, name)} The demand {in_symbols(demand)} allows parity up to {asked(demand)}. "
+            f"{answer}: {reason}."
+        ),
         data={**_arrays(region), "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
         columns=(*COLUMNS, *DEMANDED),
         rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
         heights=square_heights(notes),
         draw=draw,
     )
+
+
+def _heading(name: str, parity: Parity) -> str:
+    """The design and its parity in one line."""
+    return f"{name}: {kept(parity)}" if name else f"A design with {kept(parity)}"
+
+
+def _why_met(demand: Demand) -> str:
+    return "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
 
 
 def _arrays(region: Region) -> dict[str, Array]:
@@ -161,38 +176,61 @@ def _rows(parity: Parity) -> list[list[str]]:
     return [[f"{text}{SPACE}%" for text in range_in_words(parity, p)] for p in PRIORS]
 
 
-def _in_words(parity: Parity) -> str:
+def _in_words(parity: Parity, name: str) -> str:
     cases = "; ".join(f"a belief of {before} becomes {low} to {high}" for before, low, high in _rows(parity))
+    said = f"The design {name}. " if name else ""
     if isinstance(parity, float):
-        return f"This design has no bound on parity: a report may lead anybody to certainty. In numbers: {cases}."
+        return f"{said}Without a bound on parity, a report may lead anybody to certainty. In numbers: {cases}."
     factor = factor_up(parity)
     return (
-        f"With parity at most {factor}, one report can multiply or divide the odds of any statement about a person by "
-        f"at most {factor}. In numbers: {cases}."
+        f"{said}With parity at most {factor}, one report can multiply or divide the odds of any statement about a "
+        f"person by at most {factor}. In numbers: {cases}."
     )
 
 
-def _verdict(parity: Parity, region: Region, demand: Demand, stated: Region) -> tuple[str, float | None]:
-    """Whether all that is forbidden lies where no report leads; if not, the worst case and its prior."""
-    if demand.allows(parity):
-        return "Met: no report leads into a breach", None
-    rise = region.upper.value - stated.upper.value
-    fall = stated.lower.value - region.lower.value
-    upwards = bool(rise.max() >= fall.max())
-    excess, reached, allowed = (rise, region.upper, stated.upper) if upwards else (fall, region.lower, stated.lower)
-    if excess.max() < VISIBLE:
-        return "Not met: by less than can be drawn", None
-    at = int(excess.argmax())
-    before, after, limit = (percent(float(x[at])) for x in (reached.prior, reached.value, allowed.value))
-    worst = f"from {before} % a report can lead to {after} %, where the demand allows {limit} %"
-    return f"Not met: {worst}", float(reached.prior[at])
+# ---- what is drawn, and the words that explain it
 
 
-def _bar(axes: Axes, parity: Parity, prior: float) -> None:
+def _draw_reach(axes: Axes, region: Region) -> None:
+    shade_outside(axes, region.lower, region.upper, **_unreachable())
+    for curve in (region.lower, region.upper):
+        trace(axes, curve, **at_parity())
+
+
+def _draw_demand(axes: Axes, region: Region, stated: Region) -> None:
+    shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
+    shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
+    shade_outside(axes, stated.lower, stated.upper, **breach())
+    for curve in (stated.lower, stated.upper):
+        trace(axes, curve, **breach_line())
+
+
+def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
     """One belief before, and all that it may become."""
-    low, high = (float(curve[0]) for curve in posterior_curves(float(parity), np.array([prior])))
-    axes.plot([prior] * 2, [low, high], color=colour("report"), linewidth=6, solid_capstyle="butt", zorder=4)
-    axes.plot([prior], [prior], marker="o", markersize=8, color=colour("ink"), zorder=5, clip_on=False)
+    at, ends = float(prior), [float(x) for x in posterior_range(parity, prior)]
+    axes.plot([at] * 2, ends, color=colour("report"), linewidth=6, solid_capstyle="butt", zorder=4)
+    axes.plot([at], [at], marker="o", markersize=8, color=colour("ink"), zorder=5, clip_on=False)
+
+
+def _demand_notes(stated: Region, worst: Worst | None) -> list[Note]:
+    """What the demand adds to the drawing: nothing where it forbids nothing."""
+    if stated.is_empty:
+        return []
+    reached = area_mark(**sample_of(_broken()))
+    return [
+        Note("breach: what the demand forbids", area_mark(**sample_of(breach())), space=10),
+        *([] if worst is None else [Note("breach that a report can lead to", reached)]),
+        Note("limit of the demand", line_mark(**breach_line())),
+        *end_notes(stated),
+    ]
+
+
+def _outside_note(region: Region) -> list[Note]:
+    return [] if region.is_empty else [Note("no report leads here", area_mark(**sample_of(_unreachable())))]
+
+
+def _reach_note() -> Note:
+    return Note("reach of one report", line_mark(**at_parity()))
 
 
 def _bar_notes() -> list[Note]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.reports.notes import Note, notes_height, open_point, write_notes
-from maskwell.reports.outline import Outline
+from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
+from maskwell.reports.outline import Outline, Region
 from maskwell.reports.picture import SMALL, WIDE, Canvas
 from maskwell.reports.style import colour
 
@@ -73,6 +73,20 @@ def trace(axes: Axes, curve: Outline, **style: Any) -> None:
     point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
     for points, face in ((held, {"color": style["color"]}), (approached, open_point(style["color"]))):
         axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
+
+
+def end_notes(*regions: Region) -> list[Note]:
+    """What filled and open points mean, where there are any."""
+    if not any(region.lower.jumps or region.upper.jumps for region in regions):
+        return []
+    held = point_mark(marker="o", markersize=6, color=colour("risk"))
+    approached = point_mark(marker="o", markersize=6, **open_point(colour("risk")))
+    return [Note("end included", held), Note("end not included", approached)]
+
+
+def diagonal_note() -> Note:
+    """What the diagonal means."""
+    return Note("nothing learned", line_mark(**nothing_learned()))
 
 
 def nothing_learned() -> dict[str, Any]:

@@ -72,6 +72,15 @@ def percent_bound(share: Fraction, *, up: bool) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def as_decimal(value: float) -> Fraction:
+    """A probability as the decimal it stands for, so that 0.1 is not rounded up to 10.1 percent.
+
+    >>> as_decimal(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(f"{value:.12f}")
+
+
 def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
     """A belief in percent before, and the least and greatest it can be after one report.
 

@@ -42,6 +42,9 @@ def pictures() -> list[Picture]:
         plot_revealed(Fraction(5), demand=RHO),
         plot_revealed(Fraction(16), demand=RHO),
         plot_revealed(math.inf, demand=BETA),
+        plot_revealed(Fraction(8, 3), demand=STEPS, name="a-rather-long-name-of-a-file-that-holds-a-design.json"),
+        plot_revealed(Fraction(8, 3), name="a-rather-long-name-of-a-file-that-holds-a-design.json"),
+        plot_demands([RHO, nothing]),
         plot_revealed(Fraction(9), demand=Demand.from_rho("0.1", "0.5", closed=True)),
     ]
 
@@ -167,10 +170,59 @@ def test_the_family_refuses_what_it_cannot_draw(gammas: list[float]) -> None:
 def test_a_design_is_set_against_a_demand() -> None:
     met, broken = plot_revealed(Fraction(5), demand=RHO), plot_revealed(Fraction(16), demand=RHO)
     assert met.text.endswith("Met: no report leads into a breach.")
-    assert broken.text.endswith("from 10.0 % a report can lead to 64.0 %, where the demand allows 50.0 %.")
+    assert broken.text.endswith(
+        "Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %."
+    )
+    asks_nothing = plot_revealed(Fraction(5), demand=Demand.from_curves())
+    assert asks_nothing.text.endswith("Met: nothing is asked.")
     assert (met.data["upper"] <= met.data["demand_upper"]).all()
     assert (broken.data["upper"] > broken.data["demand_upper"]).any()
     assert cell(" ".join(broken.rows[1])) == "10 % 0.68 % 64 % 0 % 100 %"
+
+
+def test_a_design_is_named_with_its_parity() -> None:
+    for narrow in (False, True):
+        alone = " ".join(drawn_words(plot_revealed(Fraction(8, 3), name="a.json"), narrow=narrow))
+        assert "a.json" in alone and cell("parity 2.667 (ε = 0.981)") in cell(alone)
+        against = " ".join(drawn_words(plot_revealed(Fraction(5), demand=RHO, name="a.json"), narrow=narrow))
+        assert "a.json: parity 5" in against and "parity up to 9" in against
+    assert "no bound on parity" in " ".join(drawn_words(plot_revealed(math.inf)))
+    assert "The design a.json." in plot_revealed(Fraction(5), demand=RHO, name="a.json").text
+
+
+def test_without_a_demand_nothing_is_called_a_breach() -> None:
+    for parity in (Fraction(5), math.inf):
+        picture = plot_revealed(parity)
+        assert "breach" not in " ".join([*drawn_words(picture), picture.text])
+
+
+def test_every_limit_is_named_in_words() -> None:
+    for picture in pictures():
+        assert not any("h_" in words for words in drawn_words(picture))
+
+
+def test_only_what_is_drawn_is_explained() -> None:
+    nothing, rising = Demand.from_curves(), Demand.from_curves(upper=Steps.of(["0.5"], ["0.6", 1]))
+    falling = Demand.from_curves(lower=Steps.of(["0.5"], [0, "0.2"]))
+    assert not any("breach" in words for words in drawn_words(plot_demand(nothing)))
+    assert not any("breach" in words for words in drawn_words(plot_canonical(nothing)))
+    assert not any("breach" in words for words in drawn_words(plot_family(demand=nothing)))
+    assert not any("breach" in words for words in drawn_words(plot_revealed(Fraction(5), demand=nothing)))
+    assert "no report leads here" not in drawn_words(plot_revealed(math.inf, demand=RHO))
+    assert "breach that a report can" not in " ".join(drawn_words(plot_revealed(Fraction(5), demand=RHO)))
+    assert "breach of both" in drawn_words(plot_demands([RHO, BETA]))
+    assert "breach of both" not in drawn_words(plot_demands([rising, falling]))
+    for picture in (plot_demands([RHO, BETA]), plot_family(demand=RHO), plot_revealed(Fraction(5), demand=RHO)):
+        assert {"end included", "end not included"} <= set(drawn_words(picture))
+    for picture in (plot_demands([BETA, BETA]), plot_revealed(Fraction(5), demand=BETA)):
+        assert "end included" not in drawn_words(picture)
+
+
+@pytest.mark.parametrize("demand", [None, RHO, Demand.from_gamma("1e400")])
+def test_parities_that_no_float_holds_are_drawn(demand: Demand | None) -> None:
+    for picture in (plot_revealed(Fraction(10**400), demand=demand), plot_family([2, 10**400], demand=demand)):
+        assert ET.fromstring(picture.svg()) is not None
+        assert "e+400" in picture.text
 
 
 def test_only_what_reports_can_reach_is_filled() -> None:
