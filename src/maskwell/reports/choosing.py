@@ -71,6 +71,7 @@ def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) ->
         epsilon=found.epsilon,
         place=place,
         entries=[_entry(line, lines, choice, place) for line in lines],
+        k=k,
         n=found.n or RESPONDENTS,
         where=in_symbols(demand) if demand else "ε = 1",
         reason=choice.reason if choice else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.reports.notes import Note, notes_height, open_point, point_mark, write_notes
-from maskwell.reports.picture import SMALL, WIDE, Canvas
-from maskwell.reports.scales import LARGE, number, round_numbers, set_numbers, spread
+from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas
+from maskwell.reports.scales import LARGE, number, raised, round_numbers, set_numbers, spread
 from maskwell.reports.style import colour
+from maskwell.reports.tables import counted, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +26,8 @@ ROW, NARROW_ROW = 26, 40
 MOST_TICKS, NARROW_TICKS = 8, 5
 SHORT = {"minimax subset selection": "minimax subset", "gamma-diagonal": "γ-diagonal"}
 SHORTER = {**SHORT, "minimax subset selection": "subset", "optimised unary": "opt. unary", "basic RAPPOR": "RAPPOR"}
+HUGE_POWER = 100  # of ten, beyond which a digit before it says nothing
+LONGEST = (70, 34)  # letters of the demand, wide and narrow
 NEAR = 14.0  # pixels below which an arrow would say nothing
 
 
@@ -67,8 +71,8 @@ class Scene:
         The scale of privacy, shape (n,), and where on it the designs are set side by side.
     entries
         The designs.
-    n
-        Number of reports.
+    k, n
+        Numbers of categories and of reports.
     where, reason, remarks
         The demand in words, why one design is recommended, and what else must be said.
     """
@@ -76,6 +80,7 @@ class Scene:
     epsilon: Real
     place: int
     entries: Sequence[Entry]
+    k: int
     n: int
     where: str
     reason: str
@@ -86,12 +91,24 @@ class Scene:
         listed = ((entry, float(entry.error[self.place])) for entry in self.entries if entry.listed)
         return sorted(listed, key=lambda pair: pair[1])
 
+    @property
+    def span(self) -> float:
+        """The largest error of the scale from zero."""
+        return 1.04 * self.points()[-1][1]
+
+    def arrows(self, *, narrow: bool) -> dict[str, float]:
+        """By label of a dominated design the error of what beats it, where that is far enough for an arrow."""
+        errors = {entry.label: float(entry.error[self.place]) for entry in self.entries}
+        pairs = [(entry, error, errors.get(entry.beaten_by or "", error)) for entry, error in self.points()]
+        width = _place(narrow=narrow)[1]
+        return {entry.label: better for entry, error, better in pairs if (error - better) / self.span * width > NEAR}
+
 
 def scene_heights(scene: Scene) -> tuple[int, int]:
     """Pixels for the whole, wide and narrow."""
-    rows, notes = len(scene.points()), _notes(scene)
-    wide = SECOND + ROW * rows + 48 + notes_height(notes, x=LEFT, width=WIDE)
-    return wide, SECOND + NARROW_ROW * rows + 48 + notes_height(notes)
+    rows = len(scene.points())
+    wide = SECOND + ROW * rows + 48 + notes_height(_notes(scene, narrow=False), x=LEFT, width=WIDE)
+    return wide, SECOND + NARROW_ROW * rows + 48 + notes_height(_notes(scene, narrow=True))
 
 
 def draw_scene(canvas: Canvas, scene: Scene) -> None:
@@ -100,16 +117,18 @@ def draw_scene(canvas: Canvas, scene: Scene) -> None:
     row = NARROW_ROW if canvas.narrow else ROW
     _points(canvas, scene, row)
     bottom = SECOND + row * len(scene.points())
-    write_notes(canvas, _notes(scene), x=4 if canvas.narrow else LEFT, top=bottom + 40)
+    notes = _notes(scene, narrow=canvas.narrow)
+    write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=bottom + 40)
 
 
-def _notes(scene: Scene) -> list[Note]:
+def _notes(scene: Scene, *, narrow: bool) -> list[Note]:
+    arrow = "the arrow leads to" if scene.arrows(narrow=narrow) else "there is"
     kinds = [
         ("accent", f"recommended: {scene.reason}"),
         ("ink", "another admissible design"),
-        ("muted", "dominated: the arrow leads to a design of the same parity that errs less, whatever the shares"),
+        ("muted", f"dominated: {arrow} a design of the same parity that errs less, whatever the shares"),
     ]
-    seen = {entry.tone for entry in scene.entries}
+    seen = {entry.tone for entry, _ in scene.points()}
     marked = [Note(words, point_mark(**_point(tone))) for tone, words in kinds if tone in seen]
     return [*marked, *(Note(remark) for remark in scene.remarks)]
 
@@ -141,17 +160,32 @@ def _frame(axes: Axes, scene: Scene, drawn: Sequence[Entry], *, narrow: bool) ->
     axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
     set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
     ticks = _ticks(*axes.get_xlim(), most=NARROW_TICKS if narrow else MOST_TICKS)
-    axes.set_xticks(ticks, [f"{e:g}\n{_rounded(math.exp(e))}" for e in ticks])
+    axes.set_xticks(ticks, [f"{e:g}\n{_gamma(e)}" for e in ticks])
     axes.grid(color=colour("grid"), linewidth=1)
 
 
 def _ticks(low: float, high: float, *, most: int) -> list[float]:
-    """Whole epsilons, not too many."""
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200) if high / step <= most)
+    """Whole epsilons, not too many.
+
+    >>> _ticks(0.25, 5, most=8), _ticks(0.25, 900, most=5)
+    ([1.0, 2.0, 3.0, 4.0, 5.0], [200.0, 400.0, 600.0, 800.0])
+    """
+    step = next(
+        step * 10**power for power in itertools.count() for step in (1, 2, 5) if high / 10**power / step <= most
+    )
     return [float(e) for e in range(step * math.ceil(low / step), math.floor(high) + 1, step)]
 
 
-def _rounded(gamma: float) -> str:
+def _gamma(epsilon: float) -> str:
+    """``e**epsilon`` to one or two digits, or the nearest power of ten where it is huge.
+
+    >>> _gamma(1), _gamma(20), _gamma(2000)
+    ('2.7', '5·10⁸', '10⁸⁶⁹')
+    """
+    power = epsilon / math.log(10)
+    if power >= HUGE_POWER:
+        return f"10{raised(round(power))}"
+    gamma = math.exp(epsilon)
     return number(float(f"{gamma:.2g}" if gamma < LARGE else f"{gamma:.1g}"))
 
 
@@ -182,23 +216,27 @@ def _words(canvas: Canvas, scene: Scene, width: int) -> None:
 # ---- points at the demand
 
 
+def _place(*, narrow: bool) -> tuple[int, int]:
+    """Left end and width of the scale from zero."""
+    return (8, NARROW - 20) if narrow else (212, 318)
+
+
 def _points(canvas: Canvas, scene: Scene, step: int) -> None:
     """A row for each design: its error from zero, and an arrow to what beats it."""
-    left, width = (8, canvas.width - 20) if canvas.narrow else (212, 318)
-    points = scene.points()
+    left, width = _place(narrow=canvas.narrow)
+    points, arrows = scene.points(), scene.arrows(narrow=canvas.narrow)
     axes = canvas.axes(left=left, top=SECOND, width=width, height=step * len(points))
-    axes.set(xlim=(0, 1.04 * points[-1][1]), ylim=(step * len(points), 0), yticks=[])
+    axes.set(xlim=(0, scene.span), ylim=(step * len(points), 0), yticks=[])
     _scale_from_zero(axes)
-    by_label = {entry.label: float(entry.error[scene.place]) for entry in scene.entries}
     for row, (entry, error) in enumerate(points):
         y = step * row + (30 if canvas.narrow else step / 2)
         axes.plot([0, error], [y, y], color=colour("rule"), linewidth=1.4, zorder=2)
         axes.plot([error], [y], **_point(entry.tone), clip_on=False)
-        better = by_label.get(entry.beaten_by or "")
-        if better is not None and (error - better) / axes.get_xlim()[1] * width > NEAR:
-            _arrow(axes, error, better, y)
+        if entry.label in arrows:
+            _arrow(axes, error, arrows[entry.label], y)
         _row_words(canvas, entry, SECOND + step * row + (12 if canvas.narrow else step / 2), points[0][1], error)
-    canvas.text(4, SECOND - 40, f"At {scene.where}", weight="bold")
+    canvas.text(4, SECOND - 40, shorten(f"At {scene.where}", LONGEST[canvas.narrow]), weight="bold")
+    canvas.text(4, SECOND - 14, counted(scene.k, "category", "categories"), tone="muted", fontsize=SMALL)
     for x, head in zip(_columns(canvas), ("points", "reports"), strict=True):
         canvas.text(x, SECOND - 14, head, tone="muted", align="right", fontsize=SMALL)
 

@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-FEW_DECADES = 2.2
+FEW_DECADES, MOST_DECADES = 2.2, 9
 SMALL, LARGE = 1e-3, 1e4
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where the scale is short.
+    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where it is long.
 
-    >>> round_numbers(1.5, 60), round_numbers(0.02, 3000)
-    ([2, 5, 10, 20, 50], [0.1, 1, 10, 100, 1000])
+    >>> round_numbers(1.5, 60), round_numbers(0.02, 3000), round_numbers(2, 1e30)
+    ([2, 5, 10, 20, 50], [0.1, 1, 10, 100, 1000], [10000, 100000000, ...])
     """
-    steps = (1, 2, 5) if math.log10(high / low) <= FEW_DECADES else (1,)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
+    stride = math.ceil((last - first) / MOST_DECADES)
+    powers = range(first - first % stride, last + 1, stride)
     found = [float(f"{step}e{power}") for power in powers for step in steps]
     return [int(x) if x >= 1 else x for x in found if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
 
@@ -39,7 +41,16 @@ def number(x: float) -> str:
         return f"{x:.4g}"
     lead, power = f"{x:.3e}".split("e")
     first = f"{float(lead):g}"
-    return f"{'' if first == '1' else f'{first}·'}10{str(int(power)).translate(RAISED)}"
+    return f"{'' if first == '1' else f'{first}·'}10{raised(int(power))}"
+
+
+def raised(power: int) -> str:
+    """The digits of a power.
+
+    >>> "10" + raised(-12)
+    '10⁻¹²'
+    """
+    return str(power).translate(RAISED)
 
 
 def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
@@ -54,7 +65,7 @@ def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
     """Numbers on a scale and nothing between them, shown times a factor."""
     from matplotlib.ticker import NullLocator
 
-    axis.set_ticks(list(at), labels=[number(factor * x) for x in at])
+    axis.set_ticks([float(x) for x in at], labels=[number(factor * x) for x in at])
     axis.set_minor_locator(NullLocator())
 
 

@@ -9,26 +9,59 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.exact import Number
+from maskwell.core.exact import Number, to_float
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
 from maskwell.planning.optimal import minimax_size, variance_table
 from maskwell.planning.switches import switch_gamma, switch_k
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
-from maskwell.reports.scales import log_scale, number, spread
+from maskwell.reports.scales import LARGE, log_scale, number, spread
 from maskwell.reports.style import colour, levels
+from maskwell.reports.words import factor_down
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 KS, GAMMAS = (3, 10, 30, 100, 1000), (2, 5, 10, 20, 100)
 MOST = 8
+LARGEST = 10**12  # gammas beyond it are not drawn
 POINTS = 161
 LEFT, TOP, HEIGHT = 50, 36, 300
 MARKS = 6  # changes of the best size that are marked on a line, from the smallest; more would crowd
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A number of categories and a parity that are pointed out, with the least added variance and its size."""
+
+    k: int
+    gamma: Fraction
+    variance: float
+    size: int
+
+    @classmethod
+    def of(cls, k: int, gamma: Number) -> _Mark:
+        exact = gamma_of(gamma)
+        table = variance_table([k], [exact])
+        return cls(check_k(k), exact, float(table.added_variance[0, 0]), int(table.size[0, 0]))
+
+    @property
+    def beyond(self) -> bool:
+        """Whether no scale can hold its parity."""
+        return self.gamma > LARGEST
+
+    def arrays(self) -> dict[str, Array]:
+        return {"mark": np.array([self.k, to_float(self.gamma), self.variance, self.size])}
+
+    def words(self) -> str:
+        said = f"k = {self.k} and γ = {_shown(self.gamma)}: {self.variance:.3g} at the best size, q = {self.size}"
+        return f"{said}; beyond the scale of γ" if self.beyond else said
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +85,9 @@ class _Line:
     changes: list[tuple[float, float]]
 
 
-def plot_variance(*, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS) -> Picture:
+def plot_variance(
+    *, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS, mark: tuple[int, Number] | None = None
+) -> Picture:
     """Added variance V_R of the minimax subset design: against k for each gamma, against gamma for each k.
 
         V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ],   D = q gamma + k - q
@@ -64,23 +99,26 @@ def plot_variance(*, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS) 
     ----------
     ks, gammas
         Up to eight each. The largest k and the range of gammas set the scales.
+    mark
+        A pair (k, gamma) to point out, such as that of a plan; its lines are drawn with the others.
 
     >>> plot_variance(ks=[5, 10], gammas=[5, 20]).rows
     [['5', '3.25 (q = 1)', '0.476 (q = 1)'], ['10', '9.35 (q = 2)', '1.2 (q = 1)']]
     """
-    categories = sorted({check_k(k) for k in ks})
-    exact = sorted({gamma_of(gamma) for gamma in gammas})
+    own = None if mark is None else _Mark.of(*mark)
+    categories = sorted({*map(check_k, ks), *([] if own is None else [own.k])})
+    exact = sorted({*map(gamma_of, gammas), *([] if own is None or own.beyond else [own.gamma])})
     _check(categories, exact)
     by_k = [_against_k(gamma, max(*categories, 10)) for gamma in exact]
     by_gamma = [_against_gamma(k, exact) for k in categories]
     table = variance_table(categories, exact)
-    notes = _notes()
+    notes = _notes([*by_k, *by_gamma], own)
     return Picture(
         name="variance",
         title="What randomization costs",
-        text=_in_words(categories, exact),
-        data=_arrays(by_k, by_gamma),
-        columns=("k", *(f"γ = {number(float(gamma))}" for gamma in exact)),
+        text=_in_words(categories, exact, [note.words for note in notes]),
+        data=_arrays(by_k, by_gamma) | ({} if own is None else own.arrays()),
+        columns=("k", *(f"γ = {_shown(gamma)}" for gamma in exact)),
         rows=[
             [str(k), *(_cell(float(v), int(q)) for v, q in zip(variances, sizes, strict=True))]
             for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
@@ -89,7 +127,7 @@ def plot_variance(*, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS) 
             TOP + HEIGHT + 58 + notes_height(notes, x=LEFT, width=WIDE),
             TOP + 2 * HEIGHT + 126 + notes_height(notes),
         ),
-        draw=lambda canvas: _draw(canvas, by_k, by_gamma, notes),
+        draw=lambda canvas: _draw(canvas, by_k, by_gamma, own, notes),
     )
 
 
@@ -98,6 +136,10 @@ def _check(ks: Sequence[int], gammas: Sequence[Fraction]) -> None:
         raise ParameterError(f"{len(ks)} numbers of categories", hint=f"give one to {MOST}", ks=ks)
     if not 1 <= len(gammas) <= MOST:
         raise ParameterError(f"{len(gammas)} gammas", hint=f"give one to {MOST}", gammas=gammas)
+    if gammas[-1] > LARGEST:
+        raise ParameterError(
+            f"gamma = {factor_down(gammas[-1])} is beyond the scale", hint=f"give gammas up to {LARGEST:.0e}"
+        )
 
 
 def _against_k(gamma: Fraction, most: int) -> _Line:
@@ -107,7 +149,7 @@ def _against_k(gamma: Fraction, most: int) -> _Line:
     table = variance_table(x, [gamma])
     found = dict(zip(x, table.added_variance[0].tolist(), strict=True))
     changes = [(float(k), found[k]) for k in switches]
-    return _Line(f"γ = {number(float(gamma))}", np.array(x, float), table.added_variance[0], table.size[0], changes)
+    return _Line(f"γ = {_shown(gamma)}", np.array(x, float), table.added_variance[0], table.size[0], changes)
 
 
 def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
@@ -130,23 +172,29 @@ def _range(gammas: Sequence[Fraction]) -> tuple[float, float]:
     return 1 + (float(gammas[0]) - 1) / 2, 2 * float(gammas[0])
 
 
+def _shown(gamma: Fraction) -> str:
+    """What is allowed, rounded down; a power of ten where it is large."""
+    return factor_down(gamma) if gamma < LARGE or gamma > LARGEST else number(float(gamma))
+
+
 def _cell(variance: float, size: int) -> str:
     return f"{variance:.3g} (q = {size})"
 
 
-def _in_words(ks: Sequence[int], gammas: Sequence[Fraction]) -> str:
+def _in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: Sequence[str]) -> str:
     table = variance_table(ks, gammas)
     said = "; ".join(
         f"with {k} categories "
         + ", ".join(
-            f"{_cell(float(v), int(q))} at gamma {float(g):.4g}"
+            f"{_cell(float(v), int(q))} at gamma {_shown(g)}"
             for g, v, q in zip(gammas, table.added_variance[:, j], table.size[:, j], strict=True)
         )
         for j, k in enumerate(ks)
     )
     return (
         "Variance that the best subset design adds to all estimates together, times n. It grows with the number of "
-        f"categories k and falls with gamma: {said}. The best size q changes at the rings; sampling adds at most 1."
+        f"categories k and falls with gamma: {said}. Sampling adds at most 1. "
+        f"Marked: {'; '.join(marked) or 'nothing'}."
     )
 
 
@@ -161,25 +209,33 @@ def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array
     return found
 
 
-def _notes() -> list[Note]:
+def _notes(lines: Sequence[_Line], own: _Mark | None) -> list[Note]:
+    """What the marks mean, as far as there are any."""
     ring = point_mark(marker="o", markersize=6, **open_point(colour("level5")))
-    return [
-        Note(f"the best size q changes; {MARKS} changes are marked", ring),
-        Note("as much as sampling adds at most", line_mark(**_sampling())),
-    ]
+    low, high = _heights(lines)
+    found = [] if own is None else [Note(own.words(), None if own.beyond else point_mark(**_own()))]
+    if any(line.changes for line in lines):
+        found.append(Note(f"the best size q changes, up to {MARKS} times on each line", ring))
+    if low < 1 < high:
+        found.append(Note("as much as sampling adds at most", line_mark(**_sampling())))
+    return found
 
 
-def _draw(canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], notes: Sequence[Note]) -> None:
+def _draw(
+    canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], own: _Mark | None, notes: Sequence[Note]
+) -> None:
     heights = _heights([*by_k, *by_gamma])
-    if canvas.narrow:
-        _panel(canvas, by_k, heights, left=LEFT, top=TOP, width=200, across="Number of categories k")
-        below = TOP + HEIGHT + 66
-        _panel(canvas, by_gamma, heights, left=LEFT, top=below, width=200, across="Parity γ")
-        write_notes(canvas, notes, x=4, top=below + HEIGHT + 52)
-    else:
-        _panel(canvas, by_k, heights, left=LEFT, top=TOP, width=236, across="Number of categories k")
-        _panel(canvas, by_gamma, heights, left=WIDE // 2 + LEFT - 4, top=TOP, width=220, across="Parity γ")
-        write_notes(canvas, notes, x=LEFT, top=TOP + HEIGHT + 50)
+    below, beside = (TOP + HEIGHT + 66, LEFT) if canvas.narrow else (TOP, WIDE // 2 + LEFT - 4)
+    first = _panel(
+        canvas, by_k, heights, left=LEFT, top=TOP, width=200 if canvas.narrow else 236, across="Number of categories k"
+    )
+    second = _panel(
+        canvas, by_gamma, heights, left=beside, top=below, width=200 if canvas.narrow else 220, across="Parity γ"
+    )
+    if own is not None and not own.beyond:
+        first.plot([own.k], [own.variance], **_own(), clip_on=False)
+        second.plot([float(own.gamma)], [own.variance], **_own(), clip_on=False)
+    write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=below + HEIGHT + (52 if canvas.narrow else 50))
     canvas.text(4, 14, "Added variance × number of reports", tone="muted", fontsize=SMALL)
 
 
@@ -190,7 +246,7 @@ def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
 
 def _panel(
     canvas: Canvas, lines: Sequence[_Line], y: tuple[float, float], *, left: int, top: int, width: int, across: str
-) -> None:
+) -> Axes:
     axes = canvas.axes(left=left, top=top, width=width, height=HEIGHT)
     log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
     if y[0] < 1 < y[1]:
@@ -205,6 +261,11 @@ def _panel(
     for line, tone, end in zip(lines, tones, spread(ends, apart=15, low=top, high=top + HEIGHT - 10), strict=True):
         canvas.text(left + width + 7, end, line.name, tone=tone, fontsize=SMALL)
     canvas.text(left + width, top + HEIGHT + 38, across, tone="muted", align="right", fontsize=SMALL)
+    return axes
+
+
+def _own() -> dict[str, Any]:
+    return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}
 
 
 def _sampling() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ def pictures() -> list[Picture]:
         plot_frontier(10, demand=Demand.from_epsilon(12)),
         plot_frontier(4, demand=Demand.from_epsilon("0.01")),
         plot_frontier(10**6, demand=ONE, n=10**6),
+        plot_frontier(5, demand=Demand.from_gamma("1e400")),
+        plot_frontier(5, demand=replace(ONE, text="curves of a-file-with-a-rather-long-name-in-a-folder.csv")),
         plot_choice(choose(4, ONE, pi=["0.4", "0.3", "0.2", "0.1"])),
     ]
 
@@ -82,6 +85,20 @@ def test_dominated_points_have_arrows_and_others_none() -> None:
     assert len(arrows) == 6
     best = min(float(line.get_xdata()[0]) for line in points.lines if line.get_marker() == "o")
     assert all(arrow.xy[0] == pytest.approx(best) for arrow in arrows)
+
+
+def test_arrows_are_explained_where_there_are_any() -> None:
+    def said(picture: Picture) -> str:
+        return " ".join(text.get_text() for text in picture.figure().axes[0].texts)
+
+    assert "dominated: the arrow leads to" in said(plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")))
+    assert "dominated: there is a design" in said(plot_frontier(50, demand=ONE))
+
+
+def test_the_number_of_categories_is_shown() -> None:
+    for narrow in (False, True):
+        page = plot_frontier(1200, demand=ONE).figure(narrow=narrow).axes[0]
+        assert "1,200 categories" in {text.get_text() for text in page.texts}
 
 
 @pytest.mark.parametrize("demand", [Demand.from_gamma(1), Demand.from_curves()])

@@ -15,6 +15,9 @@ def pictures() -> list[Picture]:
         plot_variance(),
         plot_variance(ks=[5], gammas=[3]),
         plot_variance(ks=[2], gammas=["1.001"]),
+        plot_variance(mark=(50, "8/3")),
+        plot_variance(mark=(50, 10**12)),
+        plot_variance(mark=(50, 10**400)),
         plot_variance(ks=[10, 11, 12, 13, 14, 15, 16, 10**6], gammas=[2, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 10**6]),
     ]
 
@@ -46,6 +49,38 @@ def test_the_variance_is_tabled_and_told() -> None:
     assert "with 10 categories 9.35 (q = 2) at gamma 5, 1.2 (q = 1) at gamma 20" in picture.text
 
 
+def test_a_plan_is_marked_on_both_panels() -> None:
+    picture = plot_variance(mark=(50, "8/3"))
+    k, gamma, variance, size = picture.data["mark"].tolist()
+    assert (k, size) == (50, minimax_size(50, "8/3"))
+    assert variance == pytest.approx(added_variance(50, "8/3", int(size)))
+    said = f"k = 50 and γ = 2.666: {variance:.3g} at the best size, q = {size:.0f}"
+    assert said in picture.text
+    assert said in words(picture)
+    assert "γ = 2.666" in picture.columns
+    for axes, x in zip(picture.figure().axes[1:], (50, gamma), strict=True):
+        (marked,) = [line for line in axes.lines if line.get_marker() == "D"]
+        assert marked.get_xydata().tolist() == [[x, variance]]
+
+
+def test_a_plan_beyond_the_scale_is_told_not_drawn() -> None:
+    picture = plot_variance(mark=(50, 10**400))
+    assert "γ = 1.00e+400" in picture.text and "beyond the scale" in picture.text
+    assert not any(line.get_marker() == "D" for axes in picture.figure().axes for line in axes.lines)
+
+
+def test_only_what_is_drawn_is_explained() -> None:
+    assert not any("best size q changes" in one for one in words(plot_variance(ks=[2], gammas=[100])))
+    assert not any("sampling adds" in one for one in words(plot_variance(ks=[2], gammas=["1.001"])))
+    assert len(words(plot_variance())) == 2
+
+
+def words(picture: Picture) -> list[str]:
+    """What is written under the panels."""
+    page = picture.figure().axes[0]
+    return [text.get_text().replace("\u00a0", " ") for text in page.texts if text.get_position()[1] > 380]
+
+
 @pytest.mark.parametrize(
     ("asked", "match"),
     [
@@ -54,6 +89,7 @@ def test_the_variance_is_tabled_and_told() -> None:
         ({"ks": [1]}, "k = 1"),
         ({"gammas": []}, "0 gammas"),
         ({"gammas": [1]}, "gamma = 1"),
+        ({"gammas": [2, 10**400]}, "beyond the scale"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(asked: dict[str, list[int]], match: str) -> None:
