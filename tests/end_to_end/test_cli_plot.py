@@ -30,7 +30,7 @@ def test_audit_draws_what_a_report_reveals(warner: str) -> None:
     shown = run("audit", warner, "--plot", "w.svg").out.splitlines()
     assert shown[-2] == "Picture: w.svg"
     assert shown[-1].startswith("Next: ")
-    assert told("w.svg").startswith("With parity at most 3")
+    assert told("w.svg").startswith("The design w.json. With parity at most 3")
 
 
 @pytest.mark.parametrize(("rho", "status", "verdict"), [("0.5", 0, "Met"), ("0.24", 1, "Not met")])
@@ -38,6 +38,32 @@ def test_audit_draws_a_design_against_a_demand(warner: str, rho: str, status: in
     found = run("audit", warner, "--rho", "0.1", rho, "--plot", "w.svg", "--json", status=status).json()
     assert found["plot"] == "w.svg"
     assert f" {verdict}: " in told("w.svg")
+
+
+def test_the_worst_case_is_told_as_it_is(warner: str) -> None:
+    """The first step of the curve does not hold at 20 % itself."""
+    Path("c.csv").write_text("p,lower,upper\n0,0,0.4\n0.2,0,0.8\n0.5,0,1\n", encoding="utf-8")
+    run("audit", warner, "--curves", "c.csv", "--plot", "c.svg", status=1)
+    assert "from just below 20 % a report can lead up to 42.9 %, where the demand allows no more than 40 %" in told(
+        "c.svg"
+    )
+    Path("f.csv").write_text("p,lower,upper\n0,0,1\n0.8,0.6,1\n", encoding="utf-8")
+    run("audit", warner, "--curves", "f.csv", "--plot", "f.svg", status=1)
+    assert "from 80 % a report can lead down to 57.1 %, where the demand allows no lower than 60 %" in told("f.svg")
+
+
+def test_parities_that_no_float_holds_are_drawn() -> None:
+    run("design", "k-ary", "--k", "4", "--gamma", "1e400", "-o", "h.json")
+    run("audit", "h.json", "--plot", "h.png")
+    run("audit", "h.json", "--epsilon", "1", "--plot", "i.png", status=1)
+    run("convert", "--gamma", "1e400", "--plot", "j.png")
+    for picture in ("frontier", "variance"):
+        run("plan", "--k", "4", "--gamma", "1e400", "--picture", picture, "--plot", f"{picture}.png")
+
+
+def test_plan_marks_its_own_point() -> None:
+    run("plan", "--k", "50", "--gamma", "8/3", "--picture", "variance", "--plot", "v.svg")
+    assert "Marked: k = 50 and γ = 2.666: " in told("v.svg")
 
 
 def test_audit_explains_and_draws(warner: str) -> None:
