@@ -72,7 +72,7 @@ def audit(
     shares = None if prior is None else read_shares(prior, "--prior", loaded)
     codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
     found = audit_design(loaded, demand, shares, sensitive=codes)
-    picture = plot_content(plot, lambda: _picture(loaded, demand))
+    picture = plot_content(plot, lambda: _picture(loaded, demand, design))
     written = write_certificate(certificate, loaded, demand, force=force)
     written |= write_plot(plot, picture, force=force, inputs=inputs)
     if as_json:
@@ -94,12 +94,15 @@ def _demand(options: dict[str, Any]) -> Demand | AverageSecurity | None:
     return demand if phi is None else AverageSecurity.of(phi)
 
 
-def _picture(design: Design, demand: Demand | AverageSecurity | None) -> Picture:
+def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str) -> Picture:
     """What a report reveals; security on average draws no region."""
+    from pathlib import Path
+
     from maskwell.privacy.criteria import Demand
     from maskwell.reports.plots import plot_revealed
 
-    return plot_revealed(design.parity_exact(), demand=demand if isinstance(demand, Demand) else None)
+    stated = demand if isinstance(demand, Demand) else None
+    return plot_revealed(design.parity_exact(), demand=stated, name=Path(path).name)
 
 
 def _paragraphs(sentences: list[str]) -> list[str]:

@@ -111,11 +111,9 @@ def _check_used(*, level: str | None, needs: str | None, picture: str | None, pl
 
 def _picture(choice: Choice, name: str) -> Picture:
     from maskwell.reports.plots import plot_choice, plot_variance
-    from maskwell.reports.variance import GAMMAS, KS
-
     if name == "frontier":
         return plot_choice(choice)
-    return plot_variance(ks=[*KS, choice.design.k], gammas=[*GAMMAS, choice.gamma])
+    return plot_variance(mark=(choice.design.k, choice.gamma))
 
 
 def _check_output(output: str | None, *, force: bool, as_json: bool) -> None:
