@@ -111,6 +111,7 @@ def _check_used(*, level: str | None, needs: str | None, picture: str | None, pl
 
 def _picture(choice: Choice, name: str) -> Picture:
     from maskwell.reports.plots import plot_choice, plot_variance
+
     if name == "frontier":
         return plot_choice(choice)
     return plot_variance(mark=(choice.design.k, choice.gamma))
