@@ -24,6 +24,7 @@ Parity: TypeAlias = Fraction | float
 
 _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
 _EXPONENT_DIGITS = 5
+_PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
 _TYPED_DIGITS = 12
 
 
@@ -35,6 +36,8 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     >>> as_fraction("1/6"), as_fraction(0.7), as_fraction("2.5")
     (Fraction(1, 6), Fraction(7, 10), Fraction(5, 2))
     """
+    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
+        return value  # the common case among a million; others may hold integers of NumPy
     given: Any = value
     if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
         raise WrongTypeError(
@@ -184,7 +187,8 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
     Fraction(3, 4)
     """
     probability = as_fraction(value, name)
-    inside = 0 < probability < 1 if open_ else 0 <= probability <= 1
+    part, whole = probability.numerator, probability.denominator
+    inside = 0 < part < whole if open_ else 0 <= part <= whole
     if not inside:
         allowed = "strictly between 0 and 1" if open_ else "between 0 and 1"
         raise ParameterError(
@@ -202,6 +206,18 @@ def common_denominator(values: Iterable[Fraction]) -> int:
     12
     """
     return math.lcm(*(value.denominator for value in values))
+
+
+def sum_of(values: Iterable[Fraction]) -> Fraction:
+    """The sum, with all of one denominator added first: a million fractions over few denominators take no time.
+
+    >>> sum_of([Fraction(1, 4), Fraction(1, 6), Fraction(1, 4)])
+    Fraction(2, 3)
+    """
+    numerators: dict[int, int] = {}
+    for value in values:
+        numerators[value.denominator] = numerators.get(value.denominator, 0) + value.numerator
+    return sum((Fraction(n, d) for d, n in numerators.items()), Fraction(0))
 
 
 def to_float(value: Parity) -> float:
@@ -260,7 +276,7 @@ def to_digits(number: int) -> str:
     >>> len(to_digits(10**5000))
     5001
     """
-    return f"{Decimal(number):f}"
+    return str(number) if number.bit_length() < _PLAIN_BITS else f"{Decimal(number):f}"
 
 
 def from_digits(text: Any) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +21,15 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
-from maskwell.core.exact import Number, Parity, check_probability, common_denominator, from_digits, to_digits
+from maskwell.core.exact import (
+    Number,
+    Parity,
+    check_probability,
+    common_denominator,
+    from_digits,
+    sum_of,
+    to_digits,
+)
 from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.tables import ThresholdTable
@@ -111,9 +119,10 @@ class Mixture(TruthOrFixed):
                 f"{len(q)} fixed-report probabilities for {len(categories)} categories",
                 hint="give one for each category",
             )
-        if p + sum(q) != 1:
+        total = sum_of([p, *q])
+        if total != 1:
             raise ParameterError(
-                f"truth and fixed sum to {float(p + sum(q)):.12g}, which is 1 {float(p + sum(q) - 1):+.3g}",
+                f"truth and fixed sum to {float(total):.12g}, which is 1 {float(total - 1):+.3g}",
                 hint="the probabilities of all reports must sum to 1 exactly",
             )
         return cls(categories=categories, truth=p, fixed=q)
@@ -123,15 +132,19 @@ class Mixture(TruthOrFixed):
         return np.array([q.numerator / q.denominator for q in self.fixed])
 
     @cached_property
-    def _distinct(self) -> set[tuple[int, int]]:
-        """The different q as numerator and denominator: a million of them are read once."""
-        return {(q.numerator, q.denominator) for q in self.fixed}
-
-    @cached_property
     def _smallest(self) -> Fraction:
         """Rounding to floats keeps the order, so that only those of the smallest float are compared."""
-        least = float(self._q.min())
-        return min(Fraction(*q) for q in self._distinct if q[0] / q[1] == least)
+        return min(self._different(np.flatnonzero(self._q == self._q.min())))
+
+    @cached_property
+    def _equal(self) -> bool:
+        """Whether all q are the same, exactly."""
+        return bool((self._q == self._q[0]).all()) and len(self._different(range(self.k))) == 1
+
+    def _different(self, places: Iterable[int]) -> set[Fraction]:
+        """The different q of some places; numerators and denominators are compared faster than fractions."""
+        pairs = {(self.fixed[i].numerator, self.fixed[i].denominator) for i in places}
+        return {Fraction(*pair) for pair in pairs}
 
     @cached_property
     def _spread(self) -> float:
@@ -153,7 +166,7 @@ class Mixture(TruthOrFixed):
 
     def is_admissible(self) -> bool:
         """Only when all q are equal: then every row has the same parity."""
-        return self.truth > 0 and len(self._distinct) == 1 and (self.fixed[0] > 0 or self.truth == 1) and self.k > 1
+        return self.truth > 0 and self._equal and (self.fixed[0] > 0 or self.truth == 1) and self.k > 1
 
     def singular_range(self) -> tuple[float, float]:
         """From a 2 x 2 matrix: P acts as p times the identity outside the span of 1 and q."""
@@ -180,9 +193,14 @@ class Mixture(TruthOrFixed):
         return common_denominator([self.truth, *self.fixed])
 
     @cached_property
+    def _numerators(self) -> list[int]:
+        """The probabilities p and q as integers over the denominator."""
+        d = self._denominator
+        return [p.numerator * (d // p.denominator) for p in (self.truth, *self.fixed)]
+
+    @cached_property
     def _thresholds(self) -> list[int]:
-        steps = [int(p * self._denominator) for p in (self.truth, *self.fixed)]
-        return list(accumulate(steps))[:-1]
+        return list(accumulate(self._numerators))[:-1]
 
     @cached_property
     def _table(self) -> ThresholdTable:
@@ -202,12 +220,8 @@ class Mixture(TruthOrFixed):
 
     def exact_form(self) -> Mapping[str, Any]:
         """Integers over one denominator."""
-        d = self._denominator
-        return {
-            "denominator": to_digits(d),
-            "truth": to_digits(int(self.truth * d)),
-            "fixed": [to_digits(int(q * d)) for q in self.fixed],
-        }
+        truth, *fixed = map(to_digits, self._numerators)
+        return {"denominator": to_digits(self._denominator), "truth": truth, "fixed": fixed}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
