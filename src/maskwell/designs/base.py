@@ -31,6 +31,7 @@ from maskwell.designs.sampler import Sampler
 from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
 
 MATRIX_LIMIT = 10**7
+SHORT_BITS = 64  # of a number whose digits cost nothing
 EXACT_LIMIT = 10**6
 
 
@@ -74,6 +75,19 @@ class Design(ABC):
     def report_bits(self) -> float:
         """``log2 m``: bits that a report needs at least, if every report had the same length."""
         return math.log2(self.m)
+
+    def has_reports_up_to(self, limit: int) -> bool:
+        """Whether m is at most ``limit``; sets by the million are not counted for that."""
+        return limit > 0 and self.report_bits() <= math.log2(limit) + 1 and self.m <= limit
+
+    def has_entries_up_to(self, limit: int) -> bool:
+        """Whether P has at most ``limit`` entries."""
+        return self.has_reports_up_to(limit // self.k)
+
+    def reports_in_words(self) -> str:
+        """The number of reports for people: digits when short, else a power, from its logarithm."""
+        bits = self.report_bits()
+        return big(self.m) if bits < SHORT_BITS else _power(bits * math.log10(2))
 
     @property
     def reports_are_sets(self) -> bool:
@@ -144,13 +158,12 @@ class Design(ABC):
     def _exact_matrix(self) -> list[list[Fraction]]: ...
 
     def _check_size(self, limit: int) -> None:
-        if self.m * self.k > limit:
+        if not self.has_entries_up_to(limit):
             raise TooLargeError(
-                f"the matrix of this {self.kind} design has {big(self.m)} by {big(self.k)} entries, more than "
-                f"{big(limit)}",
+                f"the matrix of this {self.kind} design has {self.reports_in_words()} by {big(self.k)} entries, more "
+                f"than {big(limit)}",
                 hint="ask for what needs no matrix, such as parity, rank or added variance",
-                m=self.m,
-                k=self.k,
+                design=self,
             )
 
     # ---- estimation
@@ -328,7 +341,7 @@ class Design(ABC):
             parity = f"{self.parity():.6g}"
         except TooLargeError:
             parity = "not worked out"
-        return f"{type(self).__name__}(k={self.k}, m={big(self.m)}, parity={parity})"
+        return f"{type(self).__name__}(k={self.k}, m={self.reports_in_words()}, parity={parity})"
 
 
 def _listed(values: Real, most: int = 4) -> str:
@@ -349,9 +362,11 @@ def big(number: int) -> str:
     >>> big(12345), big(2**200), big(2**100000)
     ('12,345', '1.61e+60', '9.99e+30102')
     """
-    if number < 10**12:
-        return f"{number:,}"
-    exponent, rest = divmod(math.log10(number), 1)
+    return f"{number:,}" if number < 10**12 else _power(math.log10(number))
+
+
+def _power(log10: float) -> str:
+    exponent, rest = divmod(log10, 1)
     return f"{10**rest:.2f}e+{int(exponent)}"
 
 

@@ -69,8 +69,22 @@ class Blocks(CodedDesign):
     def _starts_out(self) -> Array:
         return np.cumsum([0, *(part.m for part in self.parts)])
 
+    @property
+    def k(self) -> int:
+        """Number of pairs of a cell and a category; their labels are not needed for it."""
+        return int(self._starts_in[-1])
+
+    @property
+    def m(self) -> int:
+        """Number of pairs of a cell and a report."""
+        return int(self._starts_out[-1])
+
     def parity_within(self) -> Parity:
         """The largest parity of the parts: the protection of the category, the cell being known."""
+        return self._parity_within
+
+    @cached_property
+    def _parity_within(self) -> Parity:
         return max(part.parity_exact() for part in self.parts)
 
     def details(self) -> dict[str, Any]:
@@ -96,12 +110,24 @@ class Blocks(CodedDesign):
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """The parts' guess probabilities, weighted by the chance of each cell."""
-        a = self.uniform_prior() if prior is None else self.check_distribution(prior, "prior")
-        total = 0.0
-        for part, own in zip(self.parts, np.split(a, self._starts_in[1:-1]), strict=True):
-            weight = own.sum()
-            total += weight * part.guess_probability(own / weight) if weight > 0 else 0.0
-        return float(total)
+        own = None if prior is None else self.check_distribution(prior, "prior")
+        return math.fsum(weight * part.guess_probability(shares) for part, weight, shares in self._weighted(own))
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """The parts' added variances, weighted by the chance of each cell: every report tells its cell."""
+        self.check_identifiable()
+        own = None if pi is None else self.check_distribution(pi)
+        return math.fsum(weight * part.added_variance(shares) for part, weight, shares in self._weighted(own))
+
+    def _weighted(self, pi: Real | None) -> list[tuple[CodedDesign, float, Real | None]]:
+        """Each part with the chance of its cell and the shares within it; equal shares where ``pi`` is None."""
+        if pi is None:
+            return [(part, part.k / self.k, None) for part in self.parts]
+        cells = [
+            (part, float(own.sum()), own)
+            for part, own in zip(self.parts, np.split(pi, self._starts_in[1:-1]), strict=True)
+        ]
+        return [(part, weight, own / weight) for part, weight, own in cells if weight > 0]
 
     def total_variation(self) -> float:
         """2 with two cells or more: their reports never meet."""

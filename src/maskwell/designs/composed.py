@@ -110,6 +110,10 @@ class Composed(CodedDesign):
         """Of the product."""
         return self._whole.total_variation()
 
+    def added_variance(self, pi: Real | None = None) -> float:
+        """Of the product."""
+        return self._whole.added_variance(pi)
+
     def rank(self) -> int:
         """Of the product."""
         return self._whole.rank()

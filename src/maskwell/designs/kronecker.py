@@ -28,6 +28,7 @@ from maskwell.errors import ParameterError, TooLargeError
 
 LABEL_LIMIT = 10**5
 """Products with more cells than this are labelled by number instead of by tuples."""
+LARGEST_LOG = 709.0  # of a float
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -66,6 +67,16 @@ class Kronecker(CodedDesign):
         """Tuples of the factors' reports, or numbers when there are very many."""
         return _product_labels([f.outputs for f in self.factors])
 
+    @cached_property
+    def k(self) -> int:
+        """The product of the factors' numbers of categories; no labels are needed for it."""
+        return math.prod(f.k for f in self.factors)
+
+    @cached_property
+    def m(self) -> int:
+        """The product of the factors' numbers of reports."""
+        return math.prod(f.m for f in self.factors)
+
     def parity_exact(self) -> Parity:
         """The product of the parities."""
         return math.prod((f.parity_exact() for f in self.factors), start=Fraction(1))
@@ -90,6 +101,13 @@ class Kronecker(CodedDesign):
         """From the matrix, which must be small."""
         P = self.matrix()
         return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
+
+    def added_variance(self, pi: Real | None = None) -> float:
+        """``prod(1 + V_f) - 1`` over the factors at equal shares, which are independent; other shares cell by cell."""
+        if pi is not None:
+            return super().added_variance(pi)
+        total = math.fsum(math.log1p(f.added_variance()) for f in self.factors)
+        return math.expm1(total) if total < LARGEST_LOG else math.inf
 
     def rank(self) -> int:
         """The product of the ranks."""

@@ -117,6 +117,10 @@ class Unary(SetDesign):
         """All subsets: ``2**k``."""
         return 1 << self.k
 
+    def report_bits(self) -> float:
+        """One for each category."""
+        return float(self.k)
+
     @property
     def include(self) -> Fraction:
         """P."""

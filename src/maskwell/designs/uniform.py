@@ -80,11 +80,11 @@ class Uniform(TruthOrFixed):
         return 1 + self.k * self.truth / (1 - self.truth) if self.truth < 1 else math.inf
 
     def added_variance(self, pi: Real | None = None) -> float:
-        """``(1 - q (2 p + 1 - p)) / p^2 - 1`` with q = (1 - p) / k, whatever the true proportions; from fractions."""
+        """``(k - 1) (1 - p^2) / (k p^2)``, whatever the true proportions; from fractions."""
         if pi is not None:
             self.check_distribution(pi)
-        p, q = self.truth, (1 - self.truth) / self.k
-        return to_float((1 - q * (1 + p)) / p**2 - 1)
+        a, b = self.truth.numerator, self.truth.denominator
+        return to_float(Fraction((self.k - 1) * (b - a) * (b + a), self.k * a * a))
 
     def is_admissible(self) -> bool:
         """Always: every row takes two values in the ratio of the parity."""

@@ -188,14 +188,14 @@ def _proof(order: Order) -> dict[str, Any]:
 
 def _information(design: Design, pi: Real | None) -> Any:
     """Fisher's, a number for two categories, else a matrix; None where the design is too large to be written out."""
-    if design.m * design.k > MATRIX_LIMIT or design.k > 100:
+    if not design.has_entries_up_to(MATRIX_LIMIT) or design.k > 100:
         return None
     found = fisher_information(design, pi)
     return float(found[0, 0]) if design.k == 2 else found.tolist()
 
 
 def _mutual(design: Design, pi: Real | None) -> float | None:
-    if design.m * design.k > MATRIX_LIMIT:
+    if not design.has_entries_up_to(MATRIX_LIMIT):
         return None
     found = mutual_information(design, pi)
     return found if math.isfinite(found) else None

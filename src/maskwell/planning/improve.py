@@ -179,13 +179,12 @@ def _is_reached(parity: Parity, bound: Fraction, *, exactly: bool) -> bool:
 
 def _integer_rows(design: Design) -> tuple[list[Row], int]:
     """The matrix as integers over one denominator."""
-    if design.m * design.k > EXACT_LIMIT:
+    if not design.has_entries_up_to(EXACT_LIMIT):
         raise TooLargeError(
-            f"the matrix of this {design.kind} design has {big(design.m)} by {big(design.k)} entries, more than "
-            f"{EXACT_LIMIT:,}",
+            f"the matrix of this {design.kind} design has {design.reports_in_words()} by {big(design.k)} entries, more "
+            f"than {EXACT_LIMIT:,}",
             hint="group categories, or take an admissible design at once: k-ary, or subset selection",
-            m=design.m,
-            k=design.k,
+            design=design,
         )
     rows = design.exact_matrix()
     denominator = common_denominator(p for row in rows for p in row)

@@ -8,6 +8,7 @@ Source: [ChaiNayak2018, Definition 4.1]; how the answers are found and proved is
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -109,7 +110,7 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number = TOLERANCE) -> Suffi
     known = _by_structure(P, A)
     if known is not None:
         return known
-    if max(P.m * P.k, A.m * A.k) > ENTRY_LIMIT or P.m * A.m > GARBLING_LIMIT:
+    if not all(design.has_entries_up_to(ENTRY_LIMIT) for design in (P, A)) or P.m * A.m > GARBLING_LIMIT:
         return _by_parity_alone(P, A)
     try:
         full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
@@ -162,12 +163,12 @@ def _checked(tolerance: Number) -> Fraction:
 def _by_structure(P: Design, A: Design) -> Sufficiency | None:
     """Equal designs, and two of a kind of which one is the other diluted with chance."""
     if P.fingerprint == A.fingerprint:
-        return _kept("same", Fraction(1), "the designs are the same", P.m)
+        return _kept("same", Fraction(1), "the designs are the same", P)
     keep = _keep(P, A)
     if keep is None or keep > 1:
         return None
     reason = f"keeping its report with probability {to_float(keep):.6g}, else drawing any, gives the other design"
-    return _kept("structure", keep, reason, P.m)
+    return _kept("structure", keep, reason, P)
 
 
 def _keep(P: Design, A: Design) -> Fraction | None:
@@ -179,10 +180,10 @@ def _keep(P: Design, A: Design) -> Fraction | None:
     return None
 
 
-def _kept(how: str, keep: Fraction, reason: str, m: int) -> Sufficiency:
+def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
     rows = None
-    if m * m <= ENTRY_LIMIT:
-        rows = [[(1 - keep) / m + keep * (i == u) for u in range(m)] for i in range(m)]
+    if P.has_reports_up_to(math.isqrt(ENTRY_LIMIT)):
+        rows = [[(1 - keep) / P.m + keep * (i == u) for u in range(P.m)] for i in range(P.m)]
     return Sufficiency(holds=True, how=how, reason=reason, garbling=rows, keep=keep, residual=Fraction(0))
 
 
@@ -195,8 +196,8 @@ def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
         reason = "both are admissible at the same parity, and different"
         return Sufficiency(holds=False, how="admissible", reason=reason, parities=parities)
     return unsettled(
-        f"matrices of {big(P.m)} x {big(P.k)} and {big(A.m)} x {big(A.k)} entries are too large to compare; "
-        f"at most {big(ENTRY_LIMIT)} entries each are, and {big(GARBLING_LIMIT)} of a garbling",
+        f"matrices of {P.reports_in_words()} x {big(P.k)} and {A.reports_in_words()} x {big(A.k)} entries are too "
+        f"large to compare; at most {big(ENTRY_LIMIT)} entries each are, and {big(GARBLING_LIMIT)} of a garbling",
         parities,
     )
 

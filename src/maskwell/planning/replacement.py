@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_text
-from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Design, big
+from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Design
 from maskwell.designs.garbling import Garbling
 from maskwell.errors import TooLargeError
 from maskwell.privacy.certificate import Certificate, certify
@@ -51,9 +52,10 @@ class Replacement:
     def _garbling(self, limit: int) -> Garbling:
         if self.sparse is not None:
             return self.sparse
-        if self.original.m**2 > limit:
+        if not self.original.has_reports_up_to(math.isqrt(limit)):
             raise TooLargeError(
-                f"an identity matrix of {big(self.original.m)} rows", hint="nothing changes: the design is the same"
+                f"an identity matrix of {self.original.reports_in_words()} rows",
+                hint="nothing changes: the design is the same",
             )
         return Garbling.identity(self.original.m)
 
@@ -82,10 +84,12 @@ class Replacement:
             "m": _pair(*(d.m for d in both)),
             "original": self.original.fingerprint,
             "design": self.design.to_dict(),
-            **self._garbling_forms(self.original.m * self.design.m),
+            **self._garbling_forms(),
         }
 
-    def _garbling_forms(self, size: int) -> dict[str, Any]:
+    def _garbling_forms(self) -> dict[str, Any]:
+        counted = all(design.has_reports_up_to(SHOWN_ENTRIES) for design in (self.original, self.design))
+        size = self.original.m * self.design.m if counted else math.inf
         if size > SHOWN_ENTRIES:
             entries = "identity" if self.sparse is None else [[i, u, float(c)] for i, u, c in self.sparse.entries()]
             return {"garbling": None, "garbling_entries": entries}
@@ -113,7 +117,7 @@ def best_added_variance(design: Design) -> float | None:
     """
     if not design.identifiable:
         return None
-    if design.m * design.k > EXACT_LIMIT or not design.reports_are_sets:
+    if not design.has_entries_up_to(EXACT_LIMIT) or not design.reports_are_sets:
         return design.added_variance()
     P = design.matrix()
     P = P[P.sum(axis=1) > 0]

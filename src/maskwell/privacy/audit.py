@@ -82,7 +82,7 @@ class Audit:
             "warnings": [*design.warnings(), *self._left_out()],
             **design.details(),
         }
-        if design.m * design.k <= SHOWN_ENTRIES:
+        if design.has_entries_up_to(SHOWN_ENTRIES):
             shown |= {"matrix": design.matrix().tolist(), **self._posteriors()}
         if self.demand is not None:
             shown |= {"demand": self.demand.to_dict(), "meets": self.meets}
@@ -102,7 +102,7 @@ class Audit:
 
     def _left_out(self) -> list[str]:
         """What was asked for and is too long to be worked out."""
-        if self.design.m * self.design.k <= SHOWN_ENTRIES:
+        if self.design.has_entries_up_to(SHOWN_ENTRIES):
             return []
         asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}
         words = " and ".join(words for words, given in asked.items() if given)

@@ -67,7 +67,7 @@ def average_security(design: Design) -> float:
         return 1 + design.total_variation() / 2
     except TooLargeError as error:
         raise TooLargeError(
-            f"average security needs the matrix: {big(design.m)} by {big(design.k)} entries are too many",
+            f"average security needs the matrix: {design.reports_in_words()} by {big(design.k)} entries are too many",
             hint="ask for a bound on parity, such as epsilon = 1: that needs no matrix",
             **error.objects,
         ) from error

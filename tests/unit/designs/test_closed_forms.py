@@ -12,14 +12,19 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.designs.base import Design
+from maskwell.designs.base import Design, big
 from maskwell.designs.bit_estimators import ESTIMATORS, binomial_bulk
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.composed import Composed
 from maskwell.designs.counting import binomial
+from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
+from maskwell.errors import TooLargeError
+from maskwell.planning.order import sufficiency
 
 MILLION = 10**6
 AT_ONCE = 0.1  # seconds; ten times what `make bench` asks for, because machines that run tests are busy
@@ -28,16 +33,22 @@ LARGE: dict[str, Callable[[], Design]] = {
     "subset": lambda: Subset.from_epsilon(1, numbered(MILLION), size=268_941),
     "rappor": lambda: Unary.rappor_from_epsilon(1, numbered(MILLION)),
     "optimised unary": lambda: Unary.oue_from_epsilon(1, numbered(MILLION)),
+    "half of all": lambda: Subset.from_gamma(3, numbered(MILLION), size=MILLION // 2),
     "l-diverse": lambda: LocalDiversity.of(1000, numbered(MILLION)),
+    "very diverse": lambda: LocalDiversity.of(MILLION // 2, numbered(MILLION)),
+    "table of twenty": lambda: Kronecker.of([Uniform.from_gamma(3, numbered(2))] * 20),
+    "thousand cells": lambda: Blocks.of({i: Uniform.from_gamma(3, numbered(1000)) for i in range(1000)}),
+    "asked twice": lambda: Composed.of(*(Uniform.from_gamma(g, numbered(MILLION)) for g in (3, 5))),
 }
 QUESTIONS = [
     "added_variance",
     "parity_exact",
     "guess_probability",
     "condition",
-    "total_variation",
     "is_admissible",
     "report_bits",
+    "reports_in_words",
+    "__repr__",
 ]
 
 
@@ -55,6 +66,61 @@ def best_seconds(run: Callable[[], object]) -> float:
 def test_a_million_categories_are_answered_at_once(name: str, question: str) -> None:
     design = LARGE[name]()
     assert best_seconds(getattr(design, question)) < AT_ONCE
+
+
+@pytest.mark.parametrize("name", [name for name in LARGE if name != "table of twenty"])
+def test_average_security_of_a_million_categories(name: str) -> None:
+    assert best_seconds(LARGE[name]().total_variation) < AT_ONCE
+
+
+@pytest.mark.parametrize("name", ["subset", "half of all", "very diverse", "rappor"])
+def test_sets_by_the_million_are_never_counted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(*_: object) -> int:
+        raise AssertionError("a number of hundreds of thousands of digits")
+
+    monkeypatch.setattr("maskwell.designs.subset.binomial", count)
+    monkeypatch.setattr(Unary, "m", property(count))
+    design = LARGE[name]()
+    assert "e+" in repr(design)
+    assert not design.has_reports_up_to(10**18)
+    assert not design.has_entries_up_to(10**18)
+    for written_out in (design.matrix, design.exact_matrix):
+        with pytest.raises(TooLargeError):
+            written_out()
+    assert sufficiency(design, design).holds
+    assert not sufficiency(design, Uniform.from_gamma(4, numbered(MILLION))).holds
+    assert design.fingerprint
+    assert len(design.warnings()) == (design.parity() == math.inf)
+
+
+@pytest.mark.parametrize(("k", "size"), [(10, 3), (60, 30), (70, 35), (3000, 1400)])
+def test_the_number_of_reports_is_told_from_its_logarithm(k: int, size: int) -> None:
+    design = Subset.from_gamma(3, numbered(k), size=size)
+    m = math.comb(k, size)
+    assert design.reports_in_words() == big(m)
+    assert design.has_reports_up_to(m)
+    assert not design.has_reports_up_to(m - 1)
+    assert design.has_entries_up_to(m * k)
+    assert not design.has_entries_up_to(m * k - 1)
+
+
+def test_a_table_of_independent_answers_adds_variance_factor_by_factor() -> None:
+    parts = [Uniform.from_gamma(3, numbered(4)), Mixture.of("1/2", ["1/8", "1/8", "1/4"], numbered(3))]
+    table = Kronecker.of([*parts, parts[0]])
+    assert table.added_variance() == pytest.approx(table.added_variance(table.uniform_prior()), rel=1e-12)
+    many = Kronecker.of([Uniform.from_gamma("1e300", numbered(2))] * 3)
+    assert many.added_variance() == pytest.approx(3 * many.factors[0].added_variance(), rel=1e-12)
+    weak = Kronecker.of([Uniform.from_gamma("1." + "0" * 200 + "1", numbered(2))] * 3)
+    assert weak.added_variance() == math.inf
+
+
+def test_cells_add_variance_by_their_weight() -> None:
+    cells = Blocks.of({"a": Uniform.from_gamma(3, numbered(4)), "b": Mixture.of("1/2", ["1/3", "1/6"], numbered(2))})
+    pi = np.array([0.1, 0.2, 0.05, 0.15, 0.5, 0.0])
+    for shares in (None, pi, np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])):
+        at = cells.uniform_prior() if shares is None else shares
+        slowly = float(cells.second_moment_diagonal(cells.apply(at)).sum() - 1)
+        assert cells.added_variance(shares) == pytest.approx(slowly, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["rappor", "optimised unary"])
