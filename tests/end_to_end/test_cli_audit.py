@@ -172,7 +172,7 @@ def test_convert_from_l() -> None:
         (["--epsilon", "1"], "k-ary --k 4"),
         (["--gamma", "6", "--k", "10"], "k-ary --k 10"),
         (["--gamma", "2", "--k", "10"], "subset --k 10"),
-        (["--l", "5", "--k", "10"], "l-diverse --k 10 --l 5"),
+        (["--l", "5", "--k", "10"], "subset --k 10 --gamma 6"),
     ],
 )
 def test_the_best_family_comes_next(args: list[str], family: str) -> None:

@@ -85,7 +85,8 @@ def test_a_demand_that_is_just_met(chow: str) -> None:
 def test_set_reports_and_many_reports() -> None:
     run("design", "rappor", "--categories", "a,b,c", "--gamma", "4", "-o", "r.json")
     shown = run("improve", "r.json", "-o", "p.json").out
-    assert '"{a, b}"' in shown
+    assert "  {a, b} " in shown
+    assert '"' not in shown
     assert "  111 " in shown
     assert load_design("p.json").kind == "patterns"
     run("design", "oue", "--k", "7", "--gamma", "4", "-o", "o.json")
@@ -199,3 +200,22 @@ def test_the_truth_where_it_is_allowed() -> None:
     assert design_from_dict(found["design"]).matrix().tolist() == np.eye(4).tolist()
     assert (found["gamma"], found["gamma_exact"]) == ("inf", "inf")
     assert run("improve", "l.json", "--allow-revealing").out.startswith("The truth itself tells all that l.json does")
+
+
+def test_what_was_written_is_said(chow: str) -> None:
+    shown = run("improve", chow, "-o", "better.json", "--certificate", "proof.json").out.splitlines()
+    assert "The new design is written to better.json." in shown
+    assert "The proof is in proof.json; to check it: maskwell verify proof.json" in shown
+    assert any("2.22222 divided by n" in line for line in shown)
+    assert not any("written" in line for line in run("improve", chow).out.splitlines())
+    again = run("improve", "better.json", "-o", "same.json").out.splitlines()
+    assert "The same design, unchanged, is written to same.json." in again
+    assert load_design("same.json") == load_design("better.json")
+    one_sided = run("improve", chow, "--sensitive", "yes", "-o", "one.json").out.splitlines()
+    assert "The new design is written to one.json." in one_sided
+
+
+def test_a_certificate_on_standard_output(chow: str) -> None:
+    done = run("improve", chow, "--certificate", "-")
+    assert json.loads(done.out)["maskwell"] == "certificate"
+    assert "maskwell verify -" not in done.err

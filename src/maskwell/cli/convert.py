@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def convert(
 
     With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
     """
-    from maskwell.reports.text import convert_text
+    from maskwell.reports.text_convert import convert_text
 
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])
     demand = given_demand(options)
@@ -90,4 +91,4 @@ def _from_l(l: str | None, k: str | None) -> dict[str, Any]:  # noqa: E741
     found = {**Demand.from_gamma(match.gamma).to_dict(), "stated": f"l = {size} of {count} categories"}
     # The bound is rounded towards privacy; gamma itself is shown as it is.
     found |= dict.fromkeys(("gamma", "beta", "bayes_factor"), match.gamma)
-    return {**found, "l": size, "k": count, "q": match.sizes[0], "q_all": list(match.sizes)}
+    return {**found, "l": size, "l_parity": math.inf, "k": count, "q": match.sizes[0], "q_all": list(match.sizes)}

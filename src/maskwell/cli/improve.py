@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from maskwell.cli.certificates import with_certificate
 from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design, read_codes
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.errors import ParameterError
@@ -51,7 +52,8 @@ def improve(
     """Find a design that is as private as the one in the file D and tells more.
 
     Without a demand the better design has the same parity. With one, it uses all that the demand allows; D must meet
-    it. The reports of D can be made from those of the better design by a second draw, so nothing is lost.
+    it. The reports of D can be made from those of the better design by a second draw, so nothing is lost. Where
+    nothing can be gained, D2.json holds the design as it was, and the exit status is 0.
 
     With --sensitive only one category is protected, as in a survey where nobody minds being found innocent. The exit
     status is 1 where no better design of that kind is known.
@@ -67,7 +69,9 @@ def improve(
     if as_json:
         print_json({**found.to_dict(), **written})
     else:
-        print_lines(_text(found, design, written.get("output")), err="-" in written.values())
+        lines = _text(found, design, written.get("output"))
+        proof = None if certificate == "-" else written.get("certificate")
+        print_lines(with_certificate(lines, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from maskwell.core.exact import Parity, to_float
 from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
 
 WIDTH = 100
@@ -22,6 +24,37 @@ def number(value: float | None, digits: int = 6) -> str:
     return "infinite" if math.isinf(value) else f"{value:.{digits}g}"
 
 
+def rounded(value: Parity, digits: int, *, up: bool) -> str:
+    """A number to so many significant digits as a bound: never below it if ``up``, else never above it.
+
+    >>> from fractions import Fraction
+    >>> rounded(Fraction(8, 3), 10, up=False), rounded(Fraction(8, 3), 10, up=True), rounded(Fraction(100), 6, up=True)
+    ('2.666666666', '2.666666667', '100')
+    >>> rounded(Fraction(2, 3 * 10**9), 3, up=True), rounded(Fraction(10**400 + 1), 6, up=True)
+    ('6.67e-10', '1.00001e+400')
+    """
+    if isinstance(value, float):
+        return "infinite"
+    rule = ROUND_CEILING if up else ROUND_FLOOR
+    context = Context(prec=digits, rounding=rule, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    if -5 < shown.adjusted() < max(digits, 7):
+        return f"{shown:f}"
+    mantissa, exponent = shown.scaleb(-shown.adjusted(), context), shown.adjusted()
+    return f"{mantissa.normalize(context):f}e{exponent:+03d}"
+
+
+def parity_text(parity: Parity, digits: int = 6) -> str:
+    """The parity of a design to so many digits; finite also where no float is large enough.
+
+    >>> from fractions import Fraction
+    >>> parity_text(Fraction(8, 3)), parity_text(Fraction(10**400)), parity_text(math.inf)
+    ('2.66667', '1e+400', 'infinite')
+    """
+    nearest = to_float(parity)
+    return number(nearest, digits) if math.isfinite(nearest) else rounded(parity, digits, up=True)
+
+
 def count(value: int) -> str:
     """A count with its digits grouped, or as a power of ten when it is very large.
 
@@ -35,15 +68,16 @@ def count(value: int) -> str:
 
 
 def label(value: object) -> str:
-    """A category as people read it: a cell of a table as its parts, a text with a comma in quotes.
+    """A category as people read it: a cell of a table as its parts, a text with a comma in quotes, a set as it is.
 
-    >>> label("never"), label("yes, once"), label(("yes", "never"))
-    ('never', '"yes, once"', '(yes, never)')
+    >>> label("never"), label("yes, once"), label(("yes", "never")), label("{once, never}")
+    ('never', '"yes, once"', '(yes, never)', '{once, never}')
     """
     if isinstance(value, tuple):
         return f"({', '.join(map(label, value))})"
     text = str(value)
-    return f'"{text}"' if "," in text else text
+    enclosed = text.startswith("{") and text.endswith("}")
+    return f'"{text}"' if "," in text and not enclosed else text
 
 
 def counted(number_of: int, one: str, more: str) -> str:
@@ -77,6 +111,17 @@ def facts(pairs: Iterable[tuple[str, str]]) -> list[str]:
         broken = textwrap.wrap(value, WIDTH - width - 4) or [""]
         lines += [f"  {name:<{width}}  {broken[0]}", *(" " * (width + 4) + more for more in broken[1:])]
     return lines
+
+
+def broken(text: str, indent: str = "") -> list[str]:
+    """A sentence in lines that fit; words are kept whole.
+
+    >>> broken("twenty-four letters here " * 5)[1]
+    '  twenty-four letters here'
+    """
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -16,9 +16,23 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.result import Estimate
-from maskwell.reports.tables import WIDTH, count, counted, facts, label, notes, number, shorten, table, with_article
+from maskwell.reports.tables import (
+    WIDTH,
+    count,
+    counted,
+    facts,
+    label,
+    notes,
+    number,
+    parity_text,
+    rounded,
+    shorten,
+    table,
+    with_article,
+)
 from maskwell.reports.words import SPACE, concrete, percent, promise
 
+TINY = Fraction(1, 10**7)
 SHOWN_ROWS = 40
 SHOWN_LABELS = 8
 MATRIX_LABEL_WIDTH = 24
@@ -27,7 +41,7 @@ MATRIX_LABEL_WIDTH = 24
 def labels_of(categories: Categories) -> str:
     """The labels, or the first of them."""
     shown = ", ".join(label(one) for one in categories.labels[:SHOWN_LABELS])
-    return shown + (f", ... ({len(categories):,} in all)" if len(categories) > SHOWN_LABELS else "")
+    return shown + (", ..." if len(categories) > SHOWN_LABELS else "")
 
 
 def reports_of(design: Design) -> str:
@@ -35,7 +49,7 @@ def reports_of(design: Design) -> str:
     outputs = design.outputs
     if isinstance(outputs, Categories):
         same = outputs == design.inputs
-        return f"{count(design.m)}, " + ("the same labels" if same else labels_of(outputs))
+        return count(design.m) + (", the same labels" if same else f": {labels_of(outputs)}")
     size = "any number of categories" if outputs.size is None else counted(outputs.size, "category", "categories")
     return f"{count(design.m)} sets of {size}, written as {design.k} characters 0 or 1"
 
@@ -43,7 +57,7 @@ def reports_of(design: Design) -> str:
 def parity_of(design: Design) -> str:
     """Parity as a decimal and, where short, as a fraction."""
     exact = to_text(design.parity_exact())
-    decimal = number(design.parity(), 10)
+    decimal = parity_text(design.parity_exact(), 10)
     return decimal if exact in (decimal, "inf") or len(exact) > 50 else f"{decimal} (exactly {exact})"
 
 
@@ -69,15 +83,25 @@ def chances(design: Uniform) -> str:
     >>> chances(Uniform.from_epsilon(1, Categories.numbered(4)))
     'reports the truth with 47.5 %, each other answer with 17.5 %'
     """
-    other = float((1 - design.truth) / design.k)
-    return (
-        f"reports the truth with {_percent(float(design.truth) + other)} %, each other answer with {_percent(other)} %"
-    )
+    other = (1 - design.truth) / design.k
+    return f"reports the truth with {_percent(design.truth + other)} %, each other answer with {_percent(other)} %"
 
 
-def _percent(share: float) -> str:
-    """A probability in percent with one decimal, or two digits where it is small."""
-    return percent(share, max(1, 1 - math.floor(math.log10(100 * share))) if share > 0 else 1)
+def _percent(share: Fraction) -> str:
+    """A probability in percent with one decimal, or two digits where it is small, and nothing certain that is not.
+
+    >>> _percent(Fraction(1, 3)), _percent(Fraction(1, 300000)), _percent(Fraction(1, 10**12))
+    ('33.3', '0.00033', '1e-10')
+    >>> _percent(1 - Fraction(1, 10**12)), _percent(Fraction(1)), _percent(Fraction(0))
+    ('nearly 100', '100.0', '0.0')
+    """
+    if 0 < share < TINY:
+        return rounded(100 * share, 2, up=False)
+    if 1 - TINY < share < 1:
+        return "nearly 100"
+    edge = min(share, 1 - share)
+    decimals = max(1, 1 - math.floor(math.log10(100 * edge))) if edge else 1
+    return percent(float(share), decimals if share < Fraction(1, 2) or decimals > 2 else 1)
 
 
 def matrix_table(design: Design) -> list[str]:
@@ -109,7 +133,8 @@ def _probability(value: float) -> str:
 def design_text(design: Design, path: str | None) -> list[str]:
     """What was made, and what to do with it."""
     family = str(design.provenance.get("family", design.kind))
-    protection = "no bound on parity" if math.isinf(design.parity()) else f"parity {number(design.parity())}"
+    parity = design.parity_exact()
+    protection = "no bound on parity" if isinstance(parity, float) else f"parity {parity_text(parity)}"
     first = f"{with_article(family)} design over {count(design.k)} categories with {protection}"
     lines = [f"{first}{'' if path is None else f', written to {path}'}."]
     lines += facts(
@@ -154,44 +179,14 @@ def typed_labels(labels: Iterable[object]) -> str:
     return shlex.quote(text.getvalue())
 
 
-def convert_text(found: Mapping[str, Any], option: str) -> list[str]:
-    """One demand in every language; ``option`` is how it is typed."""
-    limit = "below" if found["closed"] and found["attained"] else "at most"
-    says = "is as accurate as subset selection of parity" if "l" in found else f"means that parity is {limit}"
-    lines = [f"{found['stated']} {says} {number(found['gamma'], 10)}."]
-    pairs = [
-        (name, number(found[key], 10)) for name, key in (("gamma, beta, Bayes factor", "gamma"), ("epsilon", "epsilon"))
-    ]
-    if "q" in found:
-        sizes = " or ".join(map(str, found["q_all"]))
-        pairs.append((f"best subset size, k = {found['k']}", sizes))
-    if "l_real" in found:
-        pairs.append((f"as accurate as l, k = {found['k']}", _matching_l(found)))
-    rows = [[number(low), number(high)] for low, high in found["rho"]]
-    lines += [*facts(pairs), "", *table(["a suspicion of", "can rise to at most"], rows)]
-    if found["gamma"] <= 1:
-        return [*lines, "Next: allow more than gamma = 1, at which a report says nothing about the truth"]
-    family = "l-diverse" if "l" in found else "subset" if found.get("q", 1) > 1 else "k-ary"
-    return [*lines, f"Next: maskwell design {family} --k {found.get('k', 4)} {option} -o design.json"]
+def typed_categories(categories: Categories) -> str:
+    """The categories as a command takes them.
 
-
-def _matching_l(found: Mapping[str, Any]) -> str:
-    """The l of local diversity beside a demand, and what rounding it either way means.
-
-    >>> _matching_l({"k": 10, "l_real": 2.06, "l_floor": 2, "l_ceiling": 3})
-    '2.06: l = 2 adds less variance, l = 3 hides the truth among more answers; neither bounds parity'
-    >>> _matching_l({"k": 3, "l_real": 1.4, "l_floor": 1, "l_ceiling": 2})
-    '1.4: no l adds so little variance, l = 2 hides the truth among more answers; it bounds no parity'
+    >>> typed_categories(Categories.numbered(3)), typed_categories(Categories.of(["no", "yes"]))
+    ('--k 3', '--categories no,yes')
     """
-    low, high, real = found["l_floor"], found["l_ceiling"], number(found["l_real"])
-    if found["k"] < 3:
-        return f"{real}: there is no l-diversity of two categories"
-    if low == high:
-        return f"{real}, which bounds no parity"
-    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
-    more = f"l = {high} hides the truth among more answers" if high < found["k"] else "no l hides it among more answers"
-    both = low >= 2 and high < found["k"]
-    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
+    labels = categories.labels
+    return f"--k {len(labels)}" if isinstance(labels, range) else f"--categories {typed_labels(labels)}"
 
 
 def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> list[str]:

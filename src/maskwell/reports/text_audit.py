@@ -5,13 +5,30 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
-from maskwell.designs.base import Design
+from maskwell.core.exact import Parity
+from maskwell.designs.base import EXACT_LIMIT, Design
 from maskwell.designs.uniform import Uniform
-from maskwell.reports.tables import WIDTH, count, facts, label, notes, number, shorten, table
+from maskwell.engines.columns import Assignment
+from maskwell.privacy.audit import PRIORS, REPETITIONS
+from maskwell.privacy.certificate import parity_from_text
+from maskwell.privacy.criteria import posterior_range
+from maskwell.reports.tables import (
+    WIDTH,
+    broken,
+    count,
+    facts,
+    label,
+    notes,
+    number,
+    parity_text,
+    rounded,
+    shorten,
+    table,
+)
 from maskwell.reports.text import (
     MATRIX_LABEL_WIDTH,
     SHOWN_LABELS,
@@ -22,69 +39,104 @@ from maskwell.reports.text import (
     parity_of,
     report_names,
     reports_of,
-    typed_labels,
+    typed_categories,
 )
+from maskwell.reports.text_convert import INFORMATIVE, TELL_NOTHING
 from maskwell.reports.words import factor_up
+
+ROOM = WIDTH - len("Next: ")
 
 
 def audit_text(found: Mapping[str, Any], design: Design, path: str, demand: str = "") -> list[str]:
     """What a design promises; ``demand`` is how the demand was typed."""
-    most = factor_up(design.parity_exact())
-    if "meets" in found:
-        lines = wrap(
-            _answer(found, path), WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
-    elif math.isinf(found["parity"]):
-        lines = [f"{path} has no bound on parity: some report rules out some truth."]
-    else:
-        lines = [f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."]
+    lines = broken(_answer(found, design, path) if "meets" in found else _promise(design, path))
     lines += facts(_audit_facts(found, design))
     lines += matrix_table(design)
-    lines += _posteriors(found)
+    lines += _posteriors(design)
     lines += _after_reports(found, design)
     lines += notes(found["warnings"], word="warning")
     lines += notes(found.get("demand", {}).get("notes", []))
-    following = f"maskwell randomize DATA.csv --design {shlex.quote(f'COLUMN={path}')} -o REPORTS.csv"
-    if found.get("meets") is False:
-        following = _better(design, demand, path)
-    elif found["admissible"] is False and not math.isinf(found["parity"]):
-        following = f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
-    return [*lines, f"Next: {following}"]
+    return [*lines, f"Next: {_following(found, design, path, demand)}"]
 
 
-def _answer(found: Mapping[str, Any], path: str) -> str:
+def _promise(design: Design, path: str) -> str:
+    if isinstance(design.parity_exact(), float):
+        return f"{path} has no bound on parity: some report rules out some truth."
+    most = factor_up(design.parity_exact())
+    return f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."
+
+
+def _answer(found: Mapping[str, Any], design: Design, path: str) -> str:
     demand = found["demand"]
     answer = f"{path} {'meets' if found['meets'] else 'does not meet'} the demand {demand['stated']}"
     if "phi" in demand:
         return f"{answer}: phi is {number(found['average_security'])}. It bounds no parity."
     limit = "the bound, which must not be reached," if demand["closed"] and demand["attained"] else "the bound"
-    parity, bound = _apart(found["parity"], demand["gamma"])
+    parity, bound = _apart(design.parity_exact(), parity_from_text(demand["gamma_exact"]))
     return f"{answer}: its parity is {parity}, {limit} {bound}."
 
 
-def _apart(parity: float, bound: float) -> tuple[str, str]:
+def _apart(parity: Parity, bound: Parity) -> tuple[str, str]:
     """Two numbers with as many digits as tell them apart.
 
-    >>> _apart(3.0, 2.718281828), _apart(8.999999998, 9.0)
+    >>> _apart(Fraction(3), Fraction("2.718281828")), _apart(Fraction("8.999999998"), Fraction(9))
     (('3', '2.71828'), ('8.999999998', '9'))
     """
-    shown = [(number(parity, digits), number(bound, digits)) for digits in (6, 10, 12, 15)]
+    shown = [(parity_text(parity, digits), parity_text(bound, digits)) for digits in (6, 10, 12, 15)]
     return next((pair for pair in shown if pair[0] != pair[1]), shown[0])
 
 
-def _better(design: Design, demand: str, path: str) -> str:
+# ---- what to do next
+
+
+def _following(found: Mapping[str, Any], design: Design, path: str, demand: str) -> str:
+    """A design that meets the demand; or one that protects, or tells, or tells more; or to use this one."""
+    parity, columns = design.parity_exact(), len(Assignment((), design).leaves)
+    if found.get("meets") is False:
+        return _better(found["demand"], design, demand, path, columns)
+    if isinstance(parity, float) or parity < INFORMATIVE:
+        return _planned(
+            "a bound on parity" if isinstance(parity, float) else "reports that tell something", design, columns
+        )
+    if found["admissible"] is False and design.m * design.k <= EXACT_LIMIT:
+        return f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
+    if not found["identifiable"]:
+        return _planned("reports that shares can be estimated from", design, columns)
+    assigned = f"{','.join(['COLUMN'] * columns)}={path}"
+    return f"maskwell randomize DATA.csv --design {shlex.quote(assigned)} -o REPORTS.csv"
+
+
+def _planned(what: str, design: Design, columns: int) -> str:
+    """The command that plans a design over the same categories."""
+    if columns > 1:
+        return f"give every part {what}: maskwell plan --help"
+    command = f"maskwell plan {typed_categories(design.inputs)} --epsilon 1"
+    said = f"a design with {what}: {command}"
+    return said if len(said) <= ROOM else f"a design with {what}: maskwell plan --help"
+
+
+def _better(asked: Mapping[str, Any], design: Design, demand: str, path: str, columns: int) -> str:
     """The command for a design over the same categories that meets the demand."""
-    labels = design.inputs.labels
-    if not demand or any(isinstance(one, tuple) for one in labels[:1]):
-        return "make a design that meets it: maskwell design k-ary --help"
+    if columns > 1:
+        return "make each part more private, since their parities multiply: maskwell design k-ary --help"
+    gamma = rounded(_sufficient(asked), 15, up=False)
+    if gamma == "1":
+        return TELL_NOTHING
+    option = demand or f"--gamma {gamma}"
     output = "design-2.json" if Path(path).name == "design.json" else "design.json"
-    if isinstance(labels, range):
-        return f"maskwell design k-ary --k {len(labels)} {demand} -o {output}"
-    if len(labels) <= SHOWN_LABELS:
-        command = f"maskwell design k-ary --categories {typed_labels(labels)} {demand} -o {output}"
-        if len(command) <= WIDTH - len("Next: "):
-            return command
-    return f"maskwell design k-ary --categories @LABELS.txt {demand} -o {output}"
+    command = f"maskwell design k-ary {typed_categories(design.inputs)} {option} -o {output}"
+    return command if len(command) <= ROOM else f"maskwell design k-ary --categories @LABELS.txt {option} -o {output}"
+
+
+def _sufficient(asked: Mapping[str, Any]) -> Parity:
+    """The parity with which the demand is met: for security on average ``2 gamma / (gamma + 1) <= phi`` is enough."""
+    if "phi" not in asked:
+        return parity_from_text(asked["gamma_exact"])
+    phi = Fraction(asked["phi"])
+    return phi / (2 - phi)
+
+
+# ---- what is shown
 
 
 def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
@@ -100,7 +152,7 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         ("identifiable", "yes" if found["identifiable"] else f"no: rank {found['rank']} for {found['k']} categories"),
         ("condition", number(found["condition"])),
         ("admissible", _admissible(found)),
-        ("added variance", f"{number(found['added_variance'])} (times 1/n, at equal shares)"),
+        ("added variance", _variance(found)),
     ]
     if "added_variance_by_estimator" in found:
         variances = found["added_variance_by_estimator"].items()
@@ -109,8 +161,9 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         shown.append(
             ("average security", f"{number(found['average_security'])} (for comparison only, not recommended)")
         )
-    if not math.isinf(found["parity"]):
-        worn = ", ".join(f"{w['reports']} reports {number(w['parity'], 4)}" for w in found["wear_out"])
+    parity = design.parity_exact()
+    if not isinstance(parity, float):
+        worn = ", ".join(f"{t} reports {parity_text(parity**t, 4)}" for t in REPETITIONS)
         shown.append(("asked again, parity", worn))
     if "hazard" in found:
         shown.append(("sensitive categories", _hazard(found["hazard"])))
@@ -119,6 +172,11 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
     if "parity_within" in found:
         shown.append(("parity within a cell", str(found["parity_within"])))
     return shown
+
+
+def _variance(found: Mapping[str, Any]) -> str:
+    value = found["added_variance"]
+    return "none: shares cannot be estimated" if value is None else f"{number(value)} divided by n, at equal shares"
 
 
 def _admissible(found: Mapping[str, Any]) -> str:
@@ -136,10 +194,13 @@ def _hazard(found: Mapping[str, Any]) -> str:
     )
 
 
-def _posteriors(found: Mapping[str, Any]) -> list[str]:
-    if math.isinf(found["parity"]):
+def _posteriors(design: Design) -> list[str]:
+    """What a suspicion can become: the least rounded down, the most rounded up."""
+    parity = design.parity_exact()
+    if isinstance(parity, float):
         return []
-    rows = [[number(b["prior"]), number(b["lowest"]), number(b["highest"])] for b in found["posteriors"]]
+    ranges = [(prior, *posterior_range(parity, Fraction(prior))) for prior in PRIORS]
+    rows = [[prior, rounded(low, 6, up=False), rounded(high, 6, up=True)] for prior, low, high in ranges]
     return ["", *table(["a suspicion of", "can fall to", "can rise to"], rows)]
 
 

@@ -12,8 +12,9 @@ from maskwell.designs.base import Design
 from maskwell.planning.improve import Improvement
 from maskwell.planning.one_sided import OneSided, label_of
 from maskwell.planning.replacement import Replacement
-from maskwell.reports.tables import WIDTH, count, facts, label, notes, number, shorten, table
+from maskwell.reports.tables import WIDTH, count, facts, label, notes, number, parity_text, shorten, table
 from maskwell.reports.text import SHOWN_LABELS, matrix_table, parity_of, reports_of
+from maskwell.reports.words import factor_up
 
 BACK = (
     "A report of the new design, drawn once more with the chances below it, becomes a report of the old one: nothing "
@@ -22,11 +23,12 @@ BACK = (
 
 
 def improved_text(found: Improvement, path: str, output: str | None) -> list[str]:
-    """What was gained, and how the old reports come back."""
-    parity = number(found.design.parity())
+    """What was gained, and how the old reports come back; ``output`` is where the design was written."""
+    parity = parity_text(found.design.parity_exact())
     if not found.improved:
         first = f"{path} cannot be improved: no design of parity {parity} tells all that it does and more."
-        return [*_wrapped(first), *facts(_facts(found)), *_remarks(found), _next(found, path, output)]
+        remarks = [*_remarks(found), *_written(found, output)]
+        return [*_wrapped(first), *facts(_facts(found)), *remarks, _next(found, path, output)]
     if found.gamma == math.inf:
         first = f"The truth itself tells all that {path} does: without a bound on parity nothing else is admissible."
         return [*_wrapped(first), *facts(_facts(found)), *_next_lines(found, path, output)]
@@ -47,14 +49,17 @@ def one_sided_text(found: OneSided, path: str, output: str | None) -> list[str]:
     name = label(label_of(found.original, found.sensitive))
     if not found.applies:
         first = f"No better design that protects {name} alone is known for {path}: {found.reason}."
-        return [*_wrapped(first), *facts(_facts(found)), f"Next: maskwell improve {shlex.quote(path)}"]
-    hidden = f"a report speaks for {name} at most {number(float(found.ratio))}-fold"
+        bounded = not isinstance(found.original.parity_exact(), float)
+        following = f"maskwell {'improve' if bounded else 'audit'} {shlex.quote(path)}"
+        return [*_wrapped(first), *facts(_facts(found)), f"Next: {following}"]
+    hidden = f"a report speaks for {name} at most {factor_up(found.ratio)}-fold"
     if not found.improved:
         first = f"{path} is the best design that protects {name} alone: {hidden}."
         return [
             *_wrapped(first),
             *facts(_facts(found)),
             *notes(found.warnings(), word="warning"),
+            *_written(found, output),
             _next(found, path, output),
         ]
     gained = _variances(*found.added_variances())
@@ -91,7 +96,7 @@ def _facts(found: Replacement) -> list[tuple[str, str]]:
 def _variance(design: Design, value: float | None) -> str:
     if value is None:
         return f"none: rank {design.rank()} for {design.k} categories, shares cannot be estimated"
-    return f"{number(value)} (times 1/n, at equal shares, best linear estimate)"
+    return f"{number(value)} divided by n, at equal shares, best linear estimate"
 
 
 def _remarks(found: Improvement) -> list[str]:
@@ -104,7 +109,16 @@ def _remarks(found: Improvement) -> list[str]:
 
 def _next_lines(found: Replacement, path: str, output: str | None, warned: list[str] | None = None) -> list[str]:
     """The new matrix, the garbling, the warnings and what to do next."""
-    return [*matrix_table(found.design), *_garbling(found), *(warned or []), _next(found, path, output)]
+    told = [*matrix_table(found.design), *_garbling(found), *(warned or [])]
+    return [*told, *_written(found, output), _next(found, path, output)]
+
+
+def _written(found: Replacement, output: str | None) -> list[str]:
+    """Where the design went, and that it is the old one if it is."""
+    if output is None:
+        return []
+    same = found.design is found.original
+    return [f"{'The same design, unchanged, is' if same else 'The new design is'} written to {output}."]
 
 
 def _garbling(found: Replacement) -> list[str]:

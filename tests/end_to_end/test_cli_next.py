@@ -1,0 +1,143 @@
+"""What a command says comes next works: nobody is sent into an error."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+
+DESIGNS = {
+    "kary": ["k-ary", "--categories", "a,b,c", "--gamma", "3"],
+    "spaced": ["k-ary", "--categories", 'no,"yes, once",it\'s', "--gamma", "3"],
+    "warner": ["warner", "--p", "0.7"],
+    "direct": ["warner", "--p", "1"],
+    "nothing": ["warner", "--p", "0.5", "--allow-unidentifiable"],
+    "chow": ["chow", "--red", "6", "--blue", "4", "--draws", "2"],
+    "diverse": ["l-diverse", "--k", "10", "--l", "3"],
+    "revealing": ["l-diverse", "--categories", "a,b,c", "--l", "2"],
+    "rappor": ["rappor", "--k", "25", "--gamma", "3"],
+    "small-rappor": ["rappor", "--k", "3", "--gamma", "3"],
+    "subset": ["subset", "--k", "1000000", "--gamma", "3"],
+    "unidentifiable": ["extremal", "--pi", "1/4,1/4,1/4,1/4", "--gamma", "2"],
+    "large": ["k-ary", "--k", "40", "--epsilon", "700"],
+}
+CURVES = {
+    "all.csv": "p,lower,upper\n0,0,1\n",
+    "curves.csv": "p,lower,upper\n0,0,0.4\n0.2,0,0.8\n0.5,0,1\n",
+    "diagonal.csv": "p,upper\n0,0\n1,1\n",
+}
+COMMANDS = [
+    *(["audit", f"{name}.json"] for name in [*DESIGNS, "product", "huge-product", "endless"]),
+    *(["audit", f"{name}.json", "--gamma", "1"] for name in ("kary", "product", "nothing")),
+    *(["audit", f"{name}.json", "--gamma", "2"] for name in ("kary", "spaced", "diverse", "product", "subset")),
+    *(["audit", f"{name}.json", "--average-security", "1.1"] for name in ("kary", "revealing", "product")),
+    ["audit", "kary.json", "--average-security", "1.0000000000001"],
+    ["audit", "kary.json", "--average-security", "1.9"],
+    ["audit", "diverse.json", "--average-security", "1.9"],
+    ["audit", "kary.json", "--epsilon", "1e-30"],
+    ["audit", "kary.json", "--rho", "0.1", "0.2", "--closed"],
+    ["audit", "kary.json", "--curves", "all.csv"],
+    ["audit", "diverse.json", "--curves", "all.csv"],
+    ["audit", "chow.json", "--curves", "diagonal.csv", "--between", "lines"],
+    ["convert", "--curves", "all.csv"],
+    ["convert", "--curves", "curves.csv"],
+    ["convert", "--curves", "diagonal.csv", "--between", "lines"],
+    ["convert", "--rho", "0.1", "0.5", "--closed"],
+    ["convert", "--epsilon", "1", "--k", "10"],
+    ["convert", "--epsilon", "1e-30"],
+    ["convert", "--epsilon", "700"],
+    ["convert", "--gamma", "1e400"],
+    ["convert", "--gamma", "1"],
+    ["convert", "--beta", "4", "--k", "3"],
+    ["convert", "--l", "5", "--k", "10"],
+    ["convert", "--l", "2", "--k", "3"],
+    ["convert", "--l", "7", "--k", "1000"],
+    *(["improve", f"{name}.json"] for name in ("chow", "kary", "small-rappor", "subset")),
+    *(["improve", f"{name}.json", "-o", "new.json"] for name in ("chow", "kary")),
+    *(["improve", f"{name}.json", "--sensitive", label] for name, label in (("chow", "yes"), ("kary", "a"))),
+    ["improve", "revealing.json", "--sensitive", "a"],
+    ["improve", "diverse.json", "--allow-revealing"],
+    ["plan", "--k", "5", "--epsilon", "1"],
+    ["plan", "--k", "5", "--rho", "0.1", "0.5", "--closed", "-o", "planned.json"],
+    ["plan", "--categories", 'no,"yes, once"', "--gamma", "3", "--n", "100"],
+    ["plan", "--categories", ",".join("a" * i for i in range(1, 20)), "--gamma", "3"],
+    ["design", "l-diverse", "--k", "10", "--l", "3"],
+    ["design", "k-ary", "--k", "3", "--gamma", "3", "-o", "with space.json"],
+    ["verify", "proof.json"],
+]
+PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b|\bCOLUMN\b")
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    for name, options in DESIGNS.items():
+        run("design", *options, "-o", f"{name}.json")
+    run("design", "kronecker", "kary.json", "warner.json", "-o", "product.json")
+    run("design", "kronecker", "large.json", "large.json", "-o", "endless.json")
+    run("design", "kronecker", "large.json", "large.json", "large.json", "-o", "huge-product.json")
+    run("audit", "kary.json", "--certificate", "proof.json")
+    for name, text in CURVES.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def command_of(line: str) -> list[str] | None:
+    """The words of the command at the end of a line, None when there is none or something has to be filled in."""
+    found = re.search(r"(?:^Next: |: )maskwell (.*)$", line)
+    return None if found is None or PLACEHOLDER.search(found[1]) else shlex.split(found[1])
+
+
+def _tried(command: list[str]) -> str:
+    for status in (0, 1):
+        try:
+            return run(*command, *(["--force"] if "-o" in command else []), status=status).out
+        except AssertionError:
+            continue
+    raise AssertionError(" ".join(command))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=[" ".join(command)[:70] for command in COMMANDS])
+def test_what_comes_next_works(command: list[str]) -> None:
+    lines = _tried(command).splitlines()
+    assert lines[-1].startswith("Next: "), lines[-1]
+    assert max(map(len, lines)) <= 100, max(lines, key=len)
+    following = command_of(lines[-1])
+    if "keep it with" in lines[-1]:
+        kept = re.search(r"-o (\S+)", lines[-1])
+        assert kept is not None
+        _tried([*command, "-o", kept[1].rstrip(",")])
+    if following is not None:
+        _tried(following)
+
+
+def test_most_of_them_are_commands() -> None:
+    last = [_tried(command).splitlines()[-1] for command in COMMANDS]
+    assert sum(command_of(line) is not None for line in last) > len(last) * 2 // 3
+
+
+@pytest.mark.parametrize(
+    ("command", "saying"),
+    [
+        (["audit", "kary.json", "--gamma", "1"], "allow more than gamma = 1"),
+        (["audit", "kary.json", "--average-security", "1.1"], "--gamma 1.22222222222222 -o design.json"),
+        (["audit", "diverse.json"], "maskwell plan --k 10 --epsilon 1"),
+        (["audit", "revealing.json"], "maskwell plan --categories a,b,c --epsilon 1"),
+        (["audit", "huge-product.json"], "maskwell randomize DATA.csv --design COLUMN,COLUMN,COLUMN=huge-product.json"),
+        (["convert", "--curves", "all.csv"], "maskwell convert --epsilon 1"),
+        (["convert", "--l", "5", "--k", "10"], "maskwell design subset --k 10 --gamma 6 -o design.json"),
+    ],
+)
+def test_where_it_once_went_wrong(command: list[str], saying: str) -> None:
+    assert saying in _tried(command).splitlines()[-1]
+
+
+def test_the_design_that_is_offered_meets_a_demand_on_average() -> None:
+    last = _tried(["audit", "kary.json", "--average-security", "1.1"]).splitlines()[-1]
+    _tried(command_of(last) or [])
+    assert run("audit", "design.json", "--average-security", "1.1").status == 0
+
+
+def test_hints_name_no_keyword_of_python() -> None:
+    assert "=True" not in refused("improve", "diverse.json", saying="allow revealing")
