@@ -26,6 +26,7 @@ from maskwell.reports.picture import Picture
 from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.tables import count
+from maskwell.reports.text import count_of_reports
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -197,7 +198,7 @@ def _facts(content: PageContent) -> list[tuple[str, str]]:
     asked = [] if content.demand is None else [("Demand", content.demand.text)]
     return [
         *asked,
-        ("Structure", f"{design.kind}, {count(design.k)} truths, {count(design.m)} reports"),
+        ("Structure", f"{design.kind}, {count(design.k)} truths, {count_of_reports(design)} reports"),
         ("Parity, exact", to_text(design.parity_exact())),
         ("ε, rounded up", f"{design.epsilon():.6g}"),
         ("Best guess of a truth from one report", f"{guess}{words.SPACE}% right"),

@@ -36,6 +36,7 @@ TINY = Fraction(1, 10**7)
 SHOWN_ROWS = 40
 SHOWN_LABELS = 8
 MATRIX_LABEL_WIDTH = 24
+LONG_NUMBER = 300  # decimal digits
 
 
 def labels_of(categories: Categories) -> str:
@@ -44,14 +45,25 @@ def labels_of(categories: Categories) -> str:
     return shown + (", ..." if len(categories) > SHOWN_LABELS else "")
 
 
+def count_of_reports(design: Design) -> str:
+    """How many reports there are; where that is a long number, from its logarithm.
+
+    >>> from maskwell.designs.subset import Subset
+    >>> count_of_reports(Subset.from_gamma(3, Categories.numbered(10**6), size=10**6 // 2))
+    'about 10 to the power 301,026'
+    """
+    power = design.report_bits() * math.log10(2)
+    return count(design.m) if power < LONG_NUMBER else f"about 10 to the power {math.floor(power):,}"
+
+
 def reports_of(design: Design) -> str:
     """What a report looks like and how many there are."""
     outputs = design.outputs
     if isinstance(outputs, Categories):
         same = outputs == design.inputs
-        return count(design.m) + (", the same labels" if same else f": {labels_of(outputs)}")
+        return count_of_reports(design) + (", the same labels" if same else f": {labels_of(outputs)}")
     size = "any number of categories" if outputs.size is None else counted(outputs.size, "category", "categories")
-    return f"{count(design.m)} sets of {size}, written as {design.k} characters 0 or 1"
+    return f"{count_of_reports(design)} sets of {size}, written as {design.k} characters 0 or 1"
 
 
 def parity_of(design: Design) -> str:

@@ -98,7 +98,7 @@ def _following(found: Mapping[str, Any], design: Design, path: str, demand: str)
         return _planned(
             "a bound on parity" if isinstance(parity, float) else "reports that tell something", design, columns
         )
-    if found["admissible"] is False and design.m * design.k <= EXACT_LIMIT:
+    if found["admissible"] is False and design.has_entries_up_to(EXACT_LIMIT):
         return f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
     if not found["identifiable"]:
         return _planned("reports that shares can be estimated from", design, columns)
@@ -140,7 +140,6 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
 
 
 def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
-    guess, blind = number(found["guess_probability"]), number(found["guess_without_report"])
     shown = [
         ("made as", made_as(design)),
         ("categories", f"{count(found['k'])}: {labels_of(design.inputs)}"),
@@ -148,7 +147,7 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         *([("what it does", chances(design))] if isinstance(design, Uniform) else []),
         ("parity", parity_of(design)),
         ("epsilon", number(found["epsilon"], 10)),
-        ("best guess is right", f"{guess} of the time ({blind} without the report)"),
+        ("best guess is right", _guess(found)),
         ("identifiable", "yes" if found["identifiable"] else f"no: rank {found['rank']} for {found['k']} categories"),
         ("condition", number(found["condition"])),
         ("admissible", _admissible(found)),
@@ -172,6 +171,11 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
     if "parity_within" in found:
         shown.append(("parity within a cell", str(found["parity_within"])))
     return shown
+
+
+def _guess(found: Mapping[str, Any]) -> str:
+    right, blind = found["guess_probability"], number(found["guess_without_report"])
+    return f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)"
 
 
 def _variance(found: Mapping[str, Any]) -> str:

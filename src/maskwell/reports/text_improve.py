@@ -12,8 +12,8 @@ from maskwell.designs.base import Design
 from maskwell.planning.improve import Improvement
 from maskwell.planning.one_sided import OneSided, label_of
 from maskwell.planning.replacement import Replacement
-from maskwell.reports.tables import WIDTH, count, facts, label, notes, number, parity_text, shorten, table
-from maskwell.reports.text import SHOWN_LABELS, matrix_table, parity_of, reports_of
+from maskwell.reports.tables import WIDTH, facts, label, notes, number, parity_text, shorten, table
+from maskwell.reports.text import SHOWN_LABELS, count_of_reports, matrix_table, parity_of, reports_of
 from maskwell.reports.words import factor_up
 
 BACK = (
@@ -123,8 +123,9 @@ def _written(found: Replacement, output: str | None) -> list[str]:
 
 def _garbling(found: Replacement) -> list[str]:
     old, new = found.original, found.design
-    if max(old.m, new.m) > SHOWN_LABELS:
-        held = f"a garbling of {count(old.m)} by {count(new.m)} entries gives the old reports back: see --json"
+    if not (old.has_reports_up_to(SHOWN_LABELS) and new.has_reports_up_to(SHOWN_LABELS)):
+        sizes = f"{count_of_reports(old)} by {count_of_reports(new)}"
+        held = f"a garbling of {sizes} entries gives the old reports back: see --json"
         return notes([f"nothing that the old design told is lost; {held}"])
     width = (WIDTH - 26) // new.m - 2
     header = ["old \\ new report", *(shorten(name, width) for name in _reports(new))]
