@@ -321,3 +321,53 @@ def test_demands_of_more_digits_than_python_reads() -> None:
         assert "gamma = " in run("design", "k-ary", "--k", "3", "--beta", "1e5000", status=2).err
     finally:
         sys.set_int_max_str_digits(before)
+
+
+# ---- large designs and large parities
+
+
+def test_the_number_of_reports_has_no_endless_digits() -> None:
+    made = run("design", "subset", "--k", "1000000", "--gamma", "2", "-o", "sets.json", "--json").json()
+    assert made["m"] == "C(1000000, 333333)"
+    assert run("audit", "sets.json", "--json").json()["m"] == made["m"]
+    assert run("design", "subset", "--k", "10", "--gamma", "2", "--json").json()["m"] == 120
+
+
+def test_a_finite_parity_beyond_every_float_is_a_bound() -> None:
+    run("design", "k-ary", "--k", "3", "--epsilon", "700", "-o", "part.json")
+    made = run("design", "kronecker", "part.json", "part.json", "-o", "both.json").out.splitlines()
+    assert made[0] == "A kronecker design over 9 categories with parity 1.02867e+608, written to both.json."
+    shown = run("audit", "both.json").out
+    assert shown.startswith(
+        "both.json: a report changes the odds of any statement about the truth at most 1.03e+608-fold"
+    )
+    assert "infinite" not in shown and "no bound" not in shown
+    assert "a suspicion of" in shown
+    for demand in ([], ["--gamma", "3"], ["--rho", "0.1", "0.5"], ["--gamma", "1e700"]):
+        status = 0 if demand in ([], ["--gamma", "1e700"]) else 1
+        out = run("audit", "both.json", *demand, "--plot", "both.svg", "--force", status=status).out
+        assert "infinite" not in out
+        assert Path("both.svg").stat().st_size > 1000
+    assert run("audit", "both.json", "--gamma", "1e607", status=1).out.splitlines()[0] == (
+        "both.json does not meet the demand gamma = 1e607: its parity is 1.02867e+608, the bound 1e+607."
+    )
+
+
+def test_what_cannot_be_worked_out_for_a_large_product_is_left_out() -> None:
+    run("design", "k-ary", "--k", "100", "--gamma", "3", "-o", "part.json")
+    run("design", "kronecker", "part.json", "part.json", "-o", "product.json")
+    prior = ",".join(["1/10000"] * 10000)
+    shown = run("audit", "product.json", "--prior", prior).out
+    assert "best guess is right  not worked out (0.0001 without the report)" in shown
+    assert "warning: left out: how often the best guess is right under the prior" in " ".join(shown.split())
+    assert run("audit", "product.json", "--prior", prior, "--json").json()["guess_probability"] is None
+    refused("audit", "product.json", "--average-security", "1.5", saying="10,000 by 10,000", kind="too_large")
+
+
+def test_counts_are_said_once_and_sets_have_no_quotes() -> None:
+    run("design", "chow", "--red", "6", "--blue", "4", "--draws", "2", "-o", "chow.json")
+    lines = [line.split(maxsplit=1) for line in run("audit", "chow.json").out.splitlines() if line.strip()]
+    assert ["reports", "3: 0, 1, 2"] in lines
+    assert ["added", "variance         5.33333 divided by n, at equal shares"] in lines
+    run("design", "k-ary", "--k", "10", "--gamma", "3", "-o", "ten.json")
+    assert "  categories           10: 0, 1, 2, 3, 4, 5, 6, 7, ...\n" in run("audit", "ten.json").out

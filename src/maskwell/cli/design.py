@@ -82,6 +82,7 @@ def saved(
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
     from maskwell.engines.atomic import atomic_file
+    from maskwell.privacy.audit import counted_reports
     from maskwell.reports.text import design_text
 
     if as_json and output == "-":
@@ -89,7 +90,7 @@ def saved(
     content = {
         "design": made.to_dict(),
         "k": made.k,
-        "m": made.m,
+        "m": counted_reports(made),
         "parity": made.parity(),
         "parity_exact": to_text(made.parity_exact()),
         "epsilon": made.epsilon(),

@@ -14,6 +14,7 @@ from maskwell.core.exact import to_text
 from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Design
 from maskwell.designs.garbling import Garbling
 from maskwell.errors import TooLargeError
+from maskwell.privacy.audit import counted_reports
 from maskwell.privacy.certificate import Certificate, certify
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.improves import Improves
@@ -81,7 +82,7 @@ class Replacement:
             "parity_exact": _pair(*(to_text(d.parity_exact()) for d in both)),
             "added_variance": {**_pair(before, after), "estimator": "best linear at equal shares"},
             "identifiable": _pair(*(d.identifiable for d in both)),
-            "m": _pair(*(d.m for d in both)),
+            "m": _pair(*(counted_reports(d) for d in both)),
             "original": self.original.fingerprint,
             "design": self.design.to_dict(),
             **self._garbling_forms(),

@@ -12,14 +12,17 @@ from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Parity, log_of, to_float, to_text
+from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
-from maskwell.errors import TooLargeError
+from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy.admissible import why_not
 from maskwell.privacy.average import AverageSecurity
+from maskwell.privacy.certificate import count_of
 from maskwell.privacy.criteria import Demand, in_every_language, largest_shift, posterior_range
 from maskwell.privacy.posterior import check_sensitive, hazard, posterior
 
 SHOWN_ENTRIES = 10_000
+MOST_REPORTS = 10**18
 PRIORS = ("0.01", "0.1", "0.5", "0.9")
 REPETITIONS = (2, 3, 5, 10)
 
@@ -49,10 +52,12 @@ class Audit:
     def __repr__(self) -> str:
         design, shown = self.design, self.to_dict()
         met = "" if self.demand is None else f"; {self.demand.text}: {'met' if self.meets else 'not met'}"
+        guess = shown["guess_probability"]
+        right = "not worked out" if guess is None else f"{guess:.4f}"
         lines = [
             f"Audit of {design!r}{met}",
             f"  parity {to_text(self.parity_exact)}, epsilon {design.epsilon():.6g}",
-            f"  best guess right: {shown['guess_probability']:.4f}, without report {shown['guess_without_report']:.4f}",
+            f"  best guess right: {right}, without report {shown['guess_without_report']:.4f}",
             f"  identifiable: {design.identifiable}, admissible: {shown['admissible']}",
         ]
         return "\n".join([*lines, *(f"  note: {warning}" for warning in design.warnings())])
@@ -63,7 +68,7 @@ class Audit:
         shown: dict[str, Any] = {
             "kind": design.kind,
             "k": design.k,
-            "m": design.m,
+            "m": counted_reports(design),
             "parity": design.parity(),
             "parity_exact": to_text(self.parity_exact),
             "epsilon": design.epsilon(),
@@ -72,7 +77,7 @@ class Audit:
             "rank": design.rank(),
             "condition": design.condition(),
             **_admissible(design),
-            "guess_probability": design.guess_probability(self.prior),
+            "guess_probability": self._guess(),
             "guess_without_report": 1 / design.k if self.prior is None else float(self.prior.max()),
             **_on_average(design),
             "added_variance": design.added_variance() if design.identifiable else None,
@@ -106,7 +111,16 @@ class Audit:
             return []
         asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}
         words = " and ".join(words for words, given in asked.items() if given)
-        return [f"left out: {words} after each report, for more than {SHOWN_ENTRIES:,} entries"] if words else []
+        left = [f"left out: {words} after each report, for more than {SHOWN_ENTRIES:,} entries"] if words else []
+        guess = "left out: how often the best guess is right under the prior, which needs a matrix too large for it"
+        return [*left, guess] if self._guess() is None else left
+
+    def _guess(self) -> float | None:
+        """Chance that the best guess is right; None where it needs the matrix and that is too large."""
+        try:
+            return self.design.guess_probability(self.prior)
+        except TooLargeError:
+            return None
 
     def _posteriors(self) -> dict[str, Any]:
         """What the given prior becomes after each report, and the hazard of the sensitive categories."""
@@ -117,6 +131,17 @@ class Audit:
         if self.sensitive:
             shown["hazard"] = hazard(self.design, self.sensitive, self.prior).to_dict()
         return shown
+
+
+def counted_reports(design: Design) -> int | str:
+    """The number of reports; without its digits, "C(k, q)" or "2^k", where they would be many.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.subset import Subset
+    >>> [counted_reports(Subset.from_gamma(3, Categories.numbered(k), size=2)) for k in (4, 10**9 * 2)]
+    [6, 'C(2000000000, 2)']
+    """
+    return design.m if design.has_reports_up_to(MOST_REPORTS) else count_of(design)
 
 
 def _admissible(design: Design) -> dict[str, Any]:
@@ -157,7 +182,22 @@ def audit(
     sensitive: Sequence[int] = (),
 ) -> Audit:
     """What a design promises, against a demand, a prior and a set of sensitive categories (codes) if given."""
+    _check_kinds(design, demand)
     checked = None if prior is None else design.check_distribution(prior, "prior")
     if sensitive:
         check_sensitive(design, sensitive)
     return Audit(design, demand, checked, tuple(sensitive), design.parity_exact())
+
+
+def _check_kinds(design: object, demand: object) -> None:
+    if not isinstance(design, Design):
+        raise WrongTypeError(
+            f"audit needs a design, not {shorten(repr(design), 50)}",
+            hint="make one, such as mw.make_design('warner', p='0.7')",
+        )
+    if demand is not None and not isinstance(demand, Demand | AverageSecurity):
+        raise WrongTypeError(
+            f"demand = {shorten(repr(demand), 50)} is no demand",
+            hint="say what the number means: mw.Demand.from_epsilon(1), mw.Demand.from_gamma(3)",
+            demand=demand,
+        )

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Parity
+from maskwell.errors import WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demands import asked, demand_bounds, in_symbols, kept
 from maskwell.reports.notes import Note, area_mark, bar_mark, line_mark, point_mark
@@ -77,12 +78,20 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
     >>> print(plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1])
     Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %.
     """
+    _check_parity(parity)
     stated = None if demand is None else Region.of(demand)
     region = Region.at_parity(parity, like=stated)
     title = shorten(name, NAME_WIDTH)
     if demand is None or stated is None:
         return _alone(parity, region, title)
     return _against(parity, region, demand, stated, title)
+
+
+def _check_parity(parity: object) -> None:
+    if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
+        raise WrongTypeError(
+            f"parity = {shorten(repr(parity), 40)} is no number", hint="give plot_revealed(design.parity_exact())"
+        )
 
 
 def _alone(parity: Parity, region: Region, name: str) -> Picture:

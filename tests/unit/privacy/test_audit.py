@@ -2,18 +2,34 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from maskwell import Blocks, Categories, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, audit
-from maskwell.errors import MatrixError
+from maskwell import (
+    AverageSecurity,
+    Blocks,
+    Categories,
+    Dense,
+    Design,
+    Kronecker,
+    LocalDiversity,
+    Mixture,
+    Subset,
+    Unary,
+    Uniform,
+    audit,
+)
+from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
+from maskwell.privacy.audit import counted_reports
 
 KEYS = {
     "parity", "parity_exact", "epsilon", "identifiable", "rank", "condition", "admissible", "guess_probability",
     "average_security", "added_variance",
 }  # fmt: skip
 YES_NO = Categories.of(["yes", "no"])
+COIN = Uniform.from_gamma(3, YES_NO)
 DESIGNS = [
     Dense.of([["0.7", "0.2"], ["0.3", "0.8"]]),
     Dense.of([["0.5", "0.5"], ["0.5", "0.5"]]),
@@ -60,3 +76,46 @@ def test_blocks_tell_the_parity_within():
     shown = audit(DESIGNS[-1]).to_dict()
     assert shown["parity"] == math.inf and shown["parity_within"] == "5"
     assert any("within a cell it is 5" in warning for warning in shown["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("given", "saying"),
+    [((COIN, 1), "demand = 1 is no demand"), ((COIN, "epsilon"), "no demand"), (("coin",), "needs a design")],
+)
+def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying: str) -> None:
+    with pytest.raises(WrongTypeError, match=saying) as raised:
+        audit(*given)
+    assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "make one"))
+
+
+def test_a_prior_of_a_large_product_is_left_out_and_said_so() -> None:
+    part = Uniform.from_gamma(3, Categories.numbered(200))
+    product = Kronecker.of([part, part])
+    found = audit(product, prior=np.full(40_000, 1 / 40_000))
+    shown = found.to_dict()
+    assert shown["guess_probability"] is None
+    assert sum("left out" in warning for warning in shown["warnings"]) == 2
+    assert shown["parity_exact"] == "9"
+    assert "not worked out" in repr(found)
+    assert audit(product).to_dict()["guess_probability"] == pytest.approx(product.guess_probability())
+
+
+def test_average_security_of_a_large_product_cannot_be_told() -> None:
+    part = Uniform.from_gamma(3, Categories.numbered(200))
+    with pytest.raises(TooLargeError, match="40,000 by 40,000") as raised:
+        _ = audit(Kronecker.of([part, part]), AverageSecurity.of("1.5")).meets
+    assert "bound on parity" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("design", "count"),
+    [
+        (Subset.from_gamma(3, Categories.numbered(10), size=3), 120),
+        (Subset.from_gamma(3, Categories.numbered(1000), size=250), "C(1000, 250)"),
+        (Unary.rappor_from_gamma(3, Categories.numbered(59)), 2**59),
+        (Unary.rappor_from_gamma(3, Categories.numbered(60)), "2^60"),
+        (Kronecker.of([Uniform.from_gamma(3, Categories.numbered(2**31))] * 2), str(2**62)),
+    ],
+)
+def test_many_reports_are_counted_without_their_digits(design: Design, count: int | str) -> None:
+    assert counted_reports(design) == count

@@ -18,7 +18,7 @@ from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DataFileError, MissingExtraError, ParameterError
+from maskwell.errors import DataFileError, MissingExtraError, ParameterError, WrongTypeError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
 from maskwell.reports.plots import Picture, plot_flows, plot_learned, plot_revealed, posterior_curves
@@ -193,3 +193,9 @@ def test_data_and_words_need_no_drawing_library(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(MissingExtraError) as caught:
         picture.svg()
     assert caught.value.hint == "pip install 'maskwell[report]'"
+
+
+def test_a_design_where_its_parity_is_wanted_is_told() -> None:
+    with pytest.raises(WrongTypeError, match="is no number") as raised:
+        plot_revealed(Uniform.from_gamma(3, Categories.numbered(2)))  # type: ignore[arg-type]
+    assert "design.parity_exact()" in raised.value.hint
