@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from maskwell.core.exact import Number, floor_to, safe_below
+from maskwell.core.exact import Number, floor_to, safe_below, to_text
 from maskwell.designs.base import too_few
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
@@ -64,4 +64,4 @@ def builder_parameters(demand: Demand) -> dict[str, str]:
     """
     gamma = gamma_of(demand)
     exactly = demand.name == "epsilon" and not demand.slack and not (demand.closed and demand.attained)
-    return {"epsilon": str(demand.stated["epsilon"])} if exactly else {"gamma": str(gamma)}
+    return {"epsilon": str(demand.stated["epsilon"])} if exactly else {"gamma": to_text(gamma)}
