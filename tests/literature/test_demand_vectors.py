@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +14,6 @@ import maskwell as mw
 from maskwell.privacy.criteria import area_between, average_security_bound, largest_shift, posterior_range
 
 Vector = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def vectors(shared: Path) -> dict[str, list[Vector]]:
-    content: dict[str, list[Vector]] = json.loads(
-        (shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8")
-    )
-    return content
 
 
 CURVES: dict[str, Callable[[float], float]] = {

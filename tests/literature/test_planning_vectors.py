@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,14 +21,6 @@ from maskwell import (
 )
 
 Vector = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def vectors(shared: Path) -> dict[str, list[Vector]]:
-    content: dict[str, list[Vector]] = json.loads(
-        (shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8")
-    )
-    return content
 
 
 def test_the_table_of_added_variances_in_one_call(vectors: dict[str, list[Vector]]) -> None:

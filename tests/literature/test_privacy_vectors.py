@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,14 +25,6 @@ from maskwell.planning.optimal import matching_gamma, minimax_size
 from maskwell.privacy.criteria import Demand, in_every_language, posterior_range
 
 Vector = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def vectors(shared: Path) -> dict[str, list[Vector]]:
-    content: dict[str, list[Vector]] = json.loads(
-        (shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8")
-    )
-    return content
 
 
 def number(value: Any) -> float:
