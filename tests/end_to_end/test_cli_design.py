@@ -44,9 +44,9 @@ def test_standard_output() -> None:
     assert "parity 3" in done.err
 
 
-def test_a_huge_number_of_reports_stays_an_integer() -> None:
+def test_a_huge_number_of_reports_has_no_endless_digits() -> None:
     made = run("design", "rappor", "--k", "20000", "--epsilon", "1", "--json").json()
-    assert made["m"] == 2**20000
+    assert made["m"] == "2^20000"
     assert "about 10 to the power 6,020 sets" in run("design", "rappor", "--k", "20000", "--epsilon", "1").out
 
 

@@ -173,3 +173,68 @@ def test_extremal_reports_can_be_drawn() -> None:
 )
 def test_bad_extremal_input(options: list[str], saying: str) -> None:
     refused("design", "extremal", *options, saying=saying)
+
+
+def test_extremal_names_the_way_out() -> None:
+    out = " ".join(run("design", "extremal", "--pi", "1/4,1/4,1/4,1/4", "--gamma", "2").out.split())
+    assert "note: --average mixes the designs that are equal by symmetry" in out
+    averaged = " ".join(run("design", "extremal", "--pi", "1/4,1/4,1/4,1/4", "--gamma", "2", "--average").out.split())
+    assert "--average" not in averaged
+    skewed = " ".join(run("design", "extremal", "--pi", "0.4,0.3,0.2,0.1", "--gamma", "1.2").out.split())
+    assert "cannot be estimated" in skewed and "--average" not in skewed
+    assert "note: maskwell design subset makes a design from which shares can be estimated" in skewed
+
+
+# ---- what a plan must not hide
+
+
+@pytest.mark.parametrize(
+    ("options", "saying"),
+    [
+        (["--k", "3", "--gamma", "3", "--n", "1"], "within 2.31 says nothing about a share"),
+        (["--k", "3", "--epsilon", "1e-9", "--n", "1000"], "says nothing about a share"),
+        (["--k", "1000", "--gamma", "3", "--margin", "0.01"], "no share is larger than the margin 0.01"),
+        (["--k", "4", "--gamma", "3", "--n", "100"], "no share is larger than the margin 0.255"),
+        (
+            ["--k", "3", "--gamma", "9", "--margin", "0.02", "--pi", "0.98,0.01,0.01"],
+            "2 of 3 shares are not larger than the margin 0.02",
+        ),
+    ],
+    ids=str,
+)
+def test_a_margin_that_tells_nothing_is_called_so(options: list[str], saying: str) -> None:
+    out = " ".join(run("plan", *options).out.split())
+    assert "warning: " in out
+    assert saying in out
+    (warning,) = run("plan", *options, "--json").json()["warnings"]
+    assert saying in warning
+
+
+def test_a_margin_that_tells_something_is_not_warned_of() -> None:
+    shown = run("plan", "--k", "10", "--epsilon", "1", "--n", "2000")
+    assert "warning" not in shown.out
+    assert "2,000 respondents give each share within 0.0759" in " ".join(shown.out.split())
+    assert "V_R: n times the variance that randomization adds" in shown.out
+    assert run("plan", "--k", "10", "--epsilon", "1", "--json").json()["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        ["--rho", "0.1", "0.5"],
+        ["--rho", "0.1", "0.5", "--closed"],
+        ["--beta", "4"],
+        ["--curves", "curves.csv"],
+        ["--gamma", "3"],
+        ["--epsilon", "1"],
+    ],
+    ids=" ".join,
+)
+def test_a_planned_design_remembers_its_demand(demand: list[str]) -> None:
+    Path("curves.csv").write_text("p,upper\n0,0.4\n0.2,0.8\n0.5,1\n", encoding="utf-8")
+    planned = run("plan", "--k", "3", *demand, "-o", "planned.json", "--json").json()["design"]["provenance"]
+    made = run("design", "k-ary", "--k", "3", *demand, "-o", "made.json", "--json").json()["design"]["provenance"]
+    assert planned.get("demand") == made.get("demand")
+    assert load_design("planned.json").provenance == planned
+    assert ("demand" in planned) == (demand[0] not in ("--gamma", "--epsilon"))
+    assert load_design("planned.json") == load_design("made.json")

@@ -60,6 +60,8 @@ def design() -> None:
 
 
 OUTPUT_HELP = "Where the design file goes; - is standard output."
+AVERAGE = "--average mixes the designs that are equal by symmetry: shares may then be estimated"
+SUBSET = "maskwell design subset makes a design from which shares can be estimated"
 UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
 
 output_options = [
@@ -77,6 +79,7 @@ def saved(
     as_json: bool,
     inputs: tuple[str, ...] = (),
     more: Mapping[str, Any] | None = None,
+    note: str = "",
 ) -> None:
     """Write the design file, if asked, and print what was made; ``more`` goes into the JSON object."""
     from maskwell.core.exact import to_text
@@ -102,7 +105,7 @@ def saved(
     if as_json:
         print_json(content if output is None else {**content, "output": output})
     else:
-        print_lines(design_text(made, output if output != "-" else None), err=output == "-")
+        print_lines(design_text(made, output if output != "-" else None, note), err=output == "-")
 
 
 # ---- families of the registry
@@ -179,13 +182,12 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
 
 def _with_demand(made: Design, procedure: Procedure, options: dict[str, Any]) -> Design:
     """The design with a note of the demand, where its parameters do not already say it."""
+    from maskwell.planning.demanded import remembering
     from maskwell.procedures.procedure import Kind
 
     asked = any(parameter.kind is Kind.DEMAND for parameter in procedure.parameters)
     demand = given_demand(options) if asked else None
-    if demand is None or demand.name in ("gamma", "epsilon"):
-        return made
-    return made.with_provenance(demand=demand.text)
+    return made if demand is None else remembering(made, demand)
 
 
 def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categories | None) -> dict[str, Any]:
@@ -337,4 +339,5 @@ def extremal(
     shares, labels = split_list(pi, "--pi"), read_categories(categories, k)
     asked = needed_demand(demand, "extremal")
     found = extremal_design(shares, asked, labels, utility=utility, average=average)
-    saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict())
+    way_out = "" if found.identifiable else AVERAGE if found.may_be_averaged else SUBSET
+    saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict(), note=way_out)

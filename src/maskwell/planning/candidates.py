@@ -18,7 +18,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.bit_estimators import ESTIMATORS, Estimator
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.unary import Unary
-from maskwell.planning.demanded import builder_parameters, gamma_of
+from maskwell.planning.demanded import builder_parameters, gamma_of, remembering
 from maskwell.planning.optimal import matching_l, minimax_size
 from maskwell.privacy.criteria import Demand
 from maskwell.procedures.registry import make_design
@@ -129,4 +129,4 @@ def matching_diversity(categories: Categories, demand: Demand) -> Candidate | No
 
 def _make(family: str, categories: Categories, demand: Demand, **parameters: Any) -> Design:
     everything: dict[str, Any] = {**parameters, **builder_parameters(demand)}
-    return make_design(family, categories=categories, **everything)
+    return remembering(make_design(family, categories=categories, **everything), demand)

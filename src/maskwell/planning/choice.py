@@ -113,6 +113,8 @@ class Choice:
         are None when neither was given.
     pi
         The shares that were assumed; None for equal shares.
+    notes, warnings
+        What must be known about the table, and what the margin cannot tell.
     worst_n, worst_margin
         The same for the recommended design whatever the true shares are.
     direct_n, direct_margin
@@ -134,6 +136,7 @@ class Choice:
     margin: float | None
     pi: tuple[Fraction, ...] | None
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     worst_n: int | None = None
     worst_margin: float | None = None
     direct_n: int | None = None
@@ -162,6 +165,7 @@ class Choice:
             "recommended": self.recommended.name,
             "reason": self.reason,
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
             "worst_case": {"n": self.worst_n, "margin": self.worst_margin},
             "asked_directly": {"n": self.direct_n, "margin": self.direct_margin},
             "designs": [option.to_dict() for option in self.options],

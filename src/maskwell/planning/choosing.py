@@ -37,6 +37,7 @@ from maskwell.planning.sample_size import (
     check_margin,
     check_n,
     margin_of,
+    margin_warnings,
     needed_n,
     worst_share_variance,
 )
@@ -98,6 +99,7 @@ def choose(
         level=sure,
         pi=shares,
         notes=tuple(notes),
+        warnings=() if planned.margin is None else margin_warnings(planned.margin, at),
         **planned.summary(recommended.design, at),
     )
 

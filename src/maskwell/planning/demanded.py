@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeVar
 
 from maskwell.core.exact import Number, floor_to, safe_below, to_text
-from maskwell.designs.base import too_few
+from maskwell.designs.base import Design, too_few
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
+
+D = TypeVar("D", bound=Design)
 
 LESS = {"epsilon": "epsilon = 1", **{name: f"{name} = 2" for name in ("gamma", "beta", "bayes_factor")}}
 """A demand that leaves something, in the words of one that leaves nothing."""
@@ -54,6 +57,17 @@ def short_gamma(gamma: Fraction) -> Fraction:
         return gamma
     size = (gamma - 1).numerator.bit_length() - (gamma - 1).denominator.bit_length()
     return 1 + floor_to(gamma - 1, max(0, 33 - size))
+
+
+def remembering(design: D, demand: Demand) -> D:
+    """The design with a note of its demand, where its parameters do not say it already.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.uniform import Uniform
+    >>> remembering(Uniform.from_gamma(9, Categories.numbered(2)), Demand.from_rho("0.1", "0.5")).provenance["demand"]
+    'rho1 = 0.1 to rho2 = 0.5'
+    """
+    return design if demand.name in ("gamma", "epsilon") else design.with_provenance(demand=demand.text)
 
 
 def builder_parameters(demand: Demand) -> dict[str, str]:

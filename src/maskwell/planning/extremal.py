@@ -94,6 +94,11 @@ class Extremal:
         """Whether the true shares can be estimated from its reports."""
         return self.design.identifiable
 
+    @property
+    def may_be_averaged(self) -> bool:
+        """Whether there are designs that symmetry makes equal to it, and it is not their mean already."""
+        return not self.averaged and len(set(self.pi)) < len(self.pi)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
@@ -260,7 +265,8 @@ def _noted(design: Design, demand: Demand | Number, pi: Sequence[Fraction], util
         if not average and len(set(pi)) < len(pi):
             warning += " (averaged over the designs that are equal to it, it may do better)"
     parameters = {"pi": ",".join(map(to_text, pi)), **_stated(demand), "utility": utility, "average": average}
-    return design.with_provenance(family="extremal", parameters=parameters, warning=warning)
+    closed = {"demand": demand.text} if isinstance(demand, Demand) and demand.closed else {}
+    return design.with_provenance(family="extremal", parameters=parameters, warning=warning, **closed)
 
 
 def _stated(demand: Demand | Number) -> dict[str, str]:

@@ -77,6 +77,22 @@ def needed_n(variance: float, margin: float, level: float = 0.95) -> int:
     return max(1, math.ceil(exactly * (1 - ROUNDING)))
 
 
+def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
+    """What an interval of that half width cannot tell about shares, shape (k,); nothing where it tells something.
+
+    >>> margin_warnings(0.02, np.array([0.5, 0.5])), margin_warnings(0.6, np.array([0.5, 0.5]))
+    ((), ('an interval within 0.6 says nothing about a share, which lies between 0 and 1',))
+    """
+    if margin >= 0.5:
+        return (f"an interval within {margin:.3g} says nothing about a share, which lies between 0 and 1",)
+    small = int(((shares > 0) & (shares <= margin)).sum())
+    if not small:
+        return ()
+    all_of_them = small == int((shares > 0).sum())
+    which = "no share is" if all_of_them else f"{small:,} of {len(shares):,} shares are not"
+    return (f"{which} larger than the margin {margin:.3g}: such a share could not be told from 0",)
+
+
 def _quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 

@@ -48,18 +48,28 @@ def _how_it_works(design: Design) -> list[str]:
     return [] if words is None else [words(design)]
 
 
+def _chance(share: Fraction, *, up: bool) -> str:
+    """A chance in percent, as a bound where it is rounded: sounding more revealing is the safe side.
+
+    >>> _chance(Fraction(3, 4), up=True).replace(SPACE, " "), _chance(Fraction(9, 11), up=True).replace(SPACE, " ")
+    ('75 %', 'at most 81.9 %')
+    """
+    shown = percent_bound(share, up=up)
+    bound = "" if Fraction(shown) == 100 * share else "at most " if up else "at least "
+    return f"{bound}{shown}{SPACE}%"
+
+
 def _uniform(design: Any) -> str:
-    """The chance of the truth is rounded up: sounding more revealing is the safe side."""
     truth = design.truth + (1 - design.truth) / design.k
     drawn = f"one of the other {design.k - 1:,} answers is drawn at random" if design.k > 2 else "the other answer is"
-    return f"Your true answer is reported with chance {percent_bound(truth, up=True)}{SPACE}%; otherwise {drawn}."
+    return f"Your true answer is reported with chance {_chance(truth, up=True)}; otherwise {drawn}."
 
 
 def _subset(design: Any) -> str:
-    chance = percent_bound(design.include, up=True)
+    chance = _chance(design.include, up=True)
     answers = "1 answer; with" if design.size == 1 else f"{design.size:,} answers; with"
     among = "it is your true one" if design.size == 1 else "your true answer is among them"
-    return f"You name {answers} chance {chance}{SPACE}% {among}."
+    return f"You name {answers} chance {chance} {among}."
 
 
 def _diverse(design: Any) -> str:
@@ -70,10 +80,10 @@ def _diverse(design: Any) -> str:
 
 
 def _unary(design: Any) -> str:
-    keep, flip = percent_bound(design.keep, up=True), percent_bound(design.flip, up=False)
+    keep, flip = _chance(design.keep, up=True), _chance(design.flip, up=False)
     return (
-        f"Each of the {design.k:,} answers is marked or not, at random: your true answer with chance {keep}{SPACE}%, "
-        f"any other with chance {flip}{SPACE}%."
+        f"Each of the {design.k:,} answers is marked or not, at random: your true answer with chance {keep}, "
+        f"any other with chance {flip}."
     )
 
 

@@ -142,8 +142,8 @@ def _probability(value: float) -> str:
     return f"{value:.1e}" if float(shown) == 0 else shown
 
 
-def design_text(design: Design, path: str | None) -> list[str]:
-    """What was made, and what to do with it."""
+def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
+    """What was made, and what to do with it; ``note`` is said at the end."""
     family = str(design.provenance.get("family", design.kind))
     parity = design.parity_exact()
     protection = "no bound on parity" if isinstance(parity, float) else f"parity {parity_text(parity)}"
@@ -164,7 +164,7 @@ def design_text(design: Design, path: str | None) -> list[str]:
     lines += [] if isinstance(design, Uniform) else matrix_table(design)
     lines += in_words(design)
     warning = design.provenance.get("warning")
-    lines += notes([str(warning)] if warning else [])
+    lines += notes([str(remark) for remark in (warning, note) if remark])
     following = (
         f"maskwell audit {shlex.quote(path)}"
         if path

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterable, Sequence
 
-from maskwell.core.categories import Categories
 from maskwell.planning.choice import Choice, Option
-from maskwell.reports.tables import WIDTH, counted, facts, notes, number, table
-from maskwell.reports.text import in_words, typed_labels
+from maskwell.reports.tables import WIDTH, broken, counted, facts, notes, number, table
+from maskwell.reports.text import in_words, typed_categories
 from maskwell.reports.words import factor_down
 
 DOMINATED = "*"
@@ -17,13 +15,9 @@ DOMINATED = "*"
 
 def plan_text(choice: Choice, path: str | None, demand: str) -> list[str]:
     """What to take and what it costs; ``demand`` is how the demand was typed, ``path`` where the design was written."""
-    lines = [*_broken(_answer(choice, path)), *facts(_facts(choice)), "", *table(*_table(choice)), *_legend(choice)]
-    lines += [*notes(_remarks(choice)), *in_words(choice.design)]
+    lines = [*broken(_answer(choice, path)), *facts(_facts(choice)), "", *table(*_table(choice)), *_legend(choice)]
+    lines += [*notes(choice.warnings, word="warning"), *notes(_remarks(choice)), *in_words(choice.design)]
     return [*lines, f"Next: {_following(choice, path, demand)}"]
-
-
-def _broken(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent="  ")
 
 
 def _answer(choice: Choice, path: str | None) -> str:
@@ -32,7 +26,7 @@ def _answer(choice: Choice, path: str | None) -> str:
     if choice.n is None:
         return f"{first}."
     give = "gives" if choice.n == 1 else "give"
-    return f"{first}: {_counted(choice.n)} {give} shares within {number(choice.margin, 3)}."
+    return f"{first}: {_counted(choice.n)} {give} each share within {number(choice.margin, 3)}."
 
 
 def _facts(choice: Choice) -> list[tuple[str, str]]:
@@ -102,8 +96,8 @@ def _sizes(bits: Sequence[float]) -> list[str]:
 
 def _legend(choice: Choice) -> list[str]:
     errors = "error: root mean square error of a share; n: respondents for the same margin; "
-    return _broken(
-        f"V_R: variance that randomization adds, times 1/n; {'' if choice.n is None else errors}guess: how often the "
+    return broken(
+        f"V_R: n times the variance that randomization adds; {'' if choice.n is None else errors}guess: how often the "
         "best guess of the truth is right; bits, sent: size of a report, at least and as it is sent",
         indent="  ",
     )
@@ -134,9 +128,4 @@ def _command(choice: Choice, demand: str) -> str:
     parameters = design.provenance["parameters"]
     size = f" --size {parameters['size']}" if "size" in parameters else ""
     family = choice.recommended.candidate.family
-    return f"maskwell design {family} {_categories(design.inputs)}{size} {demand} -o design.json"
-
-
-def _categories(categories: Categories) -> str:
-    labels = categories.labels
-    return f"--k {len(labels)}" if isinstance(labels, range) else f"--categories {typed_labels(labels)}"
+    return f"maskwell design {family} {typed_categories(design.inputs)}{size} {demand} -o design.json"

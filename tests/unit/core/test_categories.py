@@ -259,7 +259,8 @@ def test_values_that_cannot_be_labels():
 
 def test_unknown_values_are_listed_with_counts():
     values = ["a", *"xxyz", *map(str, range(10))]
-    with pytest.raises(UnknownCategoryError, match=r"14 of 15 .* 2 categories: 'x' \(2 times\).* \(13 in all\)") as caught:
+    told = r"14 of 15 .* 2 categories: 'x' \(2 times\).* \(13 in all\)"
+    with pytest.raises(UnknownCategoryError, match=told) as caught:
         Categories.of(["a", "b"]).encode(values)
     assert caught.value.objects["offenders"]["x"] == 2
     assert caught.value.objects["count"] == 14

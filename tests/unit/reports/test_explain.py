@@ -7,6 +7,7 @@ from fractions import Fraction
 from tests.support.examples import numbered
 
 from maskwell.designs.subset import Subset
+from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Steps
@@ -46,3 +47,13 @@ def test_a_demand_in_floats_is_told_as_it_was_agreed_on() -> None:
     assert any("less than a 10 % chance" in one and "50 %, and" in one for one in told(nine, Demand.from_rho(0.1, 0.5)))
     beyond = Uniform.from_gamma(9 + Fraction(4, 10**9), numbered(3))
     assert any("more than 50.1 %" in one for one in told(beyond, Demand.from_rho(0.1, 0.5)))
+
+
+def test_chances_that_are_rounded_are_bounds() -> None:
+    uniform = told(Uniform.from_gamma(9, numbered(3)))[0]
+    assert uniform.startswith("Your true answer is reported with chance at most 81.9 %;")
+    chances = [told(Subset.from_gamma(gamma, numbered(4), size=2))[0] for gamma in ("3", "2.34")]
+    assert "; with chance 75 % your true answer is among them" in chances[0]
+    assert "; with chance at most 70.1 % your true answer is among them" in chances[1]
+    unary = told(Unary.rappor_from_gamma(3, numbered(3)))[0]
+    assert "your true answer with chance at most 63.4 %, any other with chance at least 36.6 %" in unary
