@@ -135,7 +135,7 @@ def test_percentages_are_recognised(args: list[str], saying: str) -> None:
     ("args", "saying"),
     [
         (["desing"], "did you mean 'design'?"),
-        (["nothing-like-it"], "all of them: maskwell --help"),
+        (["nothing-like-it"], "for a list of them: maskwell --help"),
         (["design", "k-arry"], "did you mean 'k-ary'?"),
         (["audit", "d.json", "--epsilonn", "1"], "did you mean --epsilon?"),
         (["audit"], "missing argument 'D'"),

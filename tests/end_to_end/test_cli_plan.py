@@ -218,6 +218,16 @@ def test_a_margin_that_tells_something_is_not_warned_of() -> None:
     assert run("plan", "--k", "10", "--epsilon", "1", "--json").json()["warnings"] == []
 
 
+def test_the_parity_that_is_allowed() -> None:
+    for options, said in (
+        (["--rho", "0.1", "0.5"], "at most 9"),
+        (["--rho", "0.1", "0.5", "--closed"], "below 9"),
+        (["--epsilon", "1e-9"], "at most 1.000000001"),
+        (["--gamma", "8/3"], "at most 2.666"),
+    ):
+        assert f"  parity       {said}\n" in run("plan", "--k", "3", *options).out
+
+
 @pytest.mark.parametrize(
     "demand",
     [

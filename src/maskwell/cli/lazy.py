@@ -23,7 +23,7 @@ class CommandGroup(click.Group):
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             known = self.list_commands(ctx)
             close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"all of them: {ctx.command_path} --help"
+            hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
             raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
         return super().resolve_command(ctx, args)
 

@@ -394,7 +394,7 @@ def too_few(k: int) -> ParameterError:
     """The error for fewer than two categories."""
     return ParameterError(
         f"k = {k}: at least two categories are needed",
-        hint="with fewer there is nothing to hide and nothing to learn",
+        hint="give two or more: with fewer there is nothing to hide and nothing to learn",
         k=k,
     )
 

@@ -101,5 +101,6 @@ def as_count(value: object, name: str) -> int:
 def _no_count(shown: str, name: str, value: object) -> ParameterError:
     """The error; digits in groups are common enough to be told apart."""
     grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
-    hint = f"write {re.sub('[^0-9]', '', str(value))}, without a mark" if grouped else "give a whole number such as 10"
+    digits = re.sub("[^0-9]", "", str(value))
+    hint = f"write {digits}, digits only" if grouped else "give a whole number such as 10"
     return ParameterError(f"{name} = {shown} is not a whole number", hint=hint, **{name: value})

@@ -53,7 +53,7 @@ class LocalDiversity(FixedSizeSets):
         check_categories(categories)
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
-            raise ParameterError(f"l = {l} of {k} categories", hint=sizes_allowed(k), l=l, k=k)
+            raise ParameterError(f"l = {l} is not possible for {k} categories", hint=sizes_allowed(k), l=l, k=k)
         check_two(categories)
         return cls(categories=categories, size=size)
 

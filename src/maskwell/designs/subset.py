@@ -186,5 +186,11 @@ def check_set_size(size: int, categories: Categories) -> int:
     check_two(categories)
     k, q = len(categories), as_count(size, "size")
     if not 1 <= q <= k - 1:
-        raise ParameterError(f"size = {size} of {k} categories", hint=f"give a size from 1 to {k - 1}", size=size, k=k)
+        raise wrong_size("size", size, k)
     return q
+
+
+def wrong_size(name: str, size: object, k: int) -> ParameterError:
+    """The error for a size that no set of categories has."""
+    allowed = "give 1" if k == 2 else f"give a size from 1 to {k - 1}"
+    return ParameterError(f"{name} = {size} is not possible for {k} categories", hint=allowed, **{name: size, "k": k})

@@ -24,6 +24,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction, is_float, to_float
 from maskwell.designs.demand import as_count
 from maskwell.designs.ldiverse import sizes_allowed
+from maskwell.designs.subset import wrong_size
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
 from maskwell.privacy.criteria import Demand
@@ -42,7 +43,7 @@ def added_variance(k: int, gamma: Demand | Number, q: int) -> float:
     """
     k, g, q = check_k(k), gamma_of(gamma), as_count(q, "q")
     if not 1 <= q <= k - 1:
-        raise ParameterError(f"q = {q} of {k} categories", hint=f"give a size from 1 to {k - 1}", q=q, k=k)
+        raise wrong_size("q", q, k)
     D = q * g + k - q
     return to_float(Fraction(k - 1, k) * ((k - 1) * D**2 / (q * (k - q) * (g - 1) ** 2) - 1))
 
@@ -126,7 +127,7 @@ def matching_gamma(k: int, l: int) -> Matching:  # noqa: E741 (the literature's 
     """
     k, size = check_k(k), as_count(l, "l")
     if not 2 <= size <= k - 1:
-        raise ParameterError(f"l = {l} of {k} categories", hint=sizes_allowed(k), l=l, k=k)
+        raise ParameterError(f"l = {l} is not possible for {k} categories", hint=sizes_allowed(k), l=l, k=k)
     near = math.floor(k * (1 - math.sqrt(1 - size / k)) / 2)
     gammas = {q: _gamma_of_size(k, size, q) for q in range(max(1, near - 1), min(size - 1, near + 2) + 1)}
     best = min(gammas.values())

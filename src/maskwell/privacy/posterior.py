@@ -127,9 +127,15 @@ def hazard(design: Design, sensitive: Sequence[int], prior: Real | None = None) 
 def check_sensitive(design: Design, sensitive: Sequence[int]) -> tuple[int, ...]:
     """Codes of at least one category and not all, in order."""
     chosen = tuple(sorted(set(sensitive)))
-    if not chosen or len(chosen) >= design.k or not all(0 <= j < design.k for j in chosen):
+    beyond = [j for j in chosen if not 0 <= j < design.k]
+    if beyond:
         raise ParameterError(
-            f"sensitive categories {list(sensitive)} of {design.k}", hint="name at least one category, and not all"
+            f"no category has the code {beyond[0]}", hint=f"name sensitive categories by codes from 0 to {design.k - 1}"
+        )
+    if not 0 < len(chosen) < design.k:
+        raise ParameterError(
+            f"{len(chosen)} of {design.k} categories are called sensitive",
+            hint="name at least one category, and not all",
         )
     return chosen
 

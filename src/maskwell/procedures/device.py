@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, check_probability
+from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
@@ -132,22 +132,26 @@ def named(
     """
     texts = {name: _text(value) for name, value in parameters.items()}
     if needs and not allow_unidentifiable:
-        _check_identifiable(design, family, texts, needs)
+        _check_identifiable(design, family, parameters, needs)
     return design.with_provenance(
         family=family, parameters=texts, **{name: note for name, note in notes.items() if note}
     )
 
 
-def _check_identifiable(design: Design, family: str, texts: Mapping[str, str], needs: str) -> None:
+def _check_identifiable(design: Design, family: str, parameters: Mapping[str, object], needs: str) -> None:
     try:
         design.check_identifiable()
     except NotIdentifiableError as error:
-        given = ", ".join(f"{name} = {shorten(text)}" for name, text in texts.items())
+        given = ", ".join(f"{name} = {_typed(value)}" for name, value in parameters.items())
         raise NotIdentifiableError(
             f"{family} with {given}: shares cannot be estimated",
             hint=f"give {needs}",
             **error.objects,
         ) from error
+
+
+def _typed(value: object) -> str:
+    return to_decimal(value) if isinstance(value, Fraction) else shorten(_text(value))
 
 
 def _text(value: Any) -> str:

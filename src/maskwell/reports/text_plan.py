@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from maskwell.planning.choice import Choice, Option
-from maskwell.reports.tables import WIDTH, broken, counted, facts, notes, number, table
+from maskwell.reports.tables import WIDTH, broken, counted, facts, notes, number, rounded, table
 from maskwell.reports.text import in_words, typed_categories
 from maskwell.reports.words import factor_down
 
@@ -34,7 +34,7 @@ def _facts(choice: Choice) -> list[tuple[str, str]]:
     level = "" if choice.n is None else f", {100 * choice.level:g} % intervals"
     shown = [
         ("why", choice.reason),
-        ("parity", f"at most {factor_down(choice.gamma)}"),
+        ("parity", _allowed(choice)),
         ("planned for", f"{shares}{level}"),
     ]
     if choice.n is None:
@@ -44,6 +44,14 @@ def _facts(choice: Choice) -> list[tuple[str, str]]:
         for margin, n in ((choice.worst_margin, choice.worst_n), (choice.direct_margin, choice.direct_n))
     )
     return [*shown, ("whatever the shares", worst), ("asked directly", f"{direct}, but without protection")]
+
+
+def _allowed(choice: Choice) -> str:
+    """The parity that designs may have; with more digits where it is close to 1."""
+    demand = choice.demand
+    gamma, limit = (demand.gamma_exact, "below") if demand.closed and demand.attained else (choice.gamma, "at most")
+    shown = factor_down(gamma)
+    return f"{limit} {rounded(gamma, 15, up=False) if shown == '1' else shown}"
 
 
 def _counted(n: int | None) -> str:

@@ -1,6 +1,7 @@
 """Demands: one number in many languages, never above what was asked."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -90,3 +91,20 @@ def test_bad_epsilon():
 
 def test_one_is_a_legal_demand():
     assert Demand.from_gamma(1).gamma_exact == 1 and Demand.from_epsilon(0).gamma_exact == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message", "hint"),
+    [
+        (lambda: Demand.from_rho("10%", "50%"), "rho1 = '10%' is not a finite number", "0.1 for 10 %"),
+        (lambda: Demand.from_rho(0.5, 0.1), "rho1 = 0.5 is not below rho2 = 0.1", "rho1 < rho2"),
+        (lambda: Demand.from_rho(10, 50), "rho1 = 10 is not strictly between 0 and 1", "write 0.1 0.5"),
+        (lambda: Demand.from_rho(0.1, 1), "rho2 = 1 is not strictly between 0 and 1", "such as 0.1 0.5"),
+        (lambda: Demand.from_rho("0.2", "0.2"), "rho1 = 0.2 is not below rho2 = 0.2", "rho1 < rho2"),
+    ],
+)
+def test_what_to_write_instead(make: Callable[[], Demand], message: str, hint: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        make()
+    assert raised.value.message == message
+    assert hint in raised.value.hint
