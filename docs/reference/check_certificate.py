@@ -6,8 +6,9 @@ design treats all k truths alike, a row stands for all sets of a size: its entry
 
 import hashlib, json, math, sys
 from decimal import MAX_EMAX, MIN_EMIN, Context
-from fractions import Fraction as F
+from fractions import Fraction
 
+def F(x): return Fraction(x if set(x) <= set("0123456789/") else "other signs than digits")  # not even a minus
 def text(x): return json.dumps(x, sort_keys=True, separators=(",", ":"))
 def digest(x, *left_out):
     return "sha256:" + hashlib.sha256(text({key: x[key] for key in x if key not in left_out}).encode()).hexdigest()
@@ -15,42 +16,41 @@ def size(labels): return labels["count"] if isinstance(labels, dict) else len(la
 def rows(d, *, whole=False):  # the rows of P by number, or by the size of the sets that they stand for
     kind, x, k = d["kind"] if d["version"] == 1 else None, d["exact"], size(d["inputs"])
     part = {key: F(x[key]) / F(x["denominator"]) for key in x if isinstance(x[key], str)}
+    assert type(k) is int and k > 0 and max(part.values(), default=0) <= 1, "no number of truths, or no probability"
     if kind == "unary":  # up to a factor; every set but the empty and the full one is like a set of one
-        p, r = part["keep"], part["flip"]
-        P = {0: [F(1)], 1: [p * (1 - r), (1 - p) * r]}
-    elif kind in ("subset", "l-diverse") or (kind == "uniform" and not whole):  # the set holds the truth with chance p
+        return {0: [1], 1: [part["keep"] * (1 - part["flip"]), (1 - part["keep"]) * part["flip"]]}
+    if kind in ("subset", "l-diverse") or (kind == "uniform" and not whole):  # the set holds the truth with chance p
         q = d["outputs"]["sets"]["size"] if kind != "uniform" else 1
-        assert q == x.get("size", 1), "sets of another size"
-        p = {"subset": part.get("include"), "l-diverse": F(1)}.get(kind) or part["truth"] + (1 - part["truth"]) / k
-        P = {q: [p * k / q, (1 - p) * k / (k - q)]}
-    else:
-        if kind == "dense":
-            P = [[F(n) / F(D) for n, D in zip(row, x["denominators"])] for row in zip(*x["columns"], strict=True)]
-        elif kind == "patterns":
-            entry = {"0": part["outside"], "1": part["inside"]}
-            P = [[F(w) * entry[bit] for bit in S] for w, S in zip(x["weights"], x["sets"], strict=True)]
-        elif kind in ("mixture", "uniform"):
-            q = [F(n) / F(x["denominator"]) for n in x["fixed"]] if kind == "mixture" else [(1 - part["truth"]) / k] * k
-            P = [[q[i] + part["truth"] * (i == j) for j in range(k)] for i in range(k)]
-        assert all(len(row) == k for row in P) and len(P) == size(d["outputs"]), "other numbers of labels"
-        assert all(sum(column) == 1 for column in zip(*P)), "a column does not sum to one"
-        P = dict(enumerate(P))
-    assert all(min(row) >= 0 for row in P.values()), "a negative probability"
-    return P
-def ratio(row):
-    return F(1) if min(row) == max(row) else max(row) / min(row) if min(row) else math.inf
+        p = part["include"] if kind == "subset" else Fraction(kind != "uniform") or (1 + (k - 1) * part["truth"]) / k
+        assert type(q) is int and 0 < q < k and p * k >= q == x.get("size", 1), "sets of another size"
+        return {q: [p * k / q, (1 - p) * k / (k - q)]}
+    if kind == "dense":
+        columns = [[F(n) / F(D) for n in column] for column, D in zip(x["columns"], x["denominators"], strict=True)]
+        P = [list(row) for row in zip(*columns, strict=True)]
+    elif kind == "patterns":
+        entry = {"0": part["outside"], "1": part["inside"]}
+        P = [[F(w) * entry[bit] for bit in S] for w, S in zip(x["weights"], x["sets"], strict=True)]
+    elif kind in ("mixture", "uniform"):
+        assert k <= 1000, "more than a million entries"
+        q = [F(n) / F(x["denominator"]) for n in x["fixed"]] if kind == "mixture" else [(1 - part["truth"]) / k] * k
+        P = [[fixed + part["truth"] * (i == j) for j in range(k)] for i, fixed in enumerate(q)]
+    assert all(len(row) == k for row in P) and len(P) == size(d["outputs"]), "other numbers of labels"
+    assert all(sum(column) == 1 for column in zip(*P)), "a column does not sum to one"
+    return dict(enumerate(P))
+def ratio(row): return 1 if min(row) == max(row) else max(row) / min(row) if min(row) else math.inf
 def parity(d):
-    if d["kind"] == "kronecker": return math.prod(map(parity, d["exact"]["factors"]))
-    return max(map(ratio, rows(d).values()))
+    every = [*map(parity, d["exact"]["factors"])] if d["kind"] == "kronecker" else map(ratio, rows(d).values())
+    return math.prod(every) if d["kind"] == "kronecker" and math.inf not in every else max(every)
 def bound(stated):  # what a demand allows
     if stated["language"] == "rho":
         low, high = F(stated["rho1"]), F(stated["rho2"])
+        assert 0 < low < high < 1 and len(stated) == 4 and type(stated["closed"]) is bool, "no such demand"
         return high * (1 - low) / (low * (1 - high))
-    assert stated["language"] in ("gamma", "beta", "bayes_factor", "epsilon"), "this page knows no curves"
+    assert stated["language"] in ("gamma", "beta", "bayes_factor", "epsilon") and len(stated) == 2, "no such demand"
     x, context = F(stated[stated["language"]]), Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
     if stated["language"] != "epsilon": return x
     assert x <= 700, "e^epsilon is too large"
-    return max(F(1), F(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55))
+    return max(Fraction(1), Fraction(context.exp(context.divide(x.numerator, x.denominator))) * (1 - (1 + x) / 10**55))
 def admissible(d, level):  # every row that can occur takes two values: a weight, and level times it on a set of truths
     P, sized, groups = rows(d), d["kind"] in ("uniform", "subset", "l-diverse", "unary"), {}
     for i, row in P.items():
@@ -84,12 +84,12 @@ def claims(d, said):  # what a certificate of this design and this demand must s
 def check(written):
     c = json.loads(written)
     d, found = c["design"], dict(claims(c["design"], c["claims"]))
-    form = text([c["maskwell"], c["version"], len(c), d["version"]]) == '["certificate",1,5,1]'
+    form = __debug__ and text([c["maskwell"], c["version"], len(c), d["version"]]) == '["certificate",1,5,1]'
     yield "form", form and json.dumps(c, indent=1, ensure_ascii=False) + "\n" == written
     yield "seal", c["seal"] == digest(c, "seal")
     yield "fingerprint", d["fingerprint"] == digest(d, "fingerprint", "provenance")
-    for name in {**found, **c["claims"]}:
-        yield f"{name}: {c['claims'].get(name)}"[:97], text(c["claims"].get(name, "")) == text(found.get(name))
+    assert set(c["claims"]) == set(found), "other claims than these"
+    for name, said in c["claims"].items(): yield f"{name}: {said}"[:97], text(said) == text(found[name])
     if "demand" in found: yield "the demand is met", found["meets"]
 
 if __name__ == "__main__":

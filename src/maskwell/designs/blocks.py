@@ -21,10 +21,13 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, to_text
-from maskwell.designs.base import Design
+from maskwell.designs.base import Design, big
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.kronecker import check_coded
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, TooLargeError
+
+MOST_LABELS = 2 * 10**6
+"""Pairs of a cell and a category that are written out as labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -51,12 +54,23 @@ class Blocks(CodedDesign):
     @cached_property
     def inputs(self) -> Categories:
         """Pairs (cell, category)."""
+        self._check_labels(self.k)
         return Categories.of((cell, x) for cell, part in self._pairs() for x in part.inputs.labels)
 
     @cached_property
     def outputs(self) -> Categories:
         """Pairs (cell, report)."""
+        self._check_labels(self.m)
         return Categories.of((cell, z) for cell, part in self._pairs() for z in part.outputs.labels)
+
+    @staticmethod
+    def _check_labels(count: int) -> None:
+        """A few letters of a file can ask for billions of pairs."""
+        if count > MOST_LABELS:
+            raise TooLargeError(
+                f"{big(count)} pairs of a cell and a category; at most {MOST_LABELS:,} are labelled",
+                hint="randomize the cells one by one, each with its own design",
+            )
 
     def _pairs(self) -> list[tuple[Hashable, CodedDesign]]:
         return list(zip(self.cells.labels, self.parts, strict=True))

@@ -79,7 +79,7 @@ class Kronecker(CodedDesign):
 
     def parity_exact(self) -> Parity:
         """The product of the parities."""
-        return math.prod((f.parity_exact() for f in self.factors), start=Fraction(1))
+        return product_of(f.parity_exact() for f in self.factors)
 
     def is_admissible(self) -> bool:
         """Only when a single factor says anything, since the rows of a product of two take more than two values.
@@ -186,6 +186,16 @@ class Kronecker(CodedDesign):
         raise ParameterError(
             "the labels of a product are those of its factors", hint="relabel the factors with with_labels"
         )
+
+
+def product_of(parities: Iterable[Parity]) -> Parity:
+    """The product of parities; a fraction that no float holds is not multiplied with infinity, which is a float.
+
+    >>> product_of([Fraction(10**400), math.inf]), product_of([Fraction(3), Fraction(1, 2)])
+    (inf, Fraction(3, 2))
+    """
+    found = list(parities)
+    return math.inf if math.inf in found else math.prod(found, start=Fraction(1))
 
 
 def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]:

@@ -259,7 +259,7 @@ def set_labels(masks: Iterable[int], categories: Categories) -> Categories:
 
 
 def _check_masks(masks: Sequence[int], shares: Sequence[int], categories: Categories) -> None:
-    k, whole = len(categories), (1 << len(categories)) - 1
+    k = len(categories)
     if len(masks) != len(shares) or not masks:
         raise MatrixError(f"{len(masks)} sets and {len(shares)} weights", hint="give one weight for each set")
     if len(masks) * k > DENSE_LIMIT:
@@ -267,6 +267,7 @@ def _check_masks(masks: Sequence[int], shares: Sequence[int], categories: Catego
             f"{len(masks):,} sets of {k:,} categories; at most {DENSE_LIMIT:,} entries are kept",
             hint="use subset selection or a uniform design, which need no list of sets",
         )
+    whole = (1 << k) - 1
     wrong = next((mask for mask in masks if not 0 < mask < whole), None)
     if wrong is not None:
         raise MatrixError(

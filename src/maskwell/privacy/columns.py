@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import singledispatch
 
 from maskwell.core.exact import Parity
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
-from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.kronecker import Kronecker, product_of
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.unary import Unary
@@ -78,7 +77,7 @@ def parity_of_rows(design: Design) -> Parity:
 
 @parity_of_rows.register
 def _of_factors(design: Kronecker) -> Parity:
-    return math.prod((parity_of_rows(factor) for factor in design.factors), start=Fraction(1))
+    return product_of(map(parity_of_rows, design.factors))
 
 
 @parity_of_rows.register

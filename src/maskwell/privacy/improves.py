@@ -86,13 +86,15 @@ class Improves:
         return self._wrong_column(columns) or self._wrong_row(better)
 
     def _wrong_column(self, m: int) -> str | None:
-        totals = [Fraction(0)] * m
+        totals: dict[int, Fraction] = {}  # by the entries that are there: m is only what a file says
         for i, u, c in self.entries:
             if c <= 0:
                 return f"the entry ({i}, {u}) is not positive"
-            totals[u] += c
-        wrong = next((u for u, total in enumerate(totals) if total != 1), None)
-        return None if wrong is None else f"column {wrong} of the garbling sums to {to_text(totals[wrong])}, not 1"
+            totals[u] = totals.get(u, Fraction(0)) + c
+        wrong = next((u for u in range(m) if totals.get(u) != 1), None)
+        if wrong is None:
+            return None
+        return f"column {wrong} of the garbling sums to {to_text(totals.get(wrong, Fraction(0)))}, not 1"
 
     def _wrong_row(self, better: Design) -> str | None:
         """In integers: each row of C P over the common denominator of the entries of that row of C, and that of P."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from maskwell.core.categories import Categories
-from maskwell.core.reported import Reports, SetReports
+from maskwell.core.reported import Reports
 from maskwell.designs.base import EXACT_LIMIT, Design, big
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
@@ -18,6 +18,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
+from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import TooLargeError
 
@@ -39,7 +40,7 @@ def provable(design: Design) -> Design:
 @provable.register(Composed)
 def written_out(design: Design) -> Dense:
     """The matrix of a design, with the same labels; sets are labelled by 0/1 texts."""
-    if isinstance(design.outputs, SetReports) and design.k**2 > EXACT_LIMIT:  # there are at least k sets
+    if isinstance(design, SetDesign) and design.k**2 > EXACT_LIMIT:  # there are at least k sets
         raise _too_large(design)
     try:
         rows = design.exact_matrix()

@@ -250,7 +250,6 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "an original not written out": ("improved", ("claims", "improves", "original"), WARNER.to_dict()),
 }
 FORM = {
-    "an unknown key in what is stated",
     "an unknown key in the design",
     "a demand not in lowest terms",
     "an integer with a leading zero",
@@ -294,6 +293,38 @@ def forged(design: dict[str, Any], claims: dict[str, Any]) -> str:
 
 GAMMA_ONE = {"stated": {"language": "gamma", "gamma": "1"}, "derived": True, "gamma": "1", "strict": False}
 FOUR = {"inputs": {"count": 4}, "outputs": {"sets": {"size": 2}}}
+HEAD = {"maskwell": "design", "version": 1}
+ANY_SIZE = {"inputs": {"count": 4}, "outputs": {"sets": {"size": None}}}
+HALF = {"denominator": "2", "truth": "1"}
+COIN = {"kind": "uniform", "inputs": {"count": 2}, "outputs": {"count": 2}, "exact": HALF}
+SILENT_COIN = {
+    "kind": "dense",
+    "inputs": {"count": 2},
+    "outputs": {"count": 1},
+    "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"]]},
+}
+SILENT_CLAIMS = {
+    "parity": "1",
+    "admissible": {"exactly": False, "level": "1", "row": 0, "fails": "C2", "parity": "1", "values": 1},
+}
+
+
+def sets_of(size: Any, k: int) -> dict[str, Any]:
+    return {"inputs": {"count": k}, "outputs": {"sets": {"size": size}}}
+
+
+def witness(level: str, size: Any, weight: str) -> dict[str, Any]:
+    return {"exactly": True, "level": level, "witness": [{"size": size, "weight": weight}], "impossible": []}
+
+
+def met_by(stated: dict[str, Any], gamma: str, strict: Any = False) -> dict[str, Any]:
+    """A demand, in the first language that it names, or rho."""
+    language = "rho" if "rho1" in stated else next(iter(stated))
+    said = {"stated": {"language": language, **stated}, "derived": True, "gamma": gamma, "strict": strict}
+    return {"demand": said, "meets": True}
+
+
+COIN_CLAIMS = {"parity": "3", "admissible": witness("3", 1, "1/2")} | met_by({"gamma": "9"}, "9")
 SILENT = {"exactly": False, "level": "1", "size": 0, "fails": "C2", "parity": "1", "values": 1}
 FORGERIES = {
     "a set that shuns the truth": forged(
@@ -329,7 +360,107 @@ FORGERIES = {
             "admissible": {"exactly": False, "level": "1", "row": 0, "fails": "C2", "parity": "1", "values": 1},
         },
     ),
+    "bits with chances above one and below zero": forged(
+        {"kind": "unary", **ANY_SIZE, "exact": {"denominator": "1", "keep": "2", "flip": "-1"}},
+        {"parity": "4", "admissible": {**SILENT, "level": "4", "fails": "C1"}} | met_by({"gamma": "4"}, "4"),
+    ),
+    "more members than categories": forged(
+        {"kind": "subset", **sets_of(5, 3), "exact": {"denominator": "1", "include": "2", "size": 5}},
+        {"parity": "5/4", "admissible": witness("5/4", 5, "6/5")} | met_by({"gamma": "4"}, "4"),
+    ),
+    "fewer members than none": forged(
+        {"kind": "subset", **sets_of(-1, 3), "exact": {"denominator": "1", "include": "-1", "size": -1}},
+        {"parity": "2", "admissible": witness("2", -1, "3/2")} | met_by({"gamma": "4"}, "4"),
+    ),
+    "members by halves": forged(
+        {"kind": "subset", **sets_of(1.5, 3), "exact": {"denominator": "4", "include": "3", "size": 1.5}},
+        {"parity": "3.0", "admissible": witness("3.0", 1.5, "0.5")} | met_by({"gamma": "4"}, "4"),
+    ),
+    "categories by halves": forged(
+        {"kind": "uniform", "inputs": {"count": 2.5}, "outputs": {"count": 2}, "exact": HALF},
+        {"parity": "3.499999999999999", "admissible": witness("3.499999999999999", 1, "0.5000000000000001")}
+        | met_by({"gamma": "4"}, "4"),
+    ),
+    "a truth without a column": forged(
+        {**SILENT_COIN, "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"], ["0"]]}},
+        SILENT_CLAIMS,
+    ),
+    "digits of another script": forged(
+        {**SILENT_COIN, "exact": {"denominators": ["١", "1"], "columns": [["1"], ["1"]]}},
+        SILENT_CLAIMS,
+    ),
+    "an exponent": forged(
+        {**SILENT_COIN, "exact": {"denominators": ["10", "1"], "columns": [["1e1"], ["1"]]}},
+        SILENT_CLAIMS,
+    ),
+    "an epsilon below zero": forged(SILENT_COIN, SILENT_CLAIMS | met_by({"epsilon": "-1"}, "1")),
+    "no chances for rho": forged(COIN, COIN_CLAIMS | met_by({"rho1": "-1", "rho2": "2", "closed": False}, "4")),
+    "closed as a list": forged(COIN, COIN_CLAIMS | met_by({"rho1": "1/4", "rho2": "1/2", "closed": []}, "3", [])),
+    "two demands in one": forged(COIN, COIN_CLAIMS | met_by({"gamma": "9", "epsilon": "1/10"}, "9")),
+    "a name that prints as more lines": forged(COIN, COIN_CLAIMS | {"x\nok the demand is met": None}),
 }
+
+
+@pytest.mark.parametrize("signs", ["-1000000000", "1e1000000000", "1e-1000000000", "1000000000"])
+def test_numbers_without_end_are_refused_at_once(signs: str) -> None:
+    proof = made.certificates()["subset"].content
+    texts = [
+        made.sealed_again(made.replaced(proof, ("claims", "demand", "stated", "epsilon"), signs)),
+        made.sealed_again(made.replaced(proof, ("design", "exact", "include"), signs)),
+    ]
+    started = time.perf_counter()
+    assert not any(made.maskwell_holds(text) or made.page_holds(text) for text in texts)
+    assert time.perf_counter() - started < 2
+
+
+MANY = {"kind": "uniform", "inputs": {"count": 2**32 - 1}, "outputs": {"count": 2**32 - 1}, "exact": HALF}
+MANY_FIXED = {**MANY, "kind": "mixture", "exact": {**HALF, "fixed": ["1"]}}
+MANY_SETS = {**MANY, "kind": "patterns", "outputs": {"count": 1}}
+ONE_CELL = {"inputs": {"cells": ["a"]}, "outputs": {"cells": ["a"]}, "exact": {"parts": [HEAD | MANY]}}
+MANY_CELLS = {"kind": "blocks", **ONE_CELL}
+LARGE = {
+    "uniform": MANY,
+    "mixture": MANY_FIXED,
+    "patterns": {**MANY_SETS, "exact": {**HALF, "inside": "2", "outside": "1", "weights": [], "sets": []}},
+    "blocks": MANY_CELLS,
+    "composed": {**MANY, "kind": "composed", "exact": {"first": HEAD | MANY_CELLS, "then": HEAD | MANY_CELLS}},
+    "kronecker": {**MANY, "kind": "kronecker", "exact": {"factors": [HEAD | MANY_CELLS]}},
+}
+
+
+@pytest.mark.parametrize("name", list(LARGE))
+def test_a_short_file_that_asks_for_billions_is_refused_at_once(name: str) -> None:
+    original = json.loads(forged(LARGE[name], {}))["design"]
+    improves = {"original": original, "parity": "3", "garbling": []}
+    texts = [forged(LARGE[name], COIN_CLAIMS), forged(LARGE[name], COIN_CLAIMS | {"improves": improves})]
+    run = "from tests.support import certificates as made; import sys; text = sys.stdin.read();"
+    run += "print(made.maskwell_holds(text), made.page_holds(text))"
+    few = "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2);"
+    for text in texts:
+        root = made.CHECKER.parents[2]
+        command = [sys.executable, "-c", few + run]
+        ran = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=root, timeout=20)
+        assert (ran.stdout, ran.returncode) == ("False False\n", 0), ran.stderr
+
+
+def test_a_column_of_a_garbling_is_not_written_out_before_its_entries_are_there() -> None:
+    many = Uniform.of("1/2", Categories.numbered(2**32 - 1))
+    assert Improves.of(many, []).fault(many) == "column 0 of the garbling sums to 0, not 1"
+
+
+def test_the_program_of_the_page_says_no_where_assertions_are_switched_off(tmp_path: Path) -> None:
+    made.certificates()["dense"].save(tmp_path / "proof.json")
+    command = [sys.executable, "-O", str(made.CHECKER), str(tmp_path / "proof.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "NO form")
+
+
+def test_a_product_with_a_parity_that_no_float_holds_and_one_without_a_bound() -> None:
+    yes_no = Categories.of(["yes", "no"])
+    proof = certify(Kronecker.of([Uniform.from_gamma(10**400, yes_no), Uniform.of(1, yes_no)]))
+    assert proof.claims["parity"] == "inf"
+    assert made.maskwell_holds(proof.text())
+    assert made.page_holds(proof.text())
 
 
 @pytest.mark.parametrize("what", list(FORGERIES))
