@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from maskwell.cli.main import cli
 
+WIDTH = 100
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -52,6 +54,7 @@ def refused(*args: object, stdin: bytes | None = None, saying: str = "", kind: s
     assert error.startswith("error: ")
     assert hint.startswith("hint: ")
     assert len(hint) > len("hint: ")
+    assert max(len(error), len(hint)) <= WIDTH, plainly.err
     if "-" not in args:
         told = run(*args, "--json", stdin=stdin, status=2)
         content = told.json()["error"]

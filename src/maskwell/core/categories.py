@@ -79,7 +79,7 @@ class Categories:
         """
         if not _is_count(k):
             raise ParameterError(
-                f"k = {k!r} categories; k must be a whole number from 1 to 2**32 - 1",
+                f"k = {k!r} is not a whole number from 1 to {2**32 - 1:,}",
                 hint="give the number of categories",
                 k=k,
             )

@@ -5,6 +5,7 @@ A message and its hint are one line each, of at most 100 columns after ``error:`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from itertools import islice
 
@@ -25,6 +26,21 @@ def shorten(text: str, width: int = 40) -> str:
         return text
     tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def fault_of(error: BaseException, width: int = 44) -> str:
+    """What another library found wrong, in short: its first sentence, and the place in a text.
+
+    >>> fault_of(ValueError("Magic bytes not found. Is this a file?"))
+    'Magic bytes not found'
+    """
+    if isinstance(error, json.JSONDecodeError):
+        return f"{_first_sentence(error.msg, width)}, line {error.lineno}, column {error.colno}"
+    return _first_sentence(str(error), width)
+
+
+def _first_sentence(text: str, width: int) -> str:
+    return shorten(" ".join(text.split()).split(". ")[0].removesuffix("."), width)
 
 
 def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = False) -> str:

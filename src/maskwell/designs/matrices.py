@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.exact import as_fraction, common_denominator, is_float, to_float
+from maskwell.core.phrases import MESSAGE, listed
 from maskwell.errors import MatrixError, OrientationError, TooLargeError, WrongTypeError
 
 SUM_TOLERANCE = 1e-9
@@ -86,16 +87,13 @@ def check_columns(columns: Columns) -> None:
     wrong = [j for j, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if not wrong:
         return
-    shown = ", ".join(f"column {j} sums to {to_float(sums[j]):.10g}" for j in wrong[:3])
+    shown = listed((f"column {j} sums to {to_float(sums[j]):.10g}" for j in wrong), len(wrong), MESSAGE - 28)
     if all(abs(sum(row) - 1) <= SUM_TOLERANCE for row in zip(*columns, strict=True)):
         raise OrientationError(
-            f"rows sum to 1, not columns ({shown})",
-            hint="columns are truths here: transpose the matrix, or use from_rows (--rows on the command line)",
+            f"rows sum to 1, not columns: {shown}",
+            hint="columns are truths here: transpose the matrix, or use from_rows (--rows in a command)",
         )
-    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    raise MatrixError(
-        f"{shown}{more}, not 1", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you"
-    )
+    raise MatrixError(f"not 1: {shown}", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
 
 
 def read_rows(R: Any) -> list[list[Any]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.categories import Categories
+from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
@@ -84,7 +85,9 @@ def design_from_dict(content: Any) -> Design:
         genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
-        raise DesignFileError(f"this design file cannot be read ({reason})", hint="make the file again") from error
+        raise DesignFileError(
+            f"this design file cannot be read ({shorten(reason, 56)})", hint="make the file again"
+        ) from error
     if not genuine:
         raise DesignFileError(
             "the fingerprint does not match the content: the file was changed after it was made",
@@ -134,7 +137,9 @@ def load_design(path: str | Path) -> Design:
             f"cannot read {path}: {error.strerror}", hint="check the path of the design file"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise DesignFileError(f"{path} is not JSON: {error}", hint="make one with: maskwell design --help") from error
+        raise DesignFileError(
+            f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"
+        ) from error
     return design_from_dict(content)
 
 

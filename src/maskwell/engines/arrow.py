@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Bits
+from maskwell.core.phrases import MESSAGE, fault_of
 from maskwell.core.reported import bits_from_texts
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
 
@@ -37,14 +38,13 @@ def file_errors(what: str, path: str) -> Iterator[None]:
     except MaskwellError:
         raise
     except (arrow.ArrowException, OSError, EOFError, UnicodeError, ValueError, ArithmeticError) as error:
-        raise DataFileError(f"cannot {what} {path}: {_reason(error)}", hint=_hint(error, what), path=path) from error
+        wrong = f"cannot {what} {path}: "
+        reason = _reason(error, max(40, MESSAGE - len(wrong)))
+        raise DataFileError(wrong + reason, hint=_hint(error, what), path=path) from error
 
 
-def _reason(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    text = " ".join(str(error).split())
-    return text if len(text) <= 300 else text[:297] + "..."
+def _reason(error: BaseException, width: int) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else fault_of(error, width)
 
 
 def _hint(error: BaseException, what: str) -> str:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from maskwell.core.exact import as_fraction, check_probability, to_decimal
+from maskwell.core.phrases import fault_of
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
 
@@ -39,7 +40,9 @@ def _read(path: str) -> dict[Fraction, dict[str, Fraction]]:
             rows = csv.reader(file)
             lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=HINT) from error
+        raise DataFileError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or fault_of(error)}", hint=HINT
+        ) from error
     header = lines[0][1] if lines else []
     if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
         raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=HINT, path=path)

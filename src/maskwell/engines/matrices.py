@@ -13,6 +13,7 @@ import numpy as np
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction
+from maskwell.core.phrases import fault_of
 from maskwell.errors import DataFileError, InputError, MatrixError
 
 
@@ -40,7 +41,9 @@ def read_matrix(path: str) -> MatrixFile:
             f"cannot read {path}: {error.strerror}", hint="check the path of the matrix file"
         ) from error
     except (ValueError, EOFError, csv.Error) as error:
-        raise DataFileError(f"cannot read {path}: {error}", hint="give m lines of k numbers or fractions") from error
+        raise DataFileError(
+            f"cannot read {path}: {fault_of(error)}", hint="give m lines of k numbers or fractions"
+        ) from error
 
 
 def _read_csv(path: str) -> MatrixFile:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.exact import Parity, from_text, to_text
+from maskwell.core.phrases import fault_of
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.wire import design_from_dict
@@ -100,7 +101,9 @@ def verify_text(text: str, *, design: Design | None = None) -> Verified:
             text, object_pairs_hook=lambda pairs: _once(pairs, faults), parse_float=lambda t: _float(t, faults)
         )
     except (ValueError, RecursionError) as error:
-        raise CertificateError(f"this is not JSON: {error}", hint="get the certificate as it was made") from error
+        raise CertificateError(
+            f"this is not JSON: {fault_of(error)}", hint="get the certificate as it was made"
+        ) from error
     if not isinstance(content, dict) or content.get("maskwell") != "certificate":
         raise CertificateError("this is no certificate", hint="make one with: maskwell audit D --certificate C.json")
     if faults:
