@@ -15,7 +15,7 @@ import pytest
 import maskwell
 
 HEAVY = ["click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "scipy"]
-FEWEST_TESTS = 5500
+FEWEST_TESTS = 8_000
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 FORBIDDEN = {
     "a path of some machine": re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|home|Users)/"),

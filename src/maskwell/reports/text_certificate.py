@@ -28,7 +28,8 @@ def _answer(found: Verified, path: str) -> str:
     words = {check.name: check.words for check in found.checks}
     if found.meets is None:
         return f"{path} holds: {words['parity']}."
-    return f"{path} holds{'' if found.meets else ', and the demand is not met'}: {words['meets']}."
+    given = ", which is as given" if "as given" in words["demand"] else ""
+    return f"{path} holds{'' if found.meets else ', and the demand is not met'}: {words['meets']}{given}."
 
 
 def _next(found: Verified, path: str) -> str:
