@@ -14,6 +14,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
+from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.result import Estimate
 from maskwell.reports.tables import (
@@ -99,6 +100,23 @@ def chances(design: Uniform) -> str:
     return f"reports the truth with {_percent(design.truth + other)} %, each other answer with {_percent(other)} %"
 
 
+def what_it_does(design: Design) -> list[tuple[str, str]]:
+    """What happens to an answer, as a fact to show; nothing for designs whose matrix says it better.
+
+    >>> from maskwell.designs.subset import Subset
+    >>> what_it_does(Subset.from_gamma(3, Categories.numbered(10), size=3))[0][1]
+    'names 3 of 10 categories, the true one with 56.2 %, each other one with 27.1 %'
+    """
+    if isinstance(design, Uniform):
+        return [("what it does", chances(design))]
+    if not isinstance(design, SetDesign):
+        return []
+    own, other = _percent(design.include), _percent(design.other)
+    size = design.outputs.size
+    named = f"names {size:,} of {design.k:,} categories" if size else f"marks each of {design.k:,} categories or not"
+    return [("what it does", f"{named}, the true one with {own} %, each other one with {other} %")]
+
+
 def _percent(share: Fraction) -> str:
     """A probability in percent with one decimal, or two digits where it is small, and nothing certain that is not.
 
@@ -154,7 +172,7 @@ def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
             ("made as", made_as(design)),
             ("categories", labels_of(design.inputs)),
             ("reports", reports_of(design)),
-            *([("what it does", chances(design))] if isinstance(design, Uniform) else []),
+            *what_it_does(design),
             ("parity", parity_of(design)),
             ("epsilon", number(design.epsilon(), 10)),
             ("identifiable", "yes" if design.identifiable else "no"),

@@ -11,7 +11,6 @@ from typing import Any
 
 from maskwell.core.exact import Parity
 from maskwell.designs.base import EXACT_LIMIT, Design
-from maskwell.designs.uniform import Uniform
 from maskwell.engines.columns import Assignment
 from maskwell.privacy.audit import PRIORS, REPETITIONS
 from maskwell.privacy.certificate import parity_from_text
@@ -32,7 +31,6 @@ from maskwell.reports.tables import (
 from maskwell.reports.text import (
     MATRIX_LABEL_WIDTH,
     SHOWN_LABELS,
-    chances,
     labels_of,
     made_as,
     matrix_table,
@@ -40,6 +38,7 @@ from maskwell.reports.text import (
     report_names,
     reports_of,
     typed_categories,
+    what_it_does,
 )
 from maskwell.reports.text_convert import INFORMATIVE, TELL_NOTHING
 from maskwell.reports.words import factor_up
@@ -144,7 +143,7 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         ("made as", made_as(design)),
         ("categories", f"{count(found['k'])}: {labels_of(design.inputs)}"),
         ("reports", reports_of(design)),
-        *([("what it does", chances(design))] if isinstance(design, Uniform) else []),
+        *what_it_does(design),
         ("parity", parity_of(design)),
         ("epsilon", number(found["epsilon"], 10)),
         ("best guess is right", _guess(found)),
