@@ -223,15 +223,15 @@ def _design(content: Mapping[str, Any]) -> str:
     design = design_from_dict(content["design"])
     _same(content["design"], design.to_dict(), "the design file")
     if (provable_rows if "improves" in content["claims"] else provable)(design) != design:
-        raise _Wrong(f"a {design.kind} design is certified by its matrix, which is not here")
-    return f"a {design.kind} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
+        raise _Wrong(f"{_a(design)} design is certified by its matrix, which is not here")
+    return f"{_a(design)} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
 
 
 def _the_same(design: Design, wanted: Design, claims: Mapping[str, Any]) -> str:
     form = (provable_rows if "improves" in claims else provable)(wanted)
     if form != design:
         raise _Wrong(f"it is about another design, {design.fingerprint[:19]}..., not {form.fingerprint[:19]}...")
-    written = "" if form.kind == wanted.kind else f", a {wanted.kind} design, written out"
+    written = "" if form.kind == wanted.kind else f", {_a(wanted)} design, written out"
     return f"it is about the design that was given{written}"
 
 
@@ -298,6 +298,10 @@ def _improves(design: Design, claims: Mapping[str, Any]) -> str:
     return (
         f"tells all that the {original.kind} design of parity {_shown(original.parity_exact())} does, and that is C P"
     )
+
+
+def _a(design: Design) -> str:
+    return f"{'an' if design.kind.startswith('l-') else 'a'} {design.kind}"
 
 
 def _shown(value: Parity) -> str:
