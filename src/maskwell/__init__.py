@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from maskwell.planning.frontier import frontier as frontier
     from maskwell.planning.improve import Improvement as Improvement
     from maskwell.planning.improve import improve as improve
+    from maskwell.planning.one_sided import best_one_sided as best_one_sided
     from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
+    from maskwell.planning.one_sided import ratio_for as ratio_for
     from maskwell.planning.optimal import matching_gamma as matching_gamma
     from maskwell.planning.optimal import matching_l as matching_l
     from maskwell.planning.optimal import minimax_size as minimax_size
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from maskwell.privacy.curves import Steps as Steps
     from maskwell.privacy.posterior import hazard as hazard
     from maskwell.privacy.posterior import posterior as posterior
+    from maskwell.privacy.posterior import posterior_of as posterior_of
     from maskwell.privacy.smooth import Smooth as Smooth
     from maskwell.privacy.verify import load_certificate as load_certificate
     from maskwell.privacy.verify import verify_certificate as verify_certificate
@@ -107,7 +110,7 @@ _HOMES = {
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.planning.improve": ["Improvement", "improve"],
     "maskwell.planning.compare": ["compare"],
-    "maskwell.planning.one_sided": ["improve_one_sided"],
+    "maskwell.planning.one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],
     "maskwell.planning.choice": ["Choice"],
     "maskwell.planning.choosing": ["choose"],
     "maskwell.planning.extremal": ["Extremal", "extremal_design"],
@@ -119,7 +122,7 @@ _HOMES = {
     "maskwell.privacy.certificate": ["Certificate", "certify"],
     "maskwell.privacy.criteria": ["Demand"],
     "maskwell.privacy.curves": ["Lines", "Steps"],
-    "maskwell.privacy.posterior": ["hazard", "posterior"],
+    "maskwell.privacy.posterior": ["hazard", "posterior", "posterior_of"],
     "maskwell.privacy.smooth": ["Smooth"],
     "maskwell.privacy.verify": ["load_certificate", "verify_certificate"],
     "maskwell.procedures.registry": ["make_design"],

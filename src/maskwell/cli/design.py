@@ -202,7 +202,7 @@ def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categ
         elif (value := options.get(parameter.name)) is not None:
             given[parameter.name] = _read(parameter, value)
     if any(p.planned and p.name not in given for p in procedure.parameters):
-        given["size"] = _best_size(given, categories)
+        given["size"] = _best_size(needed_demand(options, procedure.name), categories)
     return given
 
 
@@ -229,14 +229,12 @@ def _read(parameter: Parameter, value: Any) -> Any:
     return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
 
 
-def _best_size(given: dict[str, Any], categories: Categories | None) -> int:
-    """The minimax size of subset selection for the demand among the parameters."""
-    from maskwell.designs.demand import asked_epsilon, asked_gamma
+def _best_size(demand: Demand, categories: Categories | None) -> int:
+    """The minimax size of subset selection for a demand."""
     from maskwell.planning.optimal import minimax_size
 
     assert categories is not None
-    asked = asked_gamma(given["gamma"]) if "gamma" in given else asked_epsilon(given["epsilon"])
-    return minimax_size(len(categories), asked.exact)
+    return minimax_size(len(categories), demand)
 
 
 # ---- families from files

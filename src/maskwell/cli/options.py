@@ -79,24 +79,26 @@ def example(*commands: str) -> str:
 
 def demand_parameters() -> list[click.Option]:
     """One option for each way to state a demand."""
-    options = [
-        click.Option([f"--{name.replace('_', '-')}"], **_shape(name), help=help_) for name, help_ in DEMANDS.items()
-    ]
-    closed = click.Option(["--closed"], is_flag=True, help=CLOSED_HELP)
-    return [*options, click.Option(["--between"], type=click.Choice(["steps", "lines"]), help=BETWEEN_HELP), closed]
+    return [click.Option([name], **shape) for name, shape in _demand_shapes().items()]
+
+
+def demand_options(command: F) -> F:
+    """The same as a decorator."""
+    for name, shape in reversed(_demand_shapes().items()):
+        command = click.option(name, **shape)(command)
+    return command
+
+
+def _demand_shapes() -> dict[str, dict[str, Any]]:
+    stated = {f"--{name.replace('_', '-')}": {**_shape(name), "help": help_} for name, help_ in DEMANDS.items()}
+    between = {"type": click.Choice(["steps", "lines"]), "help": BETWEEN_HELP}
+    return {**stated, "--between": between, "--closed": {"is_flag": True, "help": CLOSED_HELP}}
 
 
 def _shape(name: str) -> dict[str, Any]:
     if name == "rho":
         return {"nargs": 2, "metavar": "R1 R2", "type": TwoNumbers()}
     return {"type": FilePath(), "metavar": "FILE"} if name == "curves" else {"metavar": name[0].upper()}
-
-
-def demand_options(command: F) -> F:
-    """The same as a decorator."""
-    for option in reversed(demand_parameters()):
-        command.__dict__.setdefault("__click_params__", []).append(option)
-    return command
 
 
 def given_demand(options: Mapping[str, Any]) -> Demand | None:

@@ -37,6 +37,7 @@ from maskwell.designs.garbling import Garbling
 from maskwell.designs.rows import equivalent
 from maskwell.errors import ParameterError
 from maskwell.planning.replacement import Replacement
+from maskwell.privacy.curves import odds_ratio
 from maskwell.privacy.posterior import check_sensitive, hazard
 
 Rows = list[list[Fraction]]
@@ -222,7 +223,7 @@ def ratio_for(prior: Number, bound: Number) -> Fraction:
             f"bound = {bound} is not above prior = {prior}",
             hint="any report would have to be silent: give a larger bound",
         )
-    return high * (1 - low) / ((1 - high) * low)
+    return Fraction(odds_ratio(high, low))
 
 
 def incriminating_order(design: Design, *, sensitive: int = 0) -> list[int]:

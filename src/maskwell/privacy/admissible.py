@@ -49,13 +49,12 @@ class Judged:
         """Theta; without a bound on parity, the chance of the report for its one truth."""
         return self.shape.values[-1] if self.level == math.inf else self.shape.values[0]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The witness, or what is wrong, in exact text; a merged row under the numbers of all its rows."""
+    def witness(self) -> dict[str, Any]:
+        """Of a row that fails nothing: its set, or the size of its sets, and its weight, in exact text."""
         shape = self.shape
-        named: dict[str, Any] = {"size": shape.sizes.start} if shape.sizes else {"rows": list(shape.rows)}
-        if self.fails is None:
-            return {**named, **({} if shape.sizes else {"set": list(shape.truths)}), "weight": to_text(self.weight)}
-        return {**named, "fails": self.fails, "parity": to_text(shape.parity), "values": len(shape.values)}
+        if shape.sizes:
+            return {"size": shape.sizes.start, "weight": to_text(self.weight)}
+        return {"rows": list(shape.rows), "set": list(shape.truths), "weight": to_text(self.weight)}
 
     def words(self, name: str) -> str:
         """What is wrong with the report of this name."""
@@ -69,65 +68,6 @@ class Judged:
         if len(self.shape.values) == 1:
             return f"{name} is equally likely whatever the truth (condition C2)"
         return f"{name} takes {len(self.shape.values)} different values, not two (condition C2)"
-
-
-@dataclass(frozen=True)
-class Admissibility:
-    """Whether a design is admissible at its own parity, and why.
-
-    Attributes
-    ----------
-    level
-        The parity at which it is judged: the design's own.
-    admissible
-        With the tolerance that matrices made of floats need: what ``design.is_admissible()`` says.
-    rows
-        The reports that can occur, merged where they are proportional, each judged; empty for products and blocks.
-    impossible
-        Rows of zeros.
-    parts
-        Of a product or of blocks: the parts that decide by number, each judged at the same level.
-    reason
-        Why it is not admissible exactly, in one sentence; None when it is.
-
-    >>> from maskwell.designs.dense import Dense
-    >>> found = admissibility(Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]))
-    >>> found.exactly, found.reason
-    (False, 'the report 1 has parity 1.5, below 2 (condition C1)')
-    """
-
-    level: Parity
-    admissible: bool
-    reason: str | None
-    rows: tuple[Judged, ...] = ()
-    impossible: tuple[int, ...] = ()
-    parts: tuple[tuple[int, Admissibility], ...] = ()
-
-    @property
-    def exactly(self) -> bool:
-        """Without any tolerance."""
-        return self.reason is None
-
-    @property
-    def failures(self) -> tuple[Judged, ...]:
-        """The rows that fail."""
-        return tuple(row for row in self.rows if row.fails)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything in exact text: every row with its witness or with what is wrong."""
-        found: dict[str, Any] = {"exactly": self.exactly, "level": to_text(self.level), "reason": self.reason}
-        if self.parts:
-            return {**found, "parts": [{"part": i, **part.to_dict()} for i, part in self.parts]}
-        return {**found, "rows": [row.to_dict() for row in self.rows], "impossible": list(self.impossible)}
-
-    def note(self, bound: Parity) -> str | None:
-        """What a demand with a larger bound adds: admissibility is certified at the design's own parity."""
-        if not self.exactly or bound <= self.level:
-            return None
-        return (
-            f"admissible at its own parity {short(self.level)}; the demand allows {short(bound)}, where another design "
-            "can tell more"
-        )
 
 
 @singledispatch
@@ -144,17 +84,6 @@ def _factors(design: Kronecker) -> tuple[Design, ...]:
 @parts_of.register
 def _blocks(design: Blocks) -> tuple[Design, ...]:
     return design.parts
-
-
-def admissibility(design: Design) -> Admissibility:
-    """Whether a design is admissible at its own parity, row by row, in exact numbers.
-
-    Raises
-    ------
-    TooLargeError
-        The design has no symmetry that is known, and its matrix is too large to be written out.
-    """
-    return _judge(design, design.parity_exact())
 
 
 def why_not(design: Design) -> str | None:
@@ -175,15 +104,7 @@ def _failed(shape: Shape, level: Parity) -> Condition | None:
     return None if len(shape.values) == 2 else "C2"
 
 
-def _judge(design: Design, level: Parity) -> Admissibility:
-    judged = (level, design.is_admissible(), _reason(design, level))
-    if parts := parts_of(design):
-        return Admissibility(*judged, parts=tuple((i, _judge(parts[i], level)) for i in deciding(parts, level)))
-    impossible = tuple(i for shape in shapes(design) if not shape.is_possible for i in shape.rows)
-    return Admissibility(*judged, tuple(judged_rows(design, level)), impossible)
-
-
-def deciding(parts: tuple[Design, ...], level: Parity) -> tuple[int, ...]:
+def _deciding(parts: tuple[Design, ...], level: Parity) -> tuple[int, ...]:
     """Without a bound every part counts; else those that say something, or the first if none does."""
     if level == math.inf:
         return tuple(range(len(parts)))
@@ -195,7 +116,7 @@ def _reason(design: Design, level: Parity) -> str | None:
     if not parts:
         found = next((row for row in judged_rows(design, level) if row.fails), None)
         return None if found is None else found.words(_name(design, found.shape))
-    which = deciding(parts, level)
+    which = _deciding(parts, level)
     if level != math.inf and len(which) > 1:
         both = " and ".join(f"{i + 1}" for i in which[:2])
         return f"parts {both} both say something, so that some report takes more than two values (condition C2)"

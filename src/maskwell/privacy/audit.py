@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Parity, log_of, to_float, to_text
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Parity, log_of, to_digits, to_float, to_text
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy.admissible import why_not
 from maskwell.privacy.average import AverageSecurity
-from maskwell.privacy.certificate import count_of
 from maskwell.privacy.criteria import Demand, in_every_language, largest_shift, posterior_range
 from maskwell.privacy.posterior import check_sensitive, hazard, posterior
 
@@ -136,12 +136,16 @@ class Audit:
 def counted_reports(design: Design) -> int | str:
     """The number of reports; without its digits, "C(k, q)" or "2^k", where they would be many.
 
-    >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.subset import Subset
     >>> [counted_reports(Subset.from_gamma(3, Categories.numbered(k), size=2)) for k in (4, 10**9 * 2)]
     [6, 'C(2000000000, 2)']
     """
-    return design.m if design.has_reports_up_to(MOST_REPORTS) else count_of(design)
+    if design.has_reports_up_to(MOST_REPORTS):
+        return design.m
+    outputs = design.outputs
+    if isinstance(outputs, Categories):
+        return to_digits(design.m)
+    return f"2^{design.k}" if outputs.size is None else f"C({design.k}, {outputs.size})"
 
 
 def _admissible(design: Design) -> dict[str, Any]:

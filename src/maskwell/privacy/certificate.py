@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.categories import Categories
-from maskwell.core.exact import Parity, from_text, to_digits, to_text
+from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, ParameterError
@@ -40,6 +39,7 @@ VERSION = 1
 class Certificate:
     """A proof object: ``content`` is what its file holds.
 
+    >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.uniform import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> proof = certify(coin, Demand.from_rho("0.1", "0.5"))
@@ -133,19 +133,6 @@ def claims_of(
     if improvement is not None:
         claims["improves"] = improvement.checked_against(design).to_dict()
     return claims
-
-
-def count_of(design: Design) -> str:
-    """The number of reports, exactly, without its digits where they could be many: C(k, q) sets of one size, or 2^k.
-
-    >>> from maskwell.designs.subset import Subset
-    >>> count_of(Subset.from_gamma(3, Categories.numbered(1000), size=250))
-    'C(1000, 250)'
-    """
-    outputs = design.outputs
-    if isinstance(outputs, Categories):
-        return to_digits(design.m)
-    return f"2^{design.k}" if outputs.size is None else f"C({design.k}, {outputs.size})"
 
 
 def bound_of(demand: Mapping[str, Any], parity: Parity) -> tuple[dict[str, Any], bool]:

@@ -42,7 +42,7 @@ from maskwell.core.exact import (
 )
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
-from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least
+from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least, odds_ratio
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 STRICTLY = Fraction(1, 2**32)
@@ -166,7 +166,7 @@ class Demand:
         return cls(
             "rho",
             f"rho1 = {rho1} to rho2 = {rho2}{', closed' if closed else ''}",
-            high * (1 - low) / (low * (1 - high)),
+            odds_ratio(high, low),
             closed,
             _slack(rho1, rho2),
             attained=closed,

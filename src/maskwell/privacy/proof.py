@@ -33,7 +33,7 @@ def proof_of(design: Design, level: Parity) -> dict[str, Any] | None:
     if wrong is not None:
         return {**said, **_fault(wrong)}
     impossible = [i for shape in shapes(design) if not shape.is_possible for i in shape.rows]
-    return {**said, "witness": [row.to_dict() for row in judged], "impossible": impossible}
+    return {**said, "witness": [row.witness() for row in judged], "impossible": impossible}
 
 
 def _fault(row: Judged) -> dict[str, Any]:

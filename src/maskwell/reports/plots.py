@@ -22,7 +22,7 @@ from maskwell.reports.flows import plot_flows
 from maskwell.reports.learned import plot_learned
 from maskwell.reports.picture import Picture
 from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
-from maskwell.reports.revealed import plot_revealed, posterior_curves
+from maskwell.reports.revealed import plot_revealed
 from maskwell.reports.variance import plot_variance
 
 __all__ = [
@@ -37,5 +37,4 @@ __all__ = [
     "plot_learned",
     "plot_revealed",
     "plot_variance",
-    "posterior_curves",
 ]

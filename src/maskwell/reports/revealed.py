@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arrays import Array
 from maskwell.core.exact import Parity
 from maskwell.errors import WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
@@ -42,23 +39,6 @@ CASE = Fraction(1, 10)
 COLUMNS = ("belief before the report", "after it, at least", "after it, at most")
 DEMANDED = ("demanded: at least", "demanded: at most")
 NAME_WIDTH = 60
-
-
-def posterior_curves(gamma: float, prior: Real) -> tuple[Real, Real]:
-    """The least and greatest belief after a report, for each belief before it.
-
-        h_low(p) = p / (gamma - (gamma - 1) p),    h_high(p) = gamma p / (1 + (gamma - 1) p)
-
-    where ``prior`` holds p, shape (n,). Both leave 0 and 1 where they are, for gamma infinite too.
-    Source: [ChaiNayak2018, eq. (3.5)].
-
-    >>> low, high = posterior_curves(5, np.array([0.1]))
-    >>> round(float(low[0]), 7), round(float(high[0]), 6)   # one in ten may become one in three, not more
-    (0.0217391, 0.357143)
-    """
-    if math.isinf(gamma):
-        return np.where(prior < 1, 0.0, 1.0), np.where(prior > 0, 1.0, 0.0)
-    return prior / (gamma - (gamma - 1) * prior), gamma * prior / (1 + (gamma - 1) * prior)
 
 
 def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "") -> Picture:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 import sys
 import xml.etree.ElementTree as ET
@@ -21,7 +20,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, MissingExtraError, ParameterError, WrongTypeError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
-from maskwell.reports.plots import Picture, plot_flows, plot_learned, plot_revealed, posterior_curves
+from maskwell.reports.plots import Picture, plot_flows, plot_learned, plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -50,22 +49,6 @@ def pictures() -> list[Picture]:
         plot_revealed(Fraction(10**12)),
         plot_revealed(math.inf),
     ]
-
-
-def test_curves_agree_with_the_published_vectors(shared: Path) -> None:
-    regions = json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["regions"]
-    for region in regions:
-        low, high = posterior_curves(region["gamma"], np.array(region["p"]))
-        assert high == pytest.approx(region["h_up"], abs=region["tol"])
-        assert low == pytest.approx(region["h_down"], abs=region["tol"])
-
-
-def test_curves_at_known_points() -> None:
-    low, high = posterior_curves(5, np.array([0.0, 0.1, 1.0]))
-    assert high == pytest.approx([0, 0.357143, 1], abs=5e-7)
-    assert low == pytest.approx([0, 0.0217391, 1], abs=5e-8)
-    low, high = posterior_curves(math.inf, np.array([0.0, 0.1, 1.0]))
-    assert (low.tolist(), high.tolist()) == ([0, 0, 1], [0, 1, 1])
 
 
 def test_the_revealed_picture_holds_its_curves_and_table() -> None:
