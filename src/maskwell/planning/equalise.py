@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Parity, to_text
+from maskwell.core.exact import to_text
 from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
 from maskwell.designs.ldiverse import LocalDiversity
@@ -52,7 +52,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
     >>> from maskwell.core.categories import Categories
     >>> found = at_parity(Uniform.from_gamma(9, Categories.numbered(3)), Fraction(3))
     >>> found.design.parity_exact(), found.how
-    (Fraction(3, 1), 'a k-ary design of parity 3')
+    (Fraction(3, 1), 'a k-ary design of that parity')
     """
     if gamma <= 1:
         raise ParameterError(
@@ -63,9 +63,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
         return Equalised(design, "unchanged")
     family = FAMILIES.get(type(design))
     member = None if family is None else family(design, gamma)
-    return (
-        diluted(design, gamma) if member is None else Equalised(member, f"{_named(member)} of parity {_short(gamma)}")
-    )
+    return diluted(design, gamma) if member is None else Equalised(member, f"{_named(member)} of that parity")
 
 
 def diluted(design: Design, gamma: Fraction) -> Equalised:
@@ -117,7 +115,3 @@ def _named(design: Design) -> str:
     if isinstance(design, Subset):
         return f"subset selection of size {design.size:,}"
     return "a k-ary design" if isinstance(design, Uniform) else "the same encoding in bits"
-
-
-def _short(gamma: Parity) -> str:
-    return f"{float(gamma):.6g}"

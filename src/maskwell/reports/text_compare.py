@@ -6,11 +6,10 @@ import shlex
 import textwrap
 from fractions import Fraction
 
-from maskwell.core.exact import to_float
 from maskwell.designs.unary import Unary
 from maskwell.planning.compare import Comparison, FairComparison
 from maskwell.planning.evidence import Sufficiency
-from maskwell.reports.tables import WIDTH, facts, notes, number, shorten, table
+from maskwell.reports.tables import WIDTH, facts, notes, number, parity_text, shorten, table
 
 NAME_WIDTH = 28
 SHOWN_ROWS = 6
@@ -37,7 +36,7 @@ def _answer(found: FairComparison, names: tuple[str, str]) -> str:
     fair = found.equalised
     if fair is None:
         return f"{_told(found.given, names)}; variances are not compared: {found.why}."
-    where = f"At equal protection (parity {number(to_float(fair.parities[0]))})"
+    where = f"At equal protection (parity {parity_text(fair.parities[0])})"
     return f"{where} {_told(fair, names)}{_ranked(fair, names)}."
 
 
@@ -64,7 +63,6 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[str]:
     rows = [
         [title, *(_cell(shown[key][which]) for which in ("first", "second"))]
         for title, key in (
-            ("parity", "parity"),
             ("added variance, times n", "added_variance"),
             ("Fisher information", "information"),
             ("mutual information, nats", "mutual_information"),
@@ -72,7 +70,7 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[str]:
         )
         if not any(isinstance(value, list) for value in shown[key].values())
     ]
-    return table(["", *names], rows)
+    return table(["", *names], [["parity", *map(parity_text, compared.parities)], *rows])
 
 
 def _cell(value: float | Fraction | None) -> str:

@@ -22,6 +22,7 @@ from maskwell.estimation.information import fisher_information, mutual_informati
 from maskwell.planning.compare import compare
 from maskwell.planning.equalise import at_parity, diluted
 from maskwell.planning.order import sufficiency
+from maskwell.reports.text_compare import compare_text
 
 
 @st.composite
@@ -142,3 +143,11 @@ def test_information_against_numbers_worked_by_hand() -> None:
     at_the_edge = fisher_information(truth, np.array([0.0, 0.5, 0.5]))
     assert at_the_edge[0, 0] == math.inf and at_the_edge[1, 1] == pytest.approx(4)
     assert mutual_information(Uniform.of(1, numbered(2))) == pytest.approx(math.log(2))
+
+
+def test_parities_that_no_float_holds() -> None:
+    one, two = (Uniform.from_gamma(10**n, numbered(3)) for n in (400, 399))
+    found = compare(one, two)
+    assert found.changed == "first"
+    shown = compare_text(found, "one.json", "two.json")
+    assert shown[0].startswith("At equal protection (parity 1e+399) one.json and two.json tell exactly the same")
