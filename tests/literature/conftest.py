@@ -15,3 +15,10 @@ def vectors(shared: Path) -> dict[str, list[dict[str, Any]]]:
     text = (shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8")
     content: dict[str, list[dict[str, Any]]] = json.loads(text)
     return content
+
+
+@pytest.fixture(scope="session")
+def rr_vectors(shared: Path) -> dict[str, dict[str, Any]]:
+    """Worked-out numbers about randomized response surveys: each case by its id, such as ``P01``."""
+    text = (shared / "spec" / "rr_vectors.json").read_text(encoding="utf-8")
+    return {case["id"]: case for case in json.loads(text)["cases"]}
