@@ -21,6 +21,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs import kernels, sampler, wire
 from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError, ReportError, TooLargeError
 
@@ -132,6 +133,15 @@ def test_admissibility(name: str) -> None:
 def test_apply(name: str) -> None:
     for pi in proportions(EXAMPLES[name].k):
         close(EXAMPLES[name].apply(pi), twin_of(name).apply(pi))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SETS])
+def test_forward_and_its_adjoint(name: str) -> None:
+    design, P = EXAMPLES[name], twin_of(name).P
+    assert isinstance(design, CodedDesign)
+    truths, reports = (np.random.default_rng(7).normal(size=(3, 2, count)) for count in (design.k, design.m))
+    close(design.forward(truths), truths @ P.T)
+    close(design.forward_adjoint(reports), reports @ P)
 
 
 @each

@@ -173,6 +173,10 @@ class Blocks(CodedDesign):
         """Each part on its own stretch of the last axis."""
         return self._by_part(x, self._starts_in, lambda part: part.forward)
 
+    def forward_adjoint(self, x: Real) -> Real:
+        """Each part's P' on its own stretch of the last axis."""
+        return self._by_part(x, self._starts_out, lambda part: part.forward_adjoint)
+
     def backward(self, x: Real) -> Real:
         """Each part's L on its own stretch of the last axis."""
         return self._by_part(x, self._starts_out, lambda part: part.backward)

@@ -42,6 +42,10 @@ class CodedDesign(Design):
         """P applied to the last axis of ``x``: shape (..., k) to (..., m)."""
 
     @abstractmethod
+    def forward_adjoint(self, x: Real) -> Real:
+        """P' applied to the last axis of ``x``: shape (..., m) to (..., k). Likelihoods climb along it."""
+
+    @abstractmethod
     def backward(self, x: Real) -> Real:
         """L applied to the last axis of ``x``: shape (..., m) to (..., k), where L P = I."""
 

@@ -136,6 +136,10 @@ class Composed(CodedDesign):
         """Both steps along the last axis."""
         return self.then.forward(self.first.forward(x))
 
+    def forward_adjoint(self, x: Real) -> Real:
+        """Both steps' P' along the last axis, the second first."""
+        return self.first.forward_adjoint(self.then.forward_adjoint(x))
+
     def backward(self, x: Real) -> Real:
         """L of the product along the last axis."""
         return self._whole.backward(x)

@@ -129,6 +129,10 @@ class Kronecker(CodedDesign):
         """Each factor's P along its own axis."""
         return self._along_axes(x, [f.k for f in self.factors], [f.forward for f in self.factors])
 
+    def forward_adjoint(self, x: Real) -> Real:
+        """Each factor's P' along its own axis."""
+        return self._along_axes(x, [f.m for f in self.factors], [f.forward_adjoint for f in self.factors])
+
     def backward(self, x: Real) -> Real:
         """Each factor's L along its own axis. Source: [Adeshiyan2011, section 3.3]."""
         return self._along_axes(x, [f.m for f in self.factors], [f.backward for f in self.factors])

@@ -62,6 +62,10 @@ class TruthOrFixed(CodedDesign):
         """``p x + q sum(x)`` along the last axis."""
         return np.asarray(float(self.truth) * x + self._q * x.sum(axis=-1, keepdims=True))
 
+    def forward_adjoint(self, x: Real) -> Real:
+        """``p x + sum(q x)`` along the last axis."""
+        return np.asarray(float(self.truth) * x + (self._q * x).sum(axis=-1, keepdims=True))
+
     def backward(self, x: Real) -> Real:
         """``(x - q sum(x)) / p`` along the last axis."""
         return np.asarray((x - self._q * x.sum(axis=-1, keepdims=True)) / float(self.truth))

@@ -96,6 +96,10 @@ class WrittenOut(CodedDesign):
         """``P x`` along the last axis."""
         return np.asarray(x @ self._P.T)
 
+    def forward_adjoint(self, x: Real) -> Real:
+        """``P' x`` along the last axis."""
+        return np.asarray(x @ self._P)
+
     def backward(self, x: Real) -> Real:
         """``L x`` along the last axis."""
         return np.asarray(x @ self._L.T)
