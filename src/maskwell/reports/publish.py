@@ -1,0 +1,152 @@
+r"""Tables to paste into a paper: Markdown, LaTeX (booktabs) and CSV.
+
+A table is a header and rows of cells that are text already: the caller decides how many digits a number deserves. The
+first column holds names and stands to the left, the others hold numbers and stand to the right. Notes go below; a CSV
+file has none, because programs read it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from maskwell.errors import ParameterError
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+_NEGATIVE = re.compile(r"(?<![\w.])-(\d[\d.,]*)")
+_MARKDOWN = re.compile(r"([\\|*`<]|(?<!\w)_|_(?!\w))")
+
+
+@dataclass(frozen=True)
+class Table:
+    r"""A table to be published.
+
+    Attributes
+    ----------
+    header
+        Names of the columns.
+    rows
+        One sequence of texts for each line, as long as the header.
+    caption, notes
+        What stands above and below.
+
+    >>> shares = Table(["answer", "share"], [["yes", "0.25"], ["no", "0.75"]], notes=["n = 300"])
+    >>> print("\n".join(shares.lines("md")))
+    | answer | share |
+    |:-------|------:|
+    | yes    |  0.25 |
+    | no     |  0.75 |
+    <BLANKLINE>
+    n = 300
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        odd = next((row for row in self.rows if len(row) != len(self.header)), None)
+        if odd is not None:
+            raise ParameterError(
+                f"a row of {len(odd)} cells under {len(self.header)} headings",
+                hint="give every row one cell for each heading",
+                row=odd,
+            )
+
+    def lines(self, style: str) -> list[str]:
+        """The table in one of the ``STYLES``."""
+        if style not in STYLES:
+            raise ParameterError(f"format = {style!r}", hint=f"format is one of {', '.join(STYLES)}", format=style)
+        return STYLES[style](self)
+
+
+def to_markdown(table: Table) -> list[str]:
+    """Lines of Markdown, readable as they are."""
+    cells = [[_in_markdown(cell) for cell in row] for row in (table.header, *table.rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+    rule = [f":{'-' * (widths[0] + 1)}", *(f"{'-' * (width + 1)}:" for width in widths[1:])]
+    body = [_aligned(row, widths) for row in cells]
+    lines = [f"| {' | '.join(body[0])} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in body[1:])]
+    above = [_in_markdown(table.caption), ""] if table.caption else []
+    return [*above, *lines, *(line for note in table.notes for line in ("", _in_markdown(note)))]
+
+
+def to_latex(table: Table) -> list[str]:
+    r"""Lines of LaTeX for ``\usepackage{booktabs}``: a table with caption and notes where there are any.
+
+    >>> print("\n".join(to_latex(Table(["a_b", "50 %"], [["x & y", "-0.5"]]))))
+    \begin{tabular}{lr}
+    \toprule
+    a\_b & 50 \% \\
+    \midrule
+    x \& y & $-0.5$ \\
+    \bottomrule
+    \end{tabular}
+    """
+    body = [f"{' & '.join(map(in_latex, row))} \\\\" for row in (table.header, *table.rows)]
+    lines = [
+        f"\\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}",
+        "\\toprule",
+        body[0],
+        "\\midrule",
+        *body[1:],
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    if not table.caption and not table.notes:
+        return lines
+    above = [f"\\caption{{{in_latex(table.caption)}}}"] if table.caption else []
+    below = [f"\\par\\smallskip {{\\footnotesize {in_latex(note)}}}" for note in table.notes]
+    return ["\\begin{table}", "\\centering", *above, *lines, *below, "\\end{table}"]
+
+
+def to_csv(table: Table) -> list[str]:
+    """Lines of CSV with a header; notes and caption are left out.
+
+    >>> to_csv(Table(["answer", "share"], [["yes, once", "0.25"]]))
+    ['answer,share', '"yes, once",0.25']
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([table.header, *table.rows])
+    return text.getvalue().removesuffix("\n").split("\n")
+
+
+STYLES: dict[str, Callable[[Table], list[str]]] = {"md": to_markdown, "latex": to_latex, "csv": to_csv}
+"""How a table may be written."""
+
+
+def in_latex(text: str) -> str:
+    r"""Text as LaTeX sets it: special characters protected, a negative number with a proper minus.
+
+    >>> in_latex("C(x)[T.a_1] < 50 %"), in_latex("-1.25")
+    ('C(x)[T.a\\_1] \\textless{} 50 \\%', '$-1.25$')
+    """
+    plain = "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return _NEGATIVE.sub(r"$-\1$", plain)
+
+
+def _in_markdown(text: str) -> str:
+    """Text of a cell on one line, with what Markdown would read as markup protected."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [cells[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells[1:], widths[1:], strict=True))]
