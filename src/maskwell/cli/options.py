@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,7 +69,7 @@ designs_option = click.option(
     metavar="COL=D",
     multiple=True,
     required=True,
-    help="Column and design file; A,B=D for a product of designs. Repeat for more columns.",
+    help="Column and design file; A,B=D for a product of designs, 'A[G=1]=D' for rows where G is 1. Repeat for more.",
 )
 
 
@@ -277,14 +278,43 @@ def load_design(path: str) -> Design:
 
 
 def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str, str]]:
-    """Columns with their designs, and the file of each design, from ``COL=D``."""
+    """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``."""
     from maskwell.engines.columns import Assignment
 
-    pairs = [_split_assignment(text) for text in texts]
-    return [Assignment.of(columns, load_design(path)) for columns, path in pairs], dict(pairs)
+    typed = [_split_assignment(text) for text in texts]
+    found = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]
+    return found, {_named(columns, when): path for columns, when, path in typed}
 
 
-def _split_assignment(text: str) -> tuple[str, str]:
+def _named(columns: str, when: Sequence[tuple[str, str]]) -> str:
+    return columns + (f"[{','.join(f'{name}={value}' for name, value in when)}]" if when else "")
+
+
+def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
+    """The columns, the group of rows and the file of a design.
+
+    >>> _split_assignment("answer=w.json"), _split_assignment("y[group=1,wave=a]=w.json")
+    (('answer', [], 'w.json'), ('y', [('group', '1'), ('wave', 'a')], 'w.json'))
+    """
+    grouped = re.fullmatch(r"(.+?)\[([^\[\]]+=[^\[\]]*)\]=(.+)", text)
+    if grouped:
+        columns, conditions, path = grouped.groups()
+        return columns, [_condition(part, text) for part in split_list(conditions, f"--design {text}")], path
+    columns, path = _split_at_sign(text)
+    return columns, [], path
+
+
+def _condition(part: str, text: str) -> tuple[str, str]:
+    name, sign, value = part.partition("=")
+    if not (name and sign and value):
+        raise ParameterError(
+            f"--design {text}: {part!r} names no group of rows",
+            hint="name a column and its value: --design 'answer[group=1]=design.json'",
+        )
+    return name.strip(), value.strip()
+
+
+def _split_at_sign(text: str) -> tuple[str, str]:
     cuts = [i for i, character in enumerate(text) if character == "="]
     if not cuts or not text[: cuts[0]] or not text[cuts[-1] + 1 :]:
         column = not text.endswith(".json") if not cuts else bool(text[: cuts[0]])

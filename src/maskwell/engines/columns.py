@@ -28,6 +28,8 @@ KEPT_OFFENDERS = 1000
 class Assignment:
     """A design and the column, or the columns of a product of designs, that it belongs to.
 
+    ``when`` names the rows that used it, by columns and their values: all of them when it is empty.
+
     >>> from maskwell.designs.uniform import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> Assignment.of("smokes,drinks", Kronecker.of([coin, coin])).columns
@@ -36,12 +38,13 @@ class Assignment:
 
     columns: tuple[str, ...]
     design: Design
+    when: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, columns: str, design: Design) -> Assignment:
+    def of(cls, columns: str, design: Design, when: Sequence[tuple[str, str]] = ()) -> Assignment:
         """From names separated by commas, one for each factor of a product; any other design has one column."""
         names = columns.split(",") if isinstance(design, Kronecker) else [columns]
-        assigned = cls(tuple(name.strip() if len(names) > 1 else name for name in names), design)
+        assigned = cls(tuple(name.strip() if len(names) > 1 else name for name in names), design, tuple(when))
         assigned._check()
         return assigned
 
@@ -76,6 +79,12 @@ def check_assignments(assignments: Sequence[Assignment]) -> list[str]:
     names = [name for assignment in assignments for name in assignment.columns]
     if not names:
         raise ParameterError("no design was given", hint="name a column and its design: --design answer=design.json")
+    grouped = next((name for assignment in assignments if assignment.when for name in assignment.columns), None)
+    if grouped is not None:
+        raise ParameterError(
+            f"column {grouped!r} has a design for some rows only",
+            hint="split the file by group, and give each part its own design",
+        )
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise ParameterError(f"two designs for the column {repeated[0]!r}", hint="give each column one design")
@@ -102,8 +111,8 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)
 
-    def encode(self, values: Any, first_row: int, policy: str) -> Encoded | None:
-        """Codes of the values, or None when some of them cannot be used."""
+    def encode(self, values: Any, first_row: int, policy: str, places: Array | None = None) -> Encoded | None:
+        """Codes of the values, or None when some of them cannot be used; ``places`` where they stand in the batch."""
         try:
             encoded = self.categories.encode(
                 values, missing="category" if policy == "category" else "drop", match="text"
@@ -114,15 +123,16 @@ class Problems:
         except MissingValueError as error:
             raise self._no_category(error) from error
         if policy == "error" and encoded.kept is not None:
-            self.note_missing(~encoded.kept, first_row)
+            self.note_missing(~encoded.kept, first_row, places)
             return None
         return encoded
 
-    def note_missing(self, lost: Array, first_row: int) -> None:
+    def note_missing(self, lost: Array, first_row: int, places: Array | None = None) -> None:
         """Remember how many rows have no value, and the first of them."""
         self.missing += int(lost.sum())
         if self.first_missing is None:
-            self.first_missing = first_row + int(np.argmax(lost))
+            first = int(np.argmax(lost))
+            self.first_missing = first_row + (first if places is None else int(places[first]))
 
     def _note_unknown(self, error: UnknownCategoryError) -> None:
         found: dict[Any, int] = error.objects["offenders"]  # type: ignore[assignment]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,7 @@ from maskwell.engines.columns import (
 )
 from maskwell.engines.files import find_column, open_source
 from maskwell.engines.randomize import PIECE_BYTES, Progress, pieces
+from maskwell.engines.values import whole_numbers
 from maskwell.errors import DataFileError, ReportError
 
 
@@ -62,7 +62,7 @@ def tally_file(
         counter = _counter(assignments, fields, places, missing)
         rows = 0
         for batch in pieces(source.batches(read), counter.rows_at_once):
-            numbers = None if weights is None else _whole_numbers(batch.column(read.index(weights)), counts, rows)
+            numbers = None if weights is None else whole_numbers(batch.column(read.index(weights)), str(counts), rows)
             counter.add(batch, rows, numbers)
             rows += len(batch)
             if progress is not None:
@@ -175,39 +175,3 @@ def _outputs(design: Design) -> Categories:
             hint="estimate that column alone",
         )
     return design.outputs
-
-
-def _whole_numbers(column: Any, name: str | None, row: int) -> Array:
-    """Counts of reports from a column of whole numbers of 0 or more."""
-    arrow = require()
-    try:
-        if arrow.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        numbers = column.cast(arrow.int64())
-    except arrow.ArrowException as error:
-        raise ReportError(
-            f"column {name!r} {_not_whole(column.to_pylist(), row)}",
-            hint="the counts column holds how many reports each row stands for: 0, 1, 2, ...",
-            column=name,
-        ) from error
-    values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
-    wrong = np.flatnonzero(values < 0)
-    if len(wrong):
-        what = "no count" if not numbers[int(wrong[0])].is_valid else f"the count {values[wrong[0]]}"
-        raise ReportError(
-            f"column {name!r} has {what} in row {row + int(wrong[0]) + 1}", hint="counts are 0 or more", column=name
-        )
-    return values
-
-
-def _not_whole(values: Sequence[Any], row: int) -> str:
-    """The first value that is not a whole number, and where it is.
-
-    >>> _not_whole(["12", "a few"], 0)
-    "has 'a few' in row 2, which is not a whole number"
-    """
-    for i, value in enumerate(values, start=row + 1):
-        whole = value.is_integer() if isinstance(value, float) else re.fullmatch(r"[+-]?[0-9]{1,18}", str(value))
-        if value is not None and not whole:
-            return f"has {str(value)!r} in row {i}, which is not a whole number"
-    return "does not hold whole numbers"

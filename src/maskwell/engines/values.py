@@ -1,0 +1,124 @@
+"""Columns of a batch that hold no reports: numbers such as weights, and labels such as strata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.engines.arrow import missing_rows, require
+from maskwell.errors import MissingValueError, ParameterError, ReportError
+
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+
+
+def numbers_of(column: Any, name: str, row: int) -> Real:
+    """A column of numbers, shape (n,); a text, a missing or an infinite value is refused with its row.
+
+    ``row`` is the number of rows before this batch.
+    """
+    arrow = require()
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    check_no_missing(column, name, row)
+    try:
+        values = np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except arrow.ArrowException as error:
+        raise _not_a_number(column.to_pylist(), name, row) from error
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        place = row + int(wrong[0]) + 1
+        raise ParameterError(
+            f"column {name!r} has {values[wrong[0]]} in data row {place}", hint="give finite numbers", column=name
+        )
+    return values
+
+
+def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
+    for place, value in enumerate(values, start=row + 1):
+        if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
+            return ParameterError(
+                f"column {name!r} has {str(value)!r} in data row {place}, which is no number",
+                hint="give numbers in this column",
+                column=name,
+            )
+    return ParameterError(f"column {name!r} does not hold numbers", hint="give numbers in this column", column=name)
+
+
+def check_no_missing(column: Any, name: str, row: int) -> None:
+    """Raise where a value is missing."""
+    if column.null_count:
+        lost = missing_rows(column)
+        raise MissingValueError(
+            f"column {name!r}: {int(lost.sum()):,} values are missing, the first in data row "
+            f"{row + int(np.argmax(lost)) + 1}",
+            hint="the sampling plan must be known for every row; complete the column",
+            column=name,
+        )
+
+
+class GrowingLabels:
+    """Codes for the values of a column whose labels are known only once they have been read, in order of appearance.
+
+    >>> import pyarrow as pa
+    >>> strata = GrowingLabels("region")
+    >>> strata.encode(pa.array(["north", "south", "north"]), 0).tolist(), strata.labels
+    ([0, 1, 0], ['north', 'south'])
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self._codes = name, {}  # type: ignore[var-annotated]
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """The values so far."""
+        return list(self._codes)
+
+    def encode(self, column: Any, row: int) -> Array:
+        """Codes of the next rows."""
+        arrow = require()
+        check_no_missing(column, self.name, row)
+        if not arrow.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        places = [self._codes.setdefault(value, len(self._codes)) for value in column.dictionary.to_pylist()]
+        codes: Array = np.asarray(places, dtype=np.int64)[np.asarray(column.indices.to_numpy(zero_copy_only=False))]
+        return codes
+
+
+def whole_numbers(column: Any, name: str, row: int) -> Array:
+    """Counts of reports from a column of whole numbers of 0 or more."""
+    arrow = require()
+    try:
+        if arrow.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        numbers = column.cast(arrow.int64())
+    except arrow.ArrowException as error:
+        raise ReportError(
+            f"column {name!r} {_not_whole(column.to_pylist(), row)}",
+            hint="the counts column holds how many reports each row stands for: 0, 1, 2, ...",
+            column=name,
+        ) from error
+    values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
+    wrong = np.flatnonzero(values < 0)
+    if len(wrong):
+        what = "no count" if not numbers[int(wrong[0])].is_valid else f"the count {values[wrong[0]]}"
+        raise ReportError(
+            f"column {name!r} has {what} in row {row + int(wrong[0]) + 1}", hint="counts are 0 or more", column=name
+        )
+    return values
+
+
+def _not_whole(values: list[Any], row: int) -> str:
+    """The first value that is not a whole number, and where it is.
+
+    >>> _not_whole(["12", "a few"], 0)
+    "has 'a few' in row 2, which is not a whole number"
+    """
+    for i, value in enumerate(values, start=row + 1):
+        whole = value.is_integer() if isinstance(value, float) else re.fullmatch(r"[+-]?[0-9]{1,18}", str(value))
+        if value is not None and not whole:
+            return f"has {str(value)!r} in row {i}, which is not a whole number"
+    return "does not hold whole numbers"

@@ -1,0 +1,36 @@
+"""Numbers and labels of columns that hold no reports."""
+
+from __future__ import annotations
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from maskwell.engines.values import GrowingLabels, numbers_of  # noqa: E402
+from maskwell.errors import MissingValueError, ParameterError  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([1, 2]), pa.array([1.0, 2.0]), pa.array(["1", "2.0"]), pa.array(["1", "2"]).dictionary_encode()],
+)
+def test_numbers_of_any_type(column: object) -> None:
+    assert numbers_of(column, "w", 0).tolist() == [1.0, 2.0]
+
+
+def test_what_is_no_number_is_named_with_its_row() -> None:
+    with pytest.raises(ParameterError, match="'w' has 'two' in data row 12, which is no number"):
+        numbers_of(pa.array(["1", "two"]), "w", 10)
+    with pytest.raises(ParameterError, match="'w' has inf in data row 2"):
+        numbers_of(pa.array([1.0, float("inf")]), "w", 0)
+    with pytest.raises(MissingValueError, match="1 values are missing, the first in data row 2"):
+        numbers_of(pa.array(["1", None]), "w", 0)
+
+
+def test_labels_grow_batch_after_batch() -> None:
+    strata = GrowingLabels("h")
+    assert strata.encode(pa.array(["b", "a"]), 0).tolist() == [0, 1]
+    assert strata.encode(pa.array(["a", "c", "b"]), 2).tolist() == [1, 2, 0]
+    assert strata.labels == ["b", "a", "c"]
+    with pytest.raises(MissingValueError, match="data row 6"):
+        strata.encode(pa.array([None, "a"]), 5)
