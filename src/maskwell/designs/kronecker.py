@@ -9,7 +9,7 @@ Source: [Adeshiyan2011, Example 3.2]; parity derived in closed form.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -22,6 +22,7 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
+from maskwell.designs.axes import along_axes
 from maskwell.designs.base import Design, big
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
@@ -127,26 +128,19 @@ class Kronecker(CodedDesign):
 
     def forward(self, x: Real) -> Real:
         """Each factor's P along its own axis."""
-        return self._along_axes(x, [f.k for f in self.factors], [f.forward for f in self.factors])
+        return along_axes(x, [f.k for f in self.factors], [f.forward for f in self.factors])
 
     def forward_adjoint(self, x: Real) -> Real:
         """Each factor's P' along its own axis."""
-        return self._along_axes(x, [f.m for f in self.factors], [f.forward_adjoint for f in self.factors])
+        return along_axes(x, [f.m for f in self.factors], [f.forward_adjoint for f in self.factors])
 
     def backward(self, x: Real) -> Real:
         """Each factor's L along its own axis. Source: [Adeshiyan2011, section 3.3]."""
-        return self._along_axes(x, [f.m for f in self.factors], [f.backward for f in self.factors])
+        return along_axes(x, [f.m for f in self.factors], [f.backward for f in self.factors])
 
     def backward_squared(self, x: Real) -> Real:
         """Each factor's squared L along its own axis."""
-        return self._along_axes(x, [f.m for f in self.factors], [f.backward_squared for f in self.factors])
-
-    def _along_axes(self, x: Real, shape: list[int], operators: Sequence[Callable[[Real], Real]]) -> Real:
-        table = x.reshape(*x.shape[:-1], *shape)
-        first = table.ndim - len(shape)
-        for axis, operate in enumerate(operators, start=first):
-            table = np.moveaxis(operate(np.moveaxis(table, axis, -1)), -1, axis)
-        return table.reshape(*x.shape[:-1], -1)
+        return along_axes(x, [f.m for f in self.factors], [f.backward_squared for f in self.factors])
 
     def check_identifiable(self) -> None:
         """Each factor must be."""
