@@ -43,7 +43,8 @@ def test_json_holds_what_is_promised(warner: str) -> None:
     assert (yes["category"], no["category"]) == ("yes", "no")
     assert yes["estimate"] == pytest.approx(0.25)
     assert yes["standard_error"] == pytest.approx(0.0708, abs=5e-5)
-    assert yes["interval"] == pytest.approx([0.1112, 0.3888], abs=5e-5)
+    assert yes["interval"] == pytest.approx([0.1154, 0.3909], abs=5e-5)
+    assert found["interval_method"] == "score"
     assert len(found["covariance"]) == len(found["sampling_variance"]) == 2
 
 
@@ -79,9 +80,9 @@ def test_bad_counts(warner: str, bad: str) -> None:
 def test_what_people_see(warner: str) -> None:
     write("c.csv", "answer,n\nyes,120\nno,180\n")
     lines = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n").out.splitlines()
-    assert lines[0] == "answer = yes: 0.250 (95 % interval 0.111 to 0.389; 300 reports)."
+    assert lines[0] == "answer = yes: 0.250 (95 % score interval 0.115 to 0.391; 300 reports)."
     assert lines[1].split() == ["answer", "estimate", "std.", "error", "from", "to"]
-    assert lines[2].split() == ["yes", "0.250", "0.071", "0.111", "0.389"]
+    assert lines[2].split() == ["yes", "0.250", "0.071", "0.115", "0.391"]
     assert lines[2].index(".") == lines[3].index(".")
     assert lines[-1].startswith("Next: ")
     assert "Randomization makes up 87 % of the variance, sampling the rest." in lines

@@ -67,7 +67,7 @@ class Story:
     @property
     def half_widths(self) -> Real:
         """Half widths of the intervals."""
-        return np.asarray(self.estimate.confidence_interval(LEVEL)[:, 1] - self.estimate.pi_hat)
+        return self.estimate.intervals(LEVEL).half_width
 
     @property
     def answer(self) -> str:

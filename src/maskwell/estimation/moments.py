@@ -18,6 +18,7 @@ from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.errors import ReportError, WrongTypeError
 from maskwell.estimation.result import Estimate
+from maskwell.estimation.samples import Sample
 
 COVARIANCE_LIMIT = 2000
 """With more categories than this only variances are kept."""
@@ -60,6 +61,7 @@ def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
         method="moments",
         fingerprint=design.fingerprint,
         flags=_flags(pi_hat, variance, variance - randomization, covariance),
+        samples=(Sample(counts, design),),
     )
 
 

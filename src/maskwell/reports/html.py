@@ -136,7 +136,7 @@ def _key_figures(content: PageContent) -> list[tuple[str, str, str]]:
 
 
 def _half_widths(content: PageContent) -> Real:
-    return np.asarray(content.estimate.confidence_interval(content.level)[:, 1] - content.estimate.pi_hat)
+    return content.estimate.intervals(content.level).half_width
 
 
 def _decimals(content: PageContent) -> int:
@@ -203,6 +203,6 @@ def _facts(content: PageContent) -> list[tuple[str, str]]:
         ("ε, rounded up", f"{design.epsilon():.6g}"),
         ("Best guess of a truth from one report", f"{guess}{words.SPACE}% right"),
         ("Without a report", f"{unaided}{words.SPACE}% right, all answers equally likely"),
-        ("Estimated by", f"{estimate.method}, Wald intervals"),
+        ("Estimated by", f"{estimate.method}, {estimate.intervals(content.level).name} intervals"),
         ("Fingerprint of the design", design.fingerprint),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +29,11 @@ class _Rows:
 
     labels: list[str]
     centre: Real
+    low: Real
+    high: Real
     half: Real
     sampling: Real
+    symmetric: bool
     truth: Real | None
     reported: Real | None
     decimals: int
@@ -42,8 +44,8 @@ def plot_learned(
 ) -> Picture:
     """Estimates with intervals.
 
-    Beside each estimate stands the half width of its interval in two parts: what open answers of the same people would
-    have given (sampling), and what the design makes of it (randomization).
+    Beside each estimate stands the half width of its Wald interval in two parts: what open answers of the same people
+    would have given (sampling), and what the design makes of it (randomization).
 
     Parameters
     ----------
@@ -56,16 +58,18 @@ def plot_learned(
     level
         Of the intervals.
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    half = (estimate.confidence_interval(level)[:, 1] - estimate.pi_hat)[:SHOWN]
+    z, found = estimate.critical_value((1 + level) / 2), estimate.intervals(level)
     rows = _Rows(
         labels=[str(label) for label in estimate.categories[:SHOWN]],
         centre=estimate.pi_hat[:SHOWN],
-        half=half,
+        low=found.low[:SHOWN],
+        high=found.high[:SHOWN],
+        half=(z * estimate.standard_error)[:SHOWN],
+        symmetric=found.method == "wald",
         sampling=z * np.sqrt(np.maximum(estimate.sampling_variance, 0))[:SHOWN],
         truth=None if truth is None else np.asarray(truth)[:SHOWN],
         reported=None if reported is None else np.asarray(reported)[:SHOWN],
-        decimals=decimals_for(half.tolist()),
+        decimals=decimals_for(found.half_width[:SHOWN].tolist()),
     )
     columns, table, count = *_table(rows, level), len(rows.labels)
     return Picture(
@@ -74,8 +78,8 @@ def plot_learned(
         text=_in_words(rows, estimate, level),
         data={
             "estimate": rows.centre,
-            "low": rows.centre - half,
-            "high": rows.centre + half,
+            "low": rows.low,
+            "high": rows.high,
             "sampling_half_width": rows.sampling,
             **({} if rows.truth is None else {"truth": rows.truth}),
             **({} if rows.reported is None else {"reported": rows.reported}),
@@ -90,20 +94,27 @@ def plot_learned(
 def _table(rows: _Rows, level: float) -> tuple[list[str], list[list[str]]]:
     optional = {"true share": rows.truth, "share of reports": rows.reported}
     extra = {name: values for name, values in optional.items() if values is not None}
-    columns = ["category", "estimate", f"half width, {100 * level:g}{SPACE}%", "of open answers", *extra]
-    numbers = [rows.centre, rows.half, rows.sampling, *extra.values()]
+    ends = {} if rows.symmetric else {"from": rows.low, "to": rows.high}
+    columns = ["category", "estimate", *ends, f"half width, {100 * level:g}{SPACE}%", "of open answers", *extra]
+    numbers = [rows.centre, *ends.values(), rows.half, rows.sampling, *extra.values()]
     shown = [[f"{percent(float(v), rows.decimals)}{SPACE}%" for v in values] for values in numbers]
     return columns, [[label, *cells] for label, *cells in zip(rows.labels, *shown, strict=True)]
 
 
 def _in_words(rows: _Rows, estimate: Estimate, level: float) -> str:
     said = "; ".join(
-        f"{label} {percent(float(p), rows.decimals)} plus or minus {percent(float(h), rows.decimals)} percent"
-        for label, p, h in zip(rows.labels, rows.centre, rows.half, strict=True)
+        f"{label} {percent(float(p), rows.decimals)} {_reach_in_words(rows, i)} percent"
+        for i, (label, p) in enumerate(zip(rows.labels, rows.centre, strict=True))
     )
     more = len(estimate.categories) - len(rows.labels)
     rest = f" {more:,} more categories are not drawn." if more else ""
     return f"Estimates from {estimate.n:,} reports with {100 * level:g} % intervals: {said}.{rest}"
+
+
+def _reach_in_words(rows: _Rows, i: int) -> str:
+    if rows.symmetric:
+        return f"plus or minus {percent(float(rows.half[i]), rows.decimals)}"
+    return f"({_ends(rows, i)})"
 
 
 def _draw(canvas: Canvas, rows: _Rows) -> None:
@@ -119,7 +130,11 @@ def _draw(canvas: Canvas, rows: _Rows) -> None:
         for i, label in enumerate(rows.labels):
             y = HEAD + ROW * (i + 0.5)
             canvas.text(120, y, shorten(label, 16), align="right")
-            canvas.text(canvas.width - 2, y, _value(rows, i), align="right")
+            if rows.symmetric:
+                canvas.text(canvas.width - 2, y, _value(rows, i), align="right")
+            else:  # two short lines, where one would not fit
+                canvas.text(canvas.width - 2, y - 8, f"{_share(rows, i)} %", align="right")
+                canvas.text(canvas.width - 2, y + 9, _ends(rows, i), align="right", fontsize=SMALL)
 
 
 def _name_narrow(canvas: Canvas, rows: _Rows, shares: float, widths: float) -> None:
@@ -131,7 +146,17 @@ def _name_narrow(canvas: Canvas, rows: _Rows, shares: float, widths: float) -> N
 
 
 def _value(rows: _Rows, i: int) -> str:
-    return f"{percent(float(rows.centre[i]), rows.decimals)} ± {percent(float(rows.half[i]), rows.decimals)} %"
+    if rows.symmetric:
+        return f"{_share(rows, i)} ± {percent(float(rows.half[i]), rows.decimals)} %"
+    return f"{_share(rows, i)} % ({_ends(rows, i)})"
+
+
+def _share(rows: _Rows, i: int) -> str:
+    return percent(float(rows.centre[i]), rows.decimals)
+
+
+def _ends(rows: _Rows, i: int) -> str:
+    return f"{percent(float(rows.low[i]), rows.decimals)} to {percent(float(rows.high[i]), rows.decimals)}"
 
 
 def _shares(canvas: Canvas, rows: _Rows, *, left: float, right: float, top: float, step: int) -> None:
@@ -140,9 +165,9 @@ def _shares(canvas: Canvas, rows: _Rows, *, left: float, right: float, top: floa
     _scale(axes, rows)
     axes.set(ylim=(step * len(rows.labels), 0))
     for i, centre in enumerate(rows.centre.tolist()):
-        y, half = step * (i + 0.5) + (12 if canvas.narrow else 0), float(rows.half[i])
-        if np.isfinite(half):
-            axes.fill(*_box(centre - half, centre + half, y), **_interval())
+        y, low, high = step * (i + 0.5) + (12 if canvas.narrow else 0), float(rows.low[i]), float(rows.high[i])
+        if np.isfinite(high - low):
+            axes.fill(*_box(low, high, y), **_interval())
         axes.plot([centre] * 2, [y - 8, y + 8], **_tick())
         if rows.reported is not None:
             axes.plot([float(rows.reported[i])], [y], **_reported())
@@ -158,10 +183,9 @@ def _shares(canvas: Canvas, rows: _Rows, *, left: float, right: float, top: floa
 def _scale(axes: Axes, rows: _Rows) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    reach = np.nan_to_num(rows.half)
     known = [float(x.max()) for x in (rows.truth, rows.reported) if x is not None]
-    high = max(float((rows.centre + reach).max()), *known, 0.01)
-    low = min(0.0, float((rows.centre - reach).min()))
+    high = max(float(np.fmax(rows.centre, rows.high).max()), *known, 0.01)
+    low = min(0.0, float(np.fmin(rows.centre, rows.low).min()))
     axes.set(xlim=(low * 1.05, high * 1.04), yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.4g}".replace("-", MINUS)))

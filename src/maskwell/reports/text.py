@@ -236,7 +236,8 @@ def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> lis
 
 def estimate_text(estimate: Estimate, variables: Sequence[str], level: float, designs: Mapping[str, str]) -> list[str]:
     """Estimated shares with their errors."""
-    intervals, errors = estimate.confidence_interval(level), estimate.standard_error
+    found, errors = estimate.intervals(level), estimate.standard_error
+    intervals = found.to_array()
     digits = _digits(errors)
     shown = [f"{x:.{digits}f}" for x in estimate.pi_hat[:SHOWN_ROWS]]
     best = 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
@@ -246,7 +247,7 @@ def estimate_text(estimate: Estimate, variables: Sequence[str], level: float, de
     which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
     lines = [
         f"{' x '.join(variables)} = {what}: {estimate.pi_hat[best]:.{digits}f}{which}"
-        f" ({percent} interval {low} to {high}; {estimate.n:,} reports)."
+        f" ({percent} {found.name} interval {low} to {high}; {estimate.n:,} reports)."
     ]
     rows = [
         [label(category), share, f"{error:.{digits}f}", f"{a:.{digits}f}", f"{b:.{digits}f}"]
@@ -259,7 +260,7 @@ def estimate_text(estimate: Estimate, variables: Sequence[str], level: float, de
     if total > 0:
         share = max(0.0, float(estimate.randomization_variance.sum()) / total)
         lines.append(f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest.")
-    lines += notes(estimate.flags)
+    lines += notes((*estimate.flags, *found.flags))
     return [*lines, *_what_is_revealed(variables, [*dict.fromkeys(designs.values())])]
 
 

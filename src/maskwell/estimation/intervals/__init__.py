@@ -1,0 +1,1 @@
+"""Confidence intervals, one family a file; ``registry.py`` lists them by name."""

@@ -1,0 +1,55 @@
+"""The names of the intervals. A new family is one new file and one line here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from maskwell.errors import ParameterError
+from maskwell.estimation.intervals.base import Intervals, check_level, is_two_to_two
+from maskwell.estimation.intervals.exact import exact
+from maskwell.estimation.intervals.logit import logit
+from maskwell.estimation.intervals.score import score
+from maskwell.estimation.intervals.simultaneous import bonferroni, scheffe
+from maskwell.estimation.intervals.wald import wald
+
+if TYPE_CHECKING:
+    from maskwell.estimation.result import Estimate
+
+METHODS: dict[str, Callable[..., Intervals]] = {
+    "wald": wald,
+    "logit": logit,
+    "score": score,
+    "exact": exact,
+    "bonferroni": bonferroni,
+    "scheffe": scheffe,
+}
+
+
+def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) -> Intervals:
+    """The intervals of that name; options go to the method."""
+    check_level(level)
+    if method not in METHODS:
+        raise ParameterError(
+            f"no interval is called {method!r}", hint=f"choose one of {', '.join(METHODS)}", method=method
+        )
+    make = METHODS[method]
+    _check_options(method, make, options)
+    return make(estimate, level, **options)
+
+
+def _check_options(method: str, make: Callable[..., Intervals], options: dict[str, Any]) -> None:
+    known = [name for name, one in inspect.signature(make).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]} is no option of {method} intervals",
+            hint=f"they take {', '.join(known)}" if known else "they take no options",
+            options=options,
+        )
+
+
+def default_method(estimate: Estimate) -> str:
+    """``score`` for one sample of a design with two categories and two reports, else ``wald``."""
+    return "score" if is_two_to_two(estimate) else "wald"
