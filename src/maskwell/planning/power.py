@@ -1,0 +1,280 @@
+"""Planning a test with a given design: respondents, power, and the difference that can be found.
+
+The test asks whether share j is ``pi_0``, two-sided at level alpha. With ``v(t) = n Var(pi_hat_j)`` where share j is t
+and the other shares keep their proportions, and normal quantiles z,
+
+    n     = ceil(((z_{1-alpha/2} sqrt(v(pi_0)) + z_power sqrt(v(pi_1))) / (pi_1 - pi_0))^2)
+    power = Phi((|pi_1 - pi_0| sqrt(n) - z_{1-alpha/2} sqrt(v(pi_0))) / sqrt(v(pi_1)))
+
+Power is the chance to find a difference on the right side; finding one on the wrong side is no success. As v is a
+parabola in t, the smallest difference that is found with a given power solves a quadratic equation.
+
+Source: standard; variances from [Adeshiyan2011, eq. (3.5)].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError
+from maskwell.planning.sample_plan import check_category, plain_label
+from maskwell.planning.sample_size import ROUNDING, check_n, margin_of
+from maskwell.planning.unit_variance import Line, Sampling, UnitVariance, line_through
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PowerPlan:
+    """A two-sided test of one share: respondents, power and the difference that it finds.
+
+    Attributes
+    ----------
+    design, category
+        The design, and the code of the category whose share is tested.
+    pi
+        All shares under the hypothesis, shape (k,).
+    against
+        The share of the category that is to be told from its share in ``pi``.
+    n, power, alpha
+        Respondents, chance to find the difference, and chance of a false alarm.
+    variance_null, variance_against
+        n times the variance of the estimate at both.
+    detectable
+        The nearest shares below and above that are found with this power; None where there is none.
+    direct_n
+        Respondents that the open question would need.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> plan_test(warner("0.7"), pi=[0.1, 0.9], against=0.15, power=0.8).n   # is it 10 % or 15 %?
+    4439
+    """
+
+    design: Design
+    category: int
+    pi: Real
+    against: float
+    n: int
+    power: float
+    alpha: float
+    variance_null: UnitVariance
+    variance_against: UnitVariance
+    sampling: Sampling
+    detectable: tuple[float | None, float | None]
+    direct_n: int
+
+    @property
+    def label(self) -> Any:
+        """The category whose share is tested."""
+        return self.design.inputs.labels[self.category]
+
+    @property
+    def null(self) -> float:
+        """Its share under the hypothesis."""
+        return float(self.pi[self.category])
+
+    @property
+    def margin(self) -> float:
+        """Half width of the interval of level 1 - alpha under the hypothesis."""
+        return margin_of(self.variance_null.total, self.n, 1 - self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "n": self.n,
+            "margin": self.margin,
+            "power": self.power,
+            "alpha": self.alpha,
+            "category": plain_label(self.label),
+            "pi": self.pi.tolist(),
+            "null": self.null,
+            "against": self.against,
+            "detectable": list(self.detectable),
+            "unit_variance": {"null": self.variance_null.to_dict(), "against": self.variance_against.to_dict()},
+            "deff": self.sampling.deff,
+            "cv_weights": self.sampling.cv_weights,
+            "direct_n": self.direct_n,
+            "design": self.design.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"PowerPlan(n={self.n:,}, {self.null:g} against {self.against:.4g}, power={self.power:.3f})"
+
+
+def plan_test(
+    design: Design,
+    *,
+    pi: Real | list[float],
+    against: Number | None = None,
+    power: Number | None = None,
+    n: Number | None = None,
+    category: int | None = None,
+    alpha: Number = 0.05,
+    deff: Number = 1,
+    cv_weights: Number = 0,
+) -> PowerPlan:
+    """Any two of the share to be found, the power and the number of respondents give the third.
+
+    Parameters
+    ----------
+    design
+        Any design from which shares can be estimated.
+    pi
+        All shares under the hypothesis.
+    against
+        The share of the category that is to be told from it. Without it, the nearest larger one that ``n`` respondents
+        find with ``power``, or the nearest smaller one where there is no larger one.
+    power, n
+        Chance to find the difference, and respondents.
+    category
+        The code of the category; without it, the first of two.
+    alpha
+        Chance of a false alarm, both sides together.
+    deff, cv_weights
+        As in :func:`~maskwell.planning.sample_plan.plan_sample`.
+
+    Raises
+    ------
+    ParameterError
+        Not two of the three; ``against`` equal to the share in ``pi``; probabilities outside (0, 1).
+
+    >>> from maskwell.procedures.warner import warner
+    >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
+    0.175
+    >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)
+    0.47
+    """
+    question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights))
+    wanted = None if power is None else question.check_power(power)
+    size = None if n is None else check_n(n)
+    if [against, wanted, size].count(None) != 1:
+        raise ParameterError(
+            f"{['all', 'all', 'only one', 'none'][[against, wanted, size].count(None)]} of against, power and n given",
+            hint="give two of them: the third is worked out",
+        )
+    other = question.check_against(against) if against is not None else question.found_with(size or 0, wanted or 0.0)
+    size = question.needed(other, wanted or 0.0) if size is None else size
+    reached = question.power(other, size) if wanted is None else wanted
+    return question.plan(other, size, reached)
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """A share and its variance along the line on which it may lie."""
+
+    design: Design
+    pi: Real
+    category: int
+    alpha: float
+    line: Line
+
+    @classmethod
+    def of(cls, design: Design, pi: Any, category: int | None, alpha: Number, sampling: Sampling) -> _Question:
+        shares = design.check_distribution(np.asarray(pi))
+        design.check_identifiable()
+        if category is None and design.k > 2:
+            raise ParameterError(
+                f"a test of one of {design.k:,} shares needs the category", hint="say which one: category, --category"
+            )
+        j = check_category(design, category or 0)
+        level = float(check_probability(alpha, "alpha", open_=True))
+        return cls(design, shares, j, level, line_through(design, shares, category=j, sampling=sampling))
+
+    @property
+    def null(self) -> float:
+        return float(self.pi[self.category])
+
+    @property
+    def _alarm(self) -> float:
+        """``z_{1-alpha/2} sqrt(v(pi_0))``."""
+        return _NORMAL.inv_cdf(1 - self.alpha / 2) * math.sqrt(self.line.at(self.null).total)
+
+    def check_power(self, power: Number) -> float:
+        value = float(check_probability(power, "power", open_=True))
+        if value <= self.alpha / 2:
+            raise ParameterError(
+                f"power = {power} is not above alpha / 2 = {self.alpha / 2:g}",
+                hint="false alarms alone give that much: ask for more, such as 0.8",
+                power=power,
+            )
+        return value
+
+    def check_against(self, against: Number) -> float:
+        value = as_fraction(against, "against")
+        if not 0 <= value <= 1:
+            raise ParameterError(
+                f"against = {against} is not a share",
+                hint=f"give a number between 0 and 1{percent_meant(against)}",
+                against=against,
+            )
+        if float(value) == self.null:
+            raise ParameterError(
+                f"against = {against} is the share under the hypothesis: there is no difference to find",
+                hint="give the share that is to be told from it",
+                against=against,
+            )
+        return float(value)
+
+    def needed(self, against: float, power: float, variance: str = "total") -> int:
+        """Respondents for this power."""
+        v0, v1 = (getattr(self.line.at(t), variance) for t in (self.null, against))
+        reach = _NORMAL.inv_cdf(1 - self.alpha / 2) * math.sqrt(v0) + _NORMAL.inv_cdf(power) * math.sqrt(v1)
+        exactly = (reach / (against - self.null)) ** 2 if reach > 0 else 0.0
+        return max(1, math.ceil(exactly * (1 - ROUNDING)))
+
+    def power(self, against: float, n: int) -> float:
+        """Chance to find the difference with n respondents."""
+        distance, spread = abs(against - self.null) * math.sqrt(n), math.sqrt(self.line.at(against).total)
+        if not spread:
+            return float(distance > self._alarm)
+        return _NORMAL.cdf((distance - self._alarm) / spread)
+
+    def detectable(self, n: int, power: float) -> tuple[float | None, float | None]:
+        """The nearest shares below and above that are found."""
+        return self._nearest(n, power, -1), self._nearest(n, power, 1)
+
+    def _nearest(self, n: int, power: float, side: int) -> float | None:
+        """Solve ``(d - s)^2 = z^2 v(pi_0 + side d) / n`` for the difference d, s being the least that alarms."""
+        a, b, c = self.line.coefficients(self.null)
+        z = _NORMAL.inv_cdf(power)
+        s, q = self._alarm / math.sqrt(n), z * z / n
+        first, half, last = 1 - q * c, s + q * side * b / 2, s * s - q * a
+        d = (half + math.copysign(math.sqrt(max(half * half - first * last, 0.0)), z)) / first
+        share = self.null + side * d
+        return share if 0 <= share <= 1 else None
+
+    def found_with(self, n: int, power: float) -> float:
+        below, above = self.detectable(n, power)
+        found = above if above is not None else below
+        if found is None:
+            raise ParameterError(
+                f"no share differs enough from {self.null:g} to be found by {n:,} respondents with power {power:g}",
+                hint="give more respondents, or ask for less power",
+                n=n,
+                power=power,
+            )
+        return found
+
+    def plan(self, against: float, n: int, power: float) -> PowerPlan:
+        return PowerPlan(
+            design=self.design,
+            category=self.category,
+            pi=self.pi,
+            against=against,
+            n=n,
+            power=power,
+            alpha=self.alpha,
+            variance_null=self.line.at(self.null),
+            variance_against=self.line.at(against),
+            sampling=self.line.sampling,
+            detectable=self.detectable(n, power),
+            direct_n=self.needed(against, power, "sampling"),
+        )

@@ -1,0 +1,225 @@
+"""How many respondents a given design needs for a margin, or how exact its estimate will be.
+
+With ``v(pi) = n Var(pi_hat_j)`` and the normal quantile z of a level,
+
+    margin = z sqrt(v(pi) / n),      n = ceil(z^2 v(pi) / margin^2)
+
+Source: derived from the covariance [Adeshiyan2011, eq. (3.5)].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.planning.sample_size import (
+    check_level,
+    check_margin,
+    check_n,
+    margin_of,
+    margin_warnings,
+    needed_n,
+)
+from maskwell.planning.unit_variance import (
+    Sampling,
+    UnitVariance,
+    unit_variances,
+    worst_shares,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SamplePlan:
+    """How many respondents a design needs, or how exact its estimate will be.
+
+    Attributes
+    ----------
+    design
+        The design.
+    category
+        The code of the category that is planned for: the one asked for, else the one that is hardest to estimate.
+    pi
+        The true shares that are planned for, shape (k,); the worst ones where none were given.
+    worst_case
+        Whether they are the worst ones.
+    n, margin, level
+        Respondents, half width of the interval, and its level.
+    variance
+        n times the variance of the estimate, in two parts.
+    sampling
+        How the sample differs from a simple random one.
+    worst_n, worst_margin
+        The same whatever the true shares are; None where there are too many categories to look for them.
+    direct_n, direct_margin
+        The same if the question were asked openly.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
+    >>> plan.n, plan.direct_n   # the price of protection
+    (2156, 139)
+    """
+
+    design: Design
+    category: int
+    pi: Real
+    worst_case: bool
+    n: int
+    margin: float
+    level: float
+    variance: UnitVariance
+    sampling: Sampling
+    worst_n: int | None
+    worst_margin: float | None
+    direct_n: int
+    direct_margin: float
+
+    @property
+    def label(self) -> Any:
+        """The category that is planned for."""
+        return self.design.inputs.labels[self.category]
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the margin cannot tell about the share."""
+        return margin_warnings(self.margin, self.pi[[self.category]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "n": self.n,
+            "margin": self.margin,
+            "level": self.level,
+            "category": plain_label(self.label),
+            "pi": self.pi.tolist(),
+            "worst_case": self.worst_case,
+            "unit_variance": self.variance.to_dict(),
+            "deff": self.sampling.deff,
+            "cv_weights": self.sampling.cv_weights,
+            "worst_n": self.worst_n,
+            "worst_margin": self.worst_margin,
+            "direct_n": self.direct_n,
+            "direct_margin": self.direct_margin,
+            "warnings": list(self.warnings()),
+            "design": self.design.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"SamplePlan(n={self.n:,}, margin={self.margin:.4g}, category={self.label!r})"
+
+
+def plan_sample(
+    design: Design,
+    *,
+    pi: Real | list[float] | None = None,
+    n: Number | None = None,
+    margin: Number | None = None,
+    category: int | None = None,
+    level: Number = 0.95,
+    deff: Number = 1,
+    cv_weights: Number = 0,
+) -> SamplePlan:
+    """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already.
+
+    Parameters
+    ----------
+    design
+        Any design from which shares can be estimated.
+    pi
+        True shares to plan for; without them, those at which the estimate is least exact.
+    n, margin
+        One of them: the number of respondents, or the half width of the interval that is wanted.
+    category
+        The code of the category of interest; without it, the one that is hardest to estimate.
+    level
+        Of the interval.
+    deff, cv_weights
+        Design effect of the open question, and coefficient of variation of the weights, of a complex sample.
+
+    Raises
+    ------
+    ParameterError
+        Both or neither of n and margin; a margin or level outside (0, 1); a design effect of 0 or less.
+    MatrixError
+        ``pi`` is not a distribution over the categories.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
+    2401
+    >>> plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05, deff=2).n   # clusters hardly matter: devices decide
+    2294
+    """
+    if (n is None) == (margin is None):
+        said = "neither n nor margin is given" if n is None else "n and margin are both given"
+        raise ParameterError(said, hint="give one of them: the other one is worked out")
+    sure, sampling = check_level(level), Sampling.of(deff, cv_weights)
+    wanted_n, wanted_margin = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
+    place = _place(design, pi, category, sampling)
+    size = needed_n(place.variance.total, wanted_margin, sure) if wanted_margin is not None else wanted_n
+    assert size is not None
+    half = wanted_margin if wanted_margin is not None else margin_of(place.variance.total, size, sure)
+    open_ = place.variance.sampling
+    worst = place.worst
+    return SamplePlan(
+        design=design,
+        category=place.category,
+        pi=place.pi,
+        worst_case=pi is None,
+        n=size,
+        margin=half,
+        level=sure,
+        variance=place.variance,
+        sampling=sampling,
+        worst_n=None if worst is None else needed_n(worst, half, sure),
+        worst_margin=None if worst is None else margin_of(worst, size, sure),
+        direct_n=needed_n(open_, half, sure),
+        direct_margin=margin_of(open_, size, sure),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """The shares and the category that are planned for, and the largest variance of any shares."""
+
+    pi: Real
+    category: int
+    variance: UnitVariance
+    worst: float | None
+
+
+def _place(design: Design, pi: Any, category: int | None, sampling: Sampling) -> _Place:
+    if category is not None:
+        check_category(design, category)
+    if pi is None:
+        found = worst_shares(design, category=category, sampling=sampling)
+        return _Place(found.pi, found.category, found.variance, found.variance.total)
+    shares = design.check_distribution(np.asarray(pi))
+    open_, added = unit_variances(design, shares, sampling=sampling)
+    j = int((open_ + added).argmax()) if category is None else category
+    worst = _worst_total(design, j, sampling)
+    return _Place(shares, j, UnitVariance(float(open_[j]), float(added[j])), worst)
+
+
+def _worst_total(design: Design, category: int, sampling: Sampling) -> float | None:
+    try:
+        return worst_shares(design, category=category, sampling=sampling).variance.total
+    except TooLargeError:
+        return None
+
+
+def check_category(design: Design, category: int) -> int:
+    """The code of a category of the design."""
+    if not 0 <= category < design.k:
+        raise ParameterError(
+            f"no category has the code {category}", hint=f"give a code from 0 to {design.k - 1}", category=category
+        )
+    return category
+
+
+def plain_label(label: Any) -> Any:
+    """A label as JSON can hold it."""
+    return label if isinstance(label, str | int | float | bool) else str(label)

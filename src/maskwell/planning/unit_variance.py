@@ -1,0 +1,210 @@
+"""What one respondent contributes to the variance of an estimated share, in two parts.
+
+    n Var(pi_hat_j) = deff * pi_j (1 - pi_j)  +  (1 + cv^2) (E[U_j^2] - pi_j)
+                      sampling                   randomization
+
+where U_j is what one report adds to the estimate of share j. In a simple random sample ``deff = 1``, ``cv = 0``. In a
+complex one ``deff`` is the design effect of the same question asked openly, and ``cv`` the coefficient of variation of
+the weights. Clusters do not inflate the randomization part: respondents draw independently of each other.
+
+Source: [Adeshiyan2011, eq. (3.5)], [NayakZhangAdeshiyan2016, eq. (1.3)] for the two parts; the form for complex samples
+is derived, and an approximation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number, as_fraction
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError, TooLargeError
+
+WORST_LIMIT = 2000
+"""With more categories than this the worst shares are not looked for."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the sample differs from a simple random one.
+
+    Attributes
+    ----------
+    deff
+        Design effect of the open question: how many times its variance is that of a simple random sample.
+    cv_weights
+        Standard deviation of the weights over their mean.
+
+    >>> Sampling.of(deff=1.5, cv_weights=0.4).weighting
+    1.1600000000000001
+    """
+
+    deff: float = 1.0
+    cv_weights: float = 0.0
+
+    @classmethod
+    def of(cls, deff: Number = 1, cv_weights: Number = 0) -> Sampling:
+        """From numbers as they were typed."""
+        effect, variation = as_fraction(deff, "deff"), as_fraction(cv_weights, "cv_weights")
+        if effect <= 0:
+            raise ParameterError(
+                f"deff = {deff} is not above 0", hint="give a design effect such as 1.5; 1 is simple random", deff=deff
+            )
+        if variation < 0:
+            raise ParameterError(
+                f"cv_weights = {cv_weights} is below 0",
+                hint="give the standard deviation of the weights over their mean; equal weights have 0",
+                cv_weights=cv_weights,
+            )
+        return cls(float(effect), float(variation))
+
+    @property
+    def weighting(self) -> float:
+        """``1 + cv^2``: by how much unequal weights alone raise a variance."""
+        return 1 + self.cv_weights**2
+
+    @property
+    def simple(self) -> bool:
+        """Whether it is a simple random sample."""
+        return self.deff == 1 and self.cv_weights == 0
+
+
+SIMPLE = Sampling()
+
+
+@dataclass(frozen=True)
+class UnitVariance:
+    """``n Var(pi_hat_j)`` in its two parts.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> found = unit_variance(warner, np.array([0.1, 0.9]))
+    >>> round(found.sampling, 4), round(found.randomization, 4)   # the device costs far more than the sample
+    (0.09, 1.3125)
+    """
+
+    sampling: float
+    randomization: float
+
+    @property
+    def total(self) -> float:
+        """Both parts."""
+        return self.sampling + self.randomization
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"total": self.total, "sampling": self.sampling, "randomization": self.randomization}
+
+
+def unit_variance(design: Design, pi: Real, *, category: int = 0, sampling: Sampling = SIMPLE) -> UnitVariance:
+    """``n Var(pi_hat_j)`` of one category at true shares ``pi``, shape (k,)."""
+    open_, added = unit_variances(design, pi, sampling=sampling)
+    return UnitVariance(float(open_[category]), float(added[category]))
+
+
+def unit_variances(design: Design, pi: Real, *, sampling: Sampling = SIMPLE) -> tuple[Real, Real]:
+    """The sampling and the randomization part for every category, each of shape (k,)."""
+    pi = design.check_distribution(pi)
+    design.check_identifiable()
+    open_ = pi * (1 - pi)
+    return sampling.deff * open_, sampling.weighting * (design.share_variance(pi) - open_)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """``n Var(pi_hat_j)`` along a line on which share j is t and the others keep their proportions.
+
+        v(t) = deff t (1 - t) + (1 + cv^2) (t own + (1 - t) other - t)
+
+    where ``own`` and ``other`` are E[U_j^2] when the truth is j and, on average, when it is not.
+    """
+
+    own: float
+    other: float
+    sampling: Sampling
+
+    def at(self, share: float) -> UnitVariance:
+        """Both parts where share j is ``share``."""
+        added = share * self.own + (1 - share) * self.other - share
+        return UnitVariance(self.sampling.deff * share * (1 - share), self.sampling.weighting * added)
+
+    def coefficients(self, start: float) -> tuple[float, float, float]:
+        """``v(start + d) = a + b d + c d^2``."""
+        deff, slope = self.sampling.deff, self.sampling.weighting * (self.own - self.other - 1)
+        return self.at(start).total, deff * (1 - 2 * start) + slope, -deff
+
+    @property
+    def worst(self) -> float:
+        """The share at which the variance is largest: the top of the parabola, or the nearest end."""
+        deff, slope = self.sampling.deff, self.sampling.weighting * (self.own - self.other - 1)
+        return min(1.0, max(0.0, (deff + slope) / (2 * deff)))
+
+
+def line_through(design: Design, pi: Real, *, category: int = 0, sampling: Sampling = SIMPLE) -> Line:
+    """The line through ``pi`` to the vertex of the category; from equal other shares where ``pi`` is that vertex."""
+    pi = design.check_distribution(pi)
+    rest = np.where(np.arange(design.k) == category, 0.0, pi)
+    rest = rest if rest.any() else np.where(np.arange(design.k) == category, 0.0, 1.0)
+    own = _squared(design, np.eye(1, design.k, category)[0], category)
+    return Line(own, _squared(design, rest / rest.sum(), category), sampling)
+
+
+def _squared(design: Design, pi: Real, category: int) -> float:
+    """E[U_j^2] at true shares ``pi``."""
+    return float(design.share_variance(pi)[category] + pi[category] ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class WorstShares:
+    """The true shares at which the variance of one estimated share is largest.
+
+    Attributes
+    ----------
+    pi
+        The shares, shape (k,).
+    category
+        The code of the category.
+    variance
+        Its variance there.
+    """
+
+    pi: Real
+    category: int
+    variance: UnitVariance
+
+
+def worst_shares(design: Design, *, category: int | None = None, sampling: Sampling = SIMPLE) -> WorstShares:
+    """Where ``n Var(pi_hat_j)`` is largest over all true shares; over all categories too where none is named.
+
+    The variance is linear in the other shares, so they are all in the category l with the largest ``E[U_j^2 | l]``, and
+    concave in share j: no search is needed. Source: derived.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> found = worst_shares(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
+    >>> found.pi.round(12).tolist(), round(found.variance.total, 4)   # Warner's device is worst at one half
+    ([0.5, 0.5], 1.5625)
+    """
+    design.check_identifiable()
+    if design.k > WORST_LIMIT:
+        raise TooLargeError(
+            f"the worst shares of {design.k:,} categories are not looked for; the limit is {WORST_LIMIT:,}",
+            hint="give the shares to plan for (pi)",
+            design=design,
+        )
+    corners = np.array([design.share_variance(corner) + corner for corner in np.eye(design.k)])
+    found = [_worst_of(corners, j, sampling) for j in (range(design.k) if category is None else [category])]
+    return max(found, key=lambda worst: worst.variance.total)
+
+
+def _worst_of(corners: Real, j: int, sampling: Sampling) -> WorstShares:
+    """From E[U_j^2 | l] in ``corners[l, j]``."""
+    others = corners[:, j].copy()
+    others[j] = -np.inf
+    other = int(others.argmax())
+    line = Line(float(corners[j, j]), float(others[other]), sampling)
+    pi = np.zeros(len(corners))
+    pi[j], pi[other] = line.worst, 1 - line.worst
+    return WorstShares(pi, j, line.at(line.worst))

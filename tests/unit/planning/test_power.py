@@ -1,0 +1,199 @@
+"""Respondents, margins, power and detectable differences with a given design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
+from maskwell.planning.power import plan_test
+from maskwell.planning.sample_plan import plan_sample
+from maskwell.planning.unit_variance import Sampling, line_through, unit_variance, worst_shares
+
+WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
+THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+LEAN = Dense.of([["0.95", "0.02"], ["0.05", "0.98"]])  # worst where the answers, not the truths, are balanced
+
+
+def shares(k: int) -> Any:
+    return st.lists(st.floats(0.01, 1), min_size=k, max_size=k).map(lambda x: np.array(x) / np.sum(x))
+
+
+# ---- variances
+
+
+@given(shares(3), st.floats(0.5, 4), st.floats(0, 2), st.integers(0, 2))
+@settings(max_examples=50)
+def test_no_shares_are_worse_than_the_worst(pi: Any, deff: float, cv: float, category: int) -> None:
+    sampling = Sampling(deff, cv)
+    worst = worst_shares(THREE, category=category, sampling=sampling)
+    here = unit_variance(THREE, pi, category=category, sampling=sampling)
+    assert here.total <= worst.variance.total * (1 + 1e-12)
+    there = unit_variance(THREE, worst.pi, category=category, sampling=sampling)
+    assert there.total == pytest.approx(worst.variance.total, rel=1e-12)
+
+
+def test_the_worst_shares_of_two_categories_balance_the_answers_or_lie_at_an_end() -> None:
+    assert (LEAN.matrix() @ worst_shares(LEAN).pi)[0] == pytest.approx(0.5)
+    never_half = Dense.of([["0.4", "0.1"], ["0.6", "0.9"]])
+    assert worst_shares(never_half).pi.tolist() == [1, 0]
+
+
+def test_without_a_category_the_hardest_is_planned_for() -> None:
+    totals = [worst_shares(THREE, category=j).variance.total for j in range(3)]
+    assert worst_shares(THREE).variance.total == max(totals)
+    pi = np.array([0.2, 0.5, 0.3])
+    assert plan_sample(THREE, pi=pi, n=100).category == int(THREE.share_variance(pi).argmax())
+
+
+@given(shares(3), st.floats(0, 1), st.integers(0, 2))
+@settings(max_examples=50)
+def test_the_line_is_the_variance_where_the_other_shares_keep_their_proportions(
+    pi: Any, share: float, category: int
+) -> None:
+    moved = pi * (1 - share) / (1 - pi[category])
+    moved[category] = share
+    got = line_through(THREE, pi, category=category).at(share)
+    expected = unit_variance(THREE, moved / moved.sum(), category=category)
+    assert got.total == pytest.approx(expected.total, rel=1e-9)
+    a, b, c = line_through(THREE, pi, category=category).coefficients(0.3)
+    d = share - 0.3
+    assert a + b * d + c * d * d == pytest.approx(got.total, rel=1e-9)
+
+
+def test_clusters_inflate_the_sampling_part_only_and_weights_the_other() -> None:
+    pi = np.array([0.1, 0.9])
+    plain, complex_ = (unit_variance(WARNER, pi, sampling=s) for s in (Sampling(), Sampling(1.5, 0.4)))
+    assert complex_.sampling == pytest.approx(1.5 * plain.sampling)
+    assert complex_.randomization == pytest.approx(1.16 * plain.randomization)
+
+
+# ---- margins
+
+
+def test_n_and_margin_are_each_others_inverse() -> None:
+    n = plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).n
+    assert plan_sample(WARNER, pi=[0.1, 0.9], n=n).margin <= 0.05 < plan_sample(WARNER, pi=[0.1, 0.9], n=n - 1).margin
+
+
+def test_without_shares_the_worst_case_is_planned_for() -> None:
+    plan = plan_sample(WARNER, margin=0.05)
+    assert plan.worst_case and plan.n == plan.worst_n == 2401
+    assert plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).worst_n == 2401
+
+
+def test_many_categories_need_shares() -> None:
+    large = Uniform.from_gamma(3, Categories.numbered(3000))
+    with pytest.raises(TooLargeError, match="3,000 categories"):
+        plan_sample(large, n=100)
+    assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"margin": 0}, "margin = 0 is not strictly between 0 and 1"),
+        ({"margin": "-0.1"}, "margin = -0.1"),
+        ({"margin": 5}, "5 for 5 %"),
+        ({"margin": 0.05, "level": 1}, "level = 1 is not strictly between"),
+        ({"margin": 0.05, "level": 95}, "95 for 95 %"),
+        ({"margin": 0.05, "n": 10}, "both given"),
+        ({}, "neither n nor margin"),
+        ({"n": 0}, "at least one respondent"),
+        ({"n": 10, "deff": 0}, "deff = 0 is not above 0"),
+        ({"n": 10, "cv_weights": -1}, "cv_weights = -1 is below 0"),
+        ({"n": 10, "category": 2}, "no category has the code 2"),
+    ],
+)
+def test_bad_numbers(given: dict[str, Number], said: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        plan_sample(WARNER, pi=[0.1, 0.9], **given)  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])
+def test_shares_that_are_none(pi: list[float]) -> None:
+    with pytest.raises(MatrixError, match="not a distribution"):
+        plan_sample(WARNER, pi=pi, n=100)
+    with pytest.raises(MatrixError, match="not a distribution"):
+        plan_test(WARNER, pi=pi, n=100, power=0.8)
+
+
+def test_a_design_that_tells_nothing() -> None:
+    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
+        with pytest.raises(NotIdentifiableError):
+            ask()
+
+
+# ---- tests
+
+
+@pytest.mark.parametrize("design", [WARNER, LEAN])
+@pytest.mark.parametrize("against", [0.15, 0.05, 0.6])
+@pytest.mark.parametrize("power", [0.3, 0.8, 0.99])
+def test_the_three_numbers_of_a_test_fit_together(design: Design, against: float, power: float) -> None:
+    pi = [0.1, 0.9]
+    n = plan_test(design, pi=pi, against=against, power=power).n
+    assert plan_test(design, pi=pi, against=against, n=n).power >= power
+    assert n == 1 or plan_test(design, pi=pi, against=against, n=n - 1).power < power
+    below, above = plan_test(design, pi=pi, against=against, n=n).detectable
+    found = above if against > 0.1 else below
+    exact = plan_test(design, pi=pi, against=against, n=n).power
+    assert found is not None and plan_test(design, pi=pi, against=found, n=n).power == pytest.approx(exact, rel=1e-9)
+
+
+def test_a_difference_to_be_found() -> None:
+    plan = plan_test(WARNER, pi=[0.05, 0.95], n=2000, power=0.8)
+    assert plan.detectable == (None, plan.against)  # nothing below 5 % is far enough away
+    assert plan_test(WARNER, pi=[0.99, 0.01], n=2000, power=0.8).against < 0.99
+    with pytest.raises(ParameterError, match="no share differs enough"):
+        plan_test(WARNER, pi=[0.5, 0.5], n=3, power=0.8)
+
+
+def test_a_category_of_three() -> None:
+    pi = np.array([0.2, 0.5, 0.3])
+    plan = plan_test(THREE, pi=pi, against=0.25, power=0.8, category=0)
+    moved = np.array([0.25, 0.75 * 5 / 8, 0.75 * 3 / 8])
+    assert plan.variance_against.total == pytest.approx(THREE.share_variance(moved)[0])
+    with pytest.raises(ParameterError, match="needs the category"):
+        plan_test(THREE, pi=pi, against=0.25, power=0.8)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"against": 0.1, "power": 0.8}, "there is no difference to find"),
+        ({"against": 1.5, "power": 0.8}, "not a share"),
+        ({"against": 0.2, "power": 1}, "power = 1 is not a probability"),
+        ({"against": 0.2, "power": 0.02}, "not above alpha / 2"),
+        ({"against": 0.2, "power": 0.8, "alpha": 0}, "alpha = 0 is not a probability"),
+        ({"against": 0.2}, "only one of"),
+        ({}, "none of"),
+        ({"against": 0.2, "power": 0.8, "n": 100}, "all of"),
+    ],
+)
+def test_bad_tests(given: dict[str, Number], said: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        plan_test(WARNER, pi=[0.1, 0.9], **given)  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+def test_the_normal_power_is_what_simulated_surveys_find() -> None:
+    """2,000 surveys: the share that alarms has an error of 0.9 points; five times that happens once in a million."""
+    plan = plan_test(WARNER, pi=[0.1, 0.9], against=0.2, n=1500)
+    random = np.random.default_rng(1)
+    lam = 0.3 + 0.4 * 0.2
+    estimates = (random.binomial(1500, lam, 2000) / 1500 - 0.3) / 0.4
+    z = 1.959964
+    alarms = (estimates - 0.1) > z * np.sqrt(plan.variance_null.total / 1500)
+    assert alarms.mean() == pytest.approx(plan.power, abs=0.045)
