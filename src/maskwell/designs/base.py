@@ -136,7 +136,9 @@ class Design(ABC):
         if self.parity_exact() == math.inf:
             found.append("no bound on parity: some report rules out some truth, so a report can reveal the answer")
         if not self.identifiable:
-            found.append("not identifiable: the true proportions cannot be estimated from the reports")
+            alone = self.provenance.get("samples")
+            lost = "the true proportions cannot be estimated from the reports"
+            found.append(f"not identifiable alone: {alone}" if alone else f"not identifiable: {lost}")
         return found
 
     # ---- the matrix

@@ -5,7 +5,7 @@ Each file of this room ends with one such record; :mod:`maskwell.procedures.regi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, cast
@@ -82,7 +82,8 @@ class Procedure:
     example
         Options that make a design, as typed on the command line; shown in the help and run by the tests.
     truths
-        Labels of the true categories, or None when the caller names them. For sets of items: of each item.
+        Labels of the true categories, or None when the caller names them. For sets of items: of each item. Where a
+        parameter that was left out makes the truths pairs (an unrelated answer beside the own one): of the own one.
     truths_named
         Whether the caller may give the truths other labels.
     reports
@@ -105,9 +106,9 @@ class Procedure:
     source: str
     example: str
     parameters: tuple[Parameter, ...]
-    truths: tuple[str | int, ...] | None = ("yes", "no")
+    truths: tuple[Hashable, ...] | None = ("yes", "no")
     truths_named: bool = True
-    reports: tuple[str | int, ...] | None = ("yes", "no")
+    reports: tuple[Hashable, ...] | None = ("yes", "no")
     reports_named: bool = True
     may_fail: bool = True
 
@@ -167,4 +168,11 @@ class Procedure:
             raise LabelError(
                 f"{len(outputs)} names for the {design.m} reports of {self.name}", hint=f"give {design.m} names"
             )
-        return design.with_labels(design.inputs if inputs is None else inputs, outputs)
+        return design.with_labels(design.inputs if inputs is None else self._renamed(design.inputs, inputs), outputs)
+
+    def _renamed(self, old: Categories, new: Categories) -> Categories:
+        """The new names, or pairs that begin with them where the truths are pairs."""
+        names = dict(zip(self.truths or (), new.labels, strict=True))
+        if len(old) == len(new):
+            return new
+        return Categories.of((names[own], *rest) for own, *rest in old.labels)

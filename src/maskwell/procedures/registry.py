@@ -10,22 +10,34 @@ from typing import Any
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
+from maskwell.procedures.abul_ela import ABUL_ELA
 from maskwell.procedures.bits import BITS
 from maskwell.procedures.bourke_dalenius import BOURKE_DALENIUS
+from maskwell.procedures.cheating import CHEATING
 from maskwell.procedures.chow import CHOW
 from maskwell.procedures.christofides import CHRISTOFIDES
 from maskwell.procedures.crosswise import CROSSWISE
+from maskwell.procedures.devore import DEVORE
 from maskwell.procedures.forced import FORCED
+from maskwell.procedures.greenberg import GREENBERG
+from maskwell.procedures.greenberg_statements import GREENBERG_STATEMENTS
 from maskwell.procedures.kary import KARY
+from maskwell.procedures.kim_warde import KIM_WARDE
 from maskwell.procedures.kuk import KUK
 from maskwell.procedures.ldiverse import LDIVERSE
+from maskwell.procedures.lie_detector import LIE_DETECTOR
 from maskwell.procedures.liu_chow import LIU_CHOW
 from maskwell.procedures.mangat import MANGAT
 from maskwell.procedures.mangat_singh import MANGAT_SINGH
+from maskwell.procedures.mangat_singh_singh import MANGAT_SINGH_SINGH
+from maskwell.procedures.mangat_singh_singh_twice import MANGAT_SINGH_SINGH_TWICE
 from maskwell.procedures.oue import OUE
 from maskwell.procedures.procedure import Procedure
 from maskwell.procedures.rappor import RAPPOR
 from maskwell.procedures.simmons import SIMMONS
+from maskwell.procedures.simmons_twice import SIMMONS_TWICE
+from maskwell.procedures.singh_joarder import SINGH_JOARDER
+from maskwell.procedures.soberanis_cruz import SOBERANIS_CRUZ
 from maskwell.procedures.subset import SUBSET
 from maskwell.procedures.triangular import TRIANGULAR
 from maskwell.procedures.warner import WARNER
@@ -35,9 +47,14 @@ PROCEDURES: dict[str, Procedure] = {
     for procedure in (
         # yes or no
         WARNER,
+        KIM_WARDE,
         SIMMONS,
+        SOBERANIS_CRUZ,
+        DEVORE,
         MANGAT_SINGH,
         MANGAT,
+        MANGAT_SINGH_SINGH,
+        SINGH_JOARDER,
         FORCED,
         CROSSWISE,
         TRIANGULAR,
@@ -45,7 +62,14 @@ PROCEDURES: dict[str, Procedure] = {
         KUK,
         CHOW,
         CHRISTOFIDES,
+        # yes or no, asked twice
+        SIMMONS_TWICE,
+        MANGAT_SINGH_SINGH_TWICE,
+        # yes or no, with people who do not follow the rules
+        CHEATING,
+        LIE_DETECTOR,
         # several categories
+        GREENBERG,
         LIU_CHOW,
         BOURKE_DALENIUS,
         KARY,
@@ -53,6 +77,9 @@ PROCEDURES: dict[str, Procedure] = {
         RAPPOR,
         OUE,
         LDIVERSE,
+        # several categories, yes or no, several samples
+        ABUL_ELA,
+        GREENBERG_STATEMENTS,
         # sets of items
         BITS,
     )

@@ -181,8 +181,8 @@ def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
     )
     lines += [] if isinstance(design, Uniform) else matrix_table(design)
     lines += in_words(design)
-    warning = design.provenance.get("warning")
-    lines += notes([str(remark) for remark in (warning, note) if remark])
+    remarks = (design.provenance.get("samples"), design.provenance.get("warning"), note)
+    lines += notes([str(remark) for remark in remarks if remark])
     following = (
         f"maskwell audit {shlex.quote(path)}"
         if path
@@ -234,9 +234,16 @@ def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> lis
     return [*lines, f"Next: maskwell estimate {shlex.quote(found['output'])} {given}"]
 
 
-def estimate_text(estimate: Estimate, variables: Sequence[str], level: float, designs: Mapping[str, str]) -> list[str]:
-    """Estimated shares with their errors."""
-    found, errors = estimate.intervals(level), estimate.standard_error
+def estimate_text(
+    estimate: Estimate,
+    variables: Sequence[str],
+    level: float,
+    designs: Mapping[str, str],
+    *,
+    interval: str | None = None,
+) -> list[str]:
+    """Estimated shares with their errors; ``interval`` names the method of the intervals."""
+    found, errors = estimate.intervals(level, interval), estimate.standard_error
     intervals = found.to_array()
     digits = _digits(errors)
     shown = [f"{x:.{digits}f}" for x in estimate.pi_hat[:SHOWN_ROWS]]
