@@ -1,0 +1,205 @@
+"""Respondents divided among strata and among samples."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories
+from maskwell.designs.dense import Dense
+from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError
+from maskwell.planning.rounding import whole_numbers
+from maskwell.planning.several_samples import allocate_samples
+from maskwell.planning.strata import Stratum, allocate_strata
+from maskwell.procedures.warner import warner
+
+TOWN, LAND = Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])
+PAIRS = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])
+OWN = [1, 1, 0, 0]
+
+
+def unrelated(p: float) -> Dense:
+    return Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], PAIRS)
+
+
+# ---- whole numbers
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(20, 500))
+def test_whole_numbers_are_close_and_sum_up(weights: list[float], n: int) -> None:
+    shares = np.array(weights) + 1e-6
+    shares /= shares.sum()
+    found = whole_numbers(shares, n, least=[2] * len(shares))
+    assert sum(found) == n and min(found) >= 2
+    if (shares * n >= 2).all():
+        assert np.abs(np.array(found) - shares * n).max() < 1
+
+
+def test_the_largest_remainder_is_rounded_up() -> None:
+    assert whole_numbers(np.array([0.5, 0.3, 0.2]), 11, least=[0, 0, 0]) == (6, 3, 2)
+    assert whole_numbers(np.array([1.0, 0.0]), 11, least=[2, 0]) == (11, 0)
+
+
+# ---- strata
+
+
+def test_no_other_division_is_better() -> None:
+    found = allocate_strata([TOWN, LAND], n=60)
+    c = [0.36 * TOWN.design.share_variance(np.array([0.2, 0.8]))[0], 0.16 * LAND.design.share_variance([0.4, 0.6])[0]]
+    best = min(range(2, 59), key=lambda n: c[0] / n + c[1] / (60 - n))
+    assert found.counts == (best, 60 - best)
+    assert found.variance == pytest.approx(c[0] / best + c[1] / (60 - best))
+    assert found.best_variance <= found.variance <= found.plain_variance
+
+
+def test_a_margin_is_reached_with_the_fewest() -> None:
+    found = allocate_strata([TOWN, LAND], margin=0.05)
+    assert found.margin <= 0.05
+    assert allocate_strata([TOWN, LAND], n=found.n - 1).margin > 0.05
+
+
+def test_costs_move_respondents_to_the_cheap_stratum() -> None:
+    dear = Stratum("land", 0.4, LAND.design, LAND.pi, cost=9)
+    free = allocate_strata([TOWN, LAND], n=500).fractions
+    ratio = free[1] / free[0]
+    found = allocate_strata([TOWN, dear], budget=1000)
+    assert found.fractions[1] / found.fractions[0] == pytest.approx(ratio / 3)
+    assert found.cost <= 1000
+    spent = allocate_strata([TOWN, dear], margin=0.05)
+    assert spent.margin <= 0.05
+
+
+@given(st.integers(40, 200), st.floats(0.5, 8))
+@settings(max_examples=30)
+def test_no_division_for_the_same_budget_is_better_by_much(budget: int, cost: float) -> None:
+    dear = Stratum("land", 0.4, LAND.design, LAND.pi, cost=cost)
+    found = allocate_strata([TOWN, dear], budget=budget)
+    assert found.cost <= budget + 1e-9
+    c = [0.36 * TOWN.design.share_variance(np.array([0.2, 0.8]))[0], 0.16 * LAND.design.share_variance([0.4, 0.6])[0]]
+    best = min(
+        c[0] / a + c[1] / b
+        for a, b in itertools.product(range(2, budget + 1), range(2, 400))
+        if a + cost * b <= budget + 1e-9
+    )
+    assert found.variance <= best * 1.06  # one respondent of the dear stratum is worth some percent
+
+
+def test_a_tiny_stratum_gets_two() -> None:
+    tiny = Stratum("isle", 0.0001, warner("0.9"), [0.1, 0.9])
+    rest = Stratum("land", 0.9999, warner("0.7"), [0.1, 0.9])
+    assert allocate_strata([tiny, rest], n=100).counts == (2, 98)
+
+
+def test_any_design_and_category() -> None:
+    three = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+    parts = [
+        Stratum("a", 0.5, three, [0.2, 0.5, 0.3], category=2),
+        Stratum("b", 0.5, three, [0.2, 0.5, 0.3], category=2),
+    ]
+    found = allocate_strata(parts, n=200)
+    assert found.counts == (100, 100)
+    assert found.variance == pytest.approx(three.share_variance(np.array([0.2, 0.5, 0.3]))[2] / 200)
+
+
+@pytest.mark.parametrize(
+    ("strata", "given", "said"),
+    [
+        ([TOWN], {"n": 100}, "sum to 0.6, not 1"),
+        ([TOWN, TOWN], {"n": 100}, "named twice"),
+        ([], {"n": 100}, "no part"),
+        ([TOWN, Stratum("x", 0, LAND.design, LAND.pi)], {"n": 100}, "the share of stratum x is 0"),
+        ([TOWN, Stratum("land", 0.4, LAND.design, LAND.pi, cost=0)], {"n": 100}, "cost = 0 is not above 0"),
+        ([TOWN, LAND], {"n": 3}, "each needs 2"),
+        ([TOWN, LAND], {"budget": 3}, "not enough for 2 respondents"),
+        ([TOWN, LAND], {}, "one of n, margin and budget"),
+        ([TOWN, LAND], {"n": 100, "margin": 0.1}, "one of n, margin and budget"),
+        ([TOWN, LAND], {"margin": 0}, "margin = 0"),
+        ([TOWN, Stratum("land", 0.4, warner("1/2", allow_unidentifiable=True), [0.4, 0.6])], {"n": 9}, "rank 1"),
+        ([TOWN, Stratum("land", 0.4, LAND.design, [0.4, 0.4])], {"n": 9}, "not a distribution"),
+        ([Stratum("all", 1, warner(1), [0, 1])], {"n": 9}, "nothing is to be learned"),
+    ],
+)
+def test_bad_strata(strata: list[Stratum], given: dict[str, Any], said: str) -> None:
+    with pytest.raises(MaskwellError) as caught:
+        allocate_strata(strata, **given)
+    assert said in str(caught.value)
+
+
+# ---- samples
+
+
+@given(st.floats(0.55, 0.95), st.floats(0.05, 0.45), st.floats(0.05, 0.95), st.floats(0.05, 0.95))
+@settings(max_examples=40)
+def test_two_samples_of_simmons_device(p1: float, p2: float, pi: float, beta: float) -> None:
+    """The closed form: n_1 / n_2 = s_1 / s_2, whatever joins the two traits."""
+    p1, p2 = round(p1, 4), round(p2, 4)
+    found = allocate_samples(
+        [unrelated(p1), unrelated(p2)], np.outer([pi, 1 - pi], [beta, 1 - beta]).ravel(), wanted=OWN, n=10**6
+    )
+    lam = [p * pi + (1 - p) * beta for p in (p1, p2)]
+    s = [(1 - q) * np.sqrt(x * (1 - x)) for q, x in zip((p2, p1), lam, strict=True)]
+    assert found.fractions[0] == pytest.approx(s[0] / sum(s), rel=1e-6)
+    assert found.best_variance * 10**6 == pytest.approx((sum(s) / (p1 - p2)) ** 2, rel=1e-6)
+    assert found.gap <= 1e-10
+
+
+def test_no_other_division_among_samples_is_better() -> None:
+    designs = [warner(p) for p in ("0.7", "0.8", "0.9")]
+    found = allocate_samples(designs, [0.3, 0.7], wanted=0, n=300)
+    assert found.counts == (0, 0, 300)  # the most telling device alone
+    assert found.variance == pytest.approx(float(designs[2].share_variance(np.array([0.3, 0.7]))[0]) / 300)
+
+
+def test_three_samples_for_three_categories() -> None:
+    """Statements about one category at a time, as of Abul-Ela: compared with a fine grid of divisions."""
+    labels = Categories.numbered(3)
+    shares = [("0.6", "0.3", "0.1"), ("0.2", "0.6", "0.2"), ("0.1", "0.2", "0.7")]
+    designs = [
+        Dense.of([row, [str(round(1 - float(x), 3)) for x in row]], labels, Categories.of(["yes", "no"]))
+        for row in shares
+    ]
+    pi = np.array([0.2, 0.5, 0.3])
+    found = allocate_samples(designs, pi, wanted=0, n=1000)
+    grid = [(a, b, 100 - a - b) for a in range(1, 99) for b in range(1, 100 - a)]
+
+    def variance(counts: tuple[int, ...]) -> float:
+        from maskwell.planning.several_samples import _Fleet
+
+        return _Fleet.of(designs, pi, 0, None).variance(np.array(counts, dtype=float) * 10)
+
+    assert found.best_variance <= min(map(variance, grid)) * (1 + 1e-9)
+    assert found.gap < 1e-6 and sum(found.counts) == 1000
+
+
+def test_costs_of_samples() -> None:
+    pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
+    equal = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000)
+    dear = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000, costs=[4, 1])
+    ratio = [x.fractions[0] / x.fractions[1] for x in (equal, dear)]
+    assert ratio[1] == pytest.approx(ratio[0] / 2, rel=1e-6)
+    assert dear.cost == 4 * dear.counts[0] + dear.counts[1]
+
+
+@pytest.mark.parametrize(
+    ("designs", "given", "kind", "said"),
+    [
+        ([unrelated(0.7)], {"n": 100}, NotIdentifiableError, "cannot estimate what is wanted"),
+        ([unrelated(0.7), unrelated(0.7)], {"n": 100}, NotIdentifiableError, "cannot estimate"),
+        ([unrelated(0.7), unrelated(0.3)], {"n": 3}, ParameterError, "each needs 2"),
+        ([unrelated(0.7), unrelated(0.3)], {"n": 10, "costs": [1]}, ParameterError, "1 costs for 2 samples"),
+        ([unrelated(0.7), unrelated(0.3)], {"n": 10, "wanted": 9}, ParameterError, "no category has the code 9"),
+        ([unrelated(0.7), unrelated(0.3)], {"n": 10, "wanted": [1, 2]}, ParameterError, "4 coefficients"),
+        ([], {"n": 10}, ParameterError, "no design"),
+        ([unrelated(0.7), warner("0.7")], {"n": 10}, ParameterError, "differ"),
+    ],
+)
+def test_bad_samples(designs: list[Any], given: dict[str, Any], kind: type, said: str) -> None:
+    pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
+    with pytest.raises(kind) as caught:
+        allocate_samples(designs, pi, **{"wanted": OWN, **given})
+    assert said in str(caught.value)
