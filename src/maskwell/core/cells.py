@@ -1,0 +1,274 @@
+"""Cells: the mergeable table of sums that a survey estimate needs of its rows, and nothing else of them.
+
+One line for each combination of stratum, clusters, domain, sample and report that occurs, with the number of rows, the
+sum of their weights and the sum of their squared weights. Time is that of one pass; memory grows with the combinations,
+not with the rows. Batches are merged with ``+``: numbers of rows are exact, sums of weights as exact as sums of floats
+are (exactly so when the weights are whole numbers).
+
+Without clusters a row is its own sampling unit and needs no line of its own. Clusters are nested: the same cluster
+label in two strata, or in two clusters of the stage above, names two clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.factors import Factor
+from maskwell.core.grouping import Groups
+from maskwell.core.survey_columns import check_constant, numbers
+from maskwell.errors import InputError, ReportError, WrongTypeError
+
+Labels: TypeAlias = Any
+"""A column of labels, or a :class:`Factor` where codes are at hand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Sums of rows by stratum, clusters, domain, sample and report.
+
+    Attributes
+    ----------
+    stratum, domain, sample
+        Codes of each line with their labels. One label, 0, where the survey has none.
+    clusters
+        One factor for each stage, the first stage first.
+    report
+        Codes of the reports, shape (lines,). For set reports: the code of a named category, and the number of
+        categories for the line that counts the reports themselves (``sets``).
+    n
+        Rows of each line.
+    weight, square
+        Sums of the weights and of their squares; both equal to ``n`` without weights.
+    kept
+        Sums of the squared weights times the inclusion probabilities, where a plan needs them (calibrated Poisson
+        samples); otherwise ``None``.
+    population
+        Shape (lines, stages): how many units each stage was drawn from. No columns where that is not known.
+    replicates
+        Shape (lines, R): sums of replicate weights.
+    auxiliary
+        Which row of ``auxiliary.labels`` (raw bytes of p floats) each line has; one label where there is none.
+    weighted
+        Whether weights were given.
+    sets
+        Whether the reports are sets.
+
+    >>> batch = Cells.of([0, 1, 1], weight=[2.0, 1.0, 3.0], stratum=["a", "a", "b"])
+    >>> both = batch + batch
+    >>> both.stratum.labels.tolist(), both.n.tolist(), both.weight.tolist(), both.square.tolist()
+    (['a', 'b'], [2, 2, 2], [4.0, 2.0, 6.0], [8.0, 2.0, 18.0])
+    """
+
+    stratum: Factor
+    clusters: tuple[Factor, ...]
+    domain: Factor
+    sample: Factor
+    auxiliary: Factor
+    report: Array
+    n: Array
+    weight: Real
+    square: Real
+    kept: Real | None
+    population: Real
+    replicates: Real
+    weighted: bool
+    sets: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        report: Any,
+        *,
+        weight: Any = None,
+        stratum: Labels = None,
+        clusters: Sequence[Labels] = (),
+        domain: Labels = None,
+        sample: Labels = None,
+        population: Sequence[Any] = (),
+        replicates: Any = None,
+        count: Any = None,
+        kept: Any = None,
+        auxiliary: Any = None,
+    ) -> Cells:
+        """Group one batch of rows. Weights are taken as they are: see :mod:`maskwell.core.survey_columns` for checks.
+
+        Parameters
+        ----------
+        report
+            Codes of the reports, shape (n,).
+        weight
+            Shape (n,); 1 for each row by default.
+        stratum, domain, sample
+            A column of labels each, or a :class:`Factor`.
+        clusters
+            One such column for each stage, the first stage first.
+        population
+            For each stage how many units there were to draw from: a number, or one for each row that does not vary
+            within what the stage is drawn from (the stratum; then the cluster of the stage above).
+        replicates
+            Replicate weights, shape (n, R).
+        count
+            How many reports each row stands for; 1 by default.
+        kept
+            Inclusion probabilities, where they are not the inverse of ``weight``.
+        auxiliary
+            Values that the weights were calibrated with, shape (n, p).
+        """
+        codes = np.asarray(report)
+        if codes.ndim != 1 or codes.dtype.kind not in "iu" or (len(codes) and int(codes.min()) < 0):
+            raise ReportError(
+                f"reports are {codes.dtype} of shape {codes.shape}", hint="give one column of codes of 0 or more"
+            )
+        n = len(codes)
+        w = None if weight is None else numbers(weight, "weights", n)
+        times = None if count is None else numbers(count, "counts", n)
+        sizes = [numbers(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
+        chances = None if kept is None else numbers(kept, "inclusion probabilities", n)
+        square = None if w is None else w * w
+        lines = cls(
+            stratum=_factor(stratum, "strata", n),
+            clusters=tuple(_factor(c, f"clusters of stage {s}", n) for s, c in enumerate(clusters, start=1)),
+            domain=_factor(domain, "domains", n),
+            sample=_factor(sample, "samples", n),
+            auxiliary=Factor.constant(n) if auxiliary is None else Factor.of(_as_bytes(auxiliary, n)),
+            report=codes,
+            n=np.broadcast_to(np.int64(1), n) if times is None else times.astype(np.int64),
+            weight=np.empty(0) if w is None else _times(w, times),
+            square=np.empty(0) if square is None else _times(square, times),
+            kept=None if chances is None else _times(np.ones(n) if square is None else square, times) * chances,
+            population=np.stack(sizes, axis=1) if sizes else np.empty((n, 0)),
+            replicates=np.empty((n, 0))
+            if replicates is None
+            else numbers(replicates, "replicate weights", n, columns=True),
+            weighted=w is not None,
+        )
+        return lines.grouped(single=times is None)
+
+    @classmethod
+    def of_sets(cls, held: Array, **columns: Any) -> Cells:
+        """Group reports that are sets, given as zeros and ones of shape (n, k), with the columns of :meth:`of`.
+
+        Lines with report j < k count the rows that name category j; those with report k count the rows.
+
+        >>> cells = Cells.of_sets(np.array([[1, 1, 0], [1, 0, 0]]), weight=[2.0, 3.0])
+        >>> cells.report.tolist(), cells.weight.tolist()
+        ([0, 1, 3], [5.0, 2.0, 5.0])
+        """
+        n, k = held.shape
+        row, named = np.nonzero(held)
+        rows = np.concatenate([np.arange(n), row])
+        report = np.concatenate([np.full(n, k), named])
+        several = ("clusters", "population")
+        taken = {
+            name: [_taken(c, rows) for c in column] if name in several else _taken(column, rows)
+            for name, column in columns.items()
+        }
+        return replace(cls.of(report, **taken), sets=True)
+
+    def __len__(self) -> int:
+        return len(self.report)
+
+    @property
+    def is_row(self) -> Array:
+        """Lines that count rows: all of them, or those that count the reports where reports are sets."""
+        if not self.sets:
+            return np.ones(len(self), dtype=bool)
+        return np.asarray(self.report == self.report.max(initial=0))
+
+    @property
+    def rows(self) -> int:
+        """How many rows were counted."""
+        return int(self.n[self.is_row].sum())
+
+    def __add__(self, other: Cells) -> Cells:
+        return Cells.total([self, other])
+
+    @staticmethod
+    def total(parts: Iterable[Cells]) -> Cells:
+        """The sum of many batches, put together in one step: faster than adding one after the other."""
+        found = list(parts)
+        if not found:
+            raise InputError("there are no cells to add", hint="give at least one batch of rows")
+        _check_alike(found)
+        fields: dict[str, Any] = {n: Factor.joined([getattr(c, n) for c in found], n) for n in FACTORS}
+        fields |= {name: np.concatenate([getattr(c, name) for c in found]) for name in SUMS}
+        kept = [c.kept for c in found if c.kept is not None]
+        stages = zip(*(c.clusters for c in found), strict=True)
+        clusters = tuple(Factor.joined(stage, f"clusters of stage {s}") for s, stage in enumerate(stages, start=1))
+        return replace(found[0], clusters=clusters, kept=np.concatenate(kept) if kept else None, **fields).grouped()
+
+    def grouped(self, *, single: bool = False) -> Cells:
+        """Lines with the same codes put together; ``single`` where every line is one row."""
+        columns = [self.stratum, *self.clusters, self.domain, self.sample, self.auxiliary]
+        keys = [(c.codes, max(1, c.size)) for c in columns]
+        groups = Groups.by([*keys, (self.report, int(self.report.max(initial=0)) + 1)], len(self))
+        self._check_population(groups)
+        one = groups.row_of_each()
+        n = groups.sizes if single else groups.sums(self.n).astype(np.int64)
+        weight = groups.sums(self.weight) if self.weighted else n.astype(np.float64)
+        factors: dict[str, Any] = {name: getattr(self, name).take(one) for name in FACTORS}
+        return replace(
+            self,
+            **factors,
+            clusters=tuple(c.take(one) for c in self.clusters),
+            report=self.report[one].astype(np.int64),
+            n=n,
+            weight=weight,
+            square=groups.sums(self.square) if self.weighted else weight,
+            kept=None if self.kept is None else groups.sums(self.kept),
+            population=self.population[one],
+            replicates=groups.sums(self.replicates),
+        )
+
+    def _check_population(self, groups: Groups) -> None:
+        above = [self.stratum]
+        for stage, sizes in enumerate(self.population.T, start=1):
+            check_constant(sizes, groups, stage)
+            check_constant(sizes, Groups.by([(f.codes, max(1, f.size)) for f in above], len(self)), stage)
+            above.extend(self.clusters[stage - 1 : stage])
+
+
+FACTORS = ("stratum", "domain", "sample", "auxiliary")
+SUMS = ("report", "n", "weight", "square", "population", "replicates")
+
+
+def _factor(values: Labels, name: str, n: int) -> Factor:
+    if values is None:
+        return Factor.constant(n)
+    factor = values if isinstance(values, Factor) else Factor.of(values, name)
+    if len(factor) != n:
+        raise WrongTypeError(f"{len(factor):,} {name} for {n:,} rows", hint="give one for each row", given=len(factor))
+    return factor
+
+
+def _as_bytes(values: Any, n: int) -> Array:
+    """Rows of p floats as one column that can be sorted and compared."""
+    rows = np.ascontiguousarray(numbers(values, "auxiliary values", n, columns=True) + 0.0)  # -0.0 is 0.0
+    return rows.view(np.dtype((np.void, rows.shape[1] * 8))).ravel()
+
+
+def _times(values: Real, times: Real | None) -> Real:
+    return values if times is None else values * times
+
+
+def _taken(column: Any, rows: Array) -> Any:
+    if column is None or np.isscalar(column):
+        return column
+    return column.take(rows) if isinstance(column, Factor) else np.asarray(column)[rows]
+
+
+def _check_alike(parts: Sequence[Cells]) -> None:
+    def form(cells: Cells) -> tuple[Any, ...]:
+        shapes = (len(cells.clusters), cells.population.shape[1], cells.replicates.shape[1])
+        return (*shapes, cells.weighted, cells.sets, cells.kept is None, cells.auxiliary.labels.dtype)
+
+    if len({form(cells) for cells in parts}) > 1:
+        raise InputError(
+            "these batches were not counted alike: weights, clusters, populations or replicates differ",
+            hint="count every batch with the same columns",
+        )

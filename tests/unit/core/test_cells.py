@@ -1,0 +1,156 @@
+"""Cells: sums of rows that merge in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell.core.cells import Cells
+from maskwell.core.factors import Factor
+from maskwell.errors import InputError, MissingValueError, ReportError, WrongTypeError
+
+
+def rows(n: int, seed: int) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    return {
+        "report": random.integers(0, 4, n),
+        "weight": random.integers(1, 50, n) / 8,
+        "stratum": random.choice(np.array(["north", "south", "west"]), n),
+        "clusters": [random.integers(0, 5, n), random.integers(0, 3, n)],
+        "domain": random.choice(np.array([10, 20]), n),
+        "replicates": random.integers(0, 9, (n, 3)).astype(float),
+    }
+
+
+def part(columns: dict[str, Any], chosen: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {name: [c[chosen] for c in v] if name == "clusters" else v[chosen] for name, v in columns.items()}
+
+
+def listed(cells: Cells) -> list[tuple[Any, ...]]:
+    factors = [cells.stratum, *cells.clusters, cells.domain, cells.sample]
+    labels = [f.labels[f.codes].tolist() for f in factors]
+    sums = [cells.report, cells.n, cells.weight, cells.square, *cells.replicates.T, *cells.population.T]
+    return list(zip(*labels, *(column.tolist() for column in sums), strict=True))
+
+
+def counted_by_hand(columns: dict[str, Any]) -> list[tuple[Any, ...]]:
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for i in range(len(columns["report"])):
+        one = (columns["stratum"][i], *(c[i] for c in columns["clusters"]), columns["domain"][i], 0)
+        sums = found.setdefault((*one, columns["report"][i]), [0] * 6)
+        w = columns["weight"][i]
+        for place, value in enumerate([1, w, w * w, *columns["replicates"][i]]):
+            sums[place] += value
+    return [(*key, *sums) for key, sums in sorted(found.items())]
+
+
+def test_cells_are_the_sums_of_their_rows() -> None:
+    columns = rows(300, 1)
+    assert listed(Cells.of(**columns)) == counted_by_hand(columns)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batches_merge_in_any_split_and_order(seed: int) -> None:
+    columns = rows(200, seed)
+    whole = listed(Cells.of(**columns))
+    batch = np.random.default_rng(seed).integers(0, 3, 200)
+    a, b, c = (Cells.of(**part(columns, np.flatnonzero(batch == i))) for i in range(3))
+    assert listed((a + b) + c) == whole
+    assert listed(a + (c + b)) == whole
+    assert listed(Cells.total([c, a, b])) == whole
+
+
+def test_a_wide_range_of_codes_is_sorted_instead_of_counted() -> None:
+    labels = np.array([0, 10**15, 5, 10**15])
+    cells = Cells.of([0, 1, 0, 1], clusters=[labels, labels * 3, labels * 5], stratum=labels, domain=labels)
+    assert cells.n.tolist() == [1, 1, 2]
+    assert cells.stratum.labels.tolist() == [0, 5, 10**15]
+
+
+def test_clusters_are_nested_in_their_strata() -> None:
+    cells = Cells.of([0, 0], stratum=["a", "b"], clusters=[[1, 1]])
+    assert len(cells) == 2
+
+
+def test_rows_can_stand_for_several_reports() -> None:
+    cells = Cells.of([0, 1], weight=[2.0, 3.0], count=[5, 1])
+    assert (cells.n.tolist(), cells.weight.tolist(), cells.square.tolist()) == ([5, 1], [10.0, 3.0], [20.0, 9.0])
+
+
+def test_sets_count_named_categories_and_rows() -> None:
+    held = np.array([[1, 1, 0], [0, 0, 1]])
+    cells = Cells.of_sets(held, weight=[2.0, 5.0], stratum=["b", "a"], clusters=[[1, 2]])
+    assert cells.rows == 2
+    shown = zip(cells.stratum.codes.tolist(), cells.report.tolist(), cells.weight.tolist(), strict=True)
+    assert sorted(shown) == [(0, 2, 5.0), (0, 3, 5.0), (1, 0, 2.0), (1, 1, 2.0), (1, 3, 2.0)]
+
+
+def test_no_rows_are_no_lines_and_add_nothing() -> None:
+    some = Cells.of([1, 0], weight=[1.0, 2.0], stratum=["a", "b"])
+    none = Cells.of(np.zeros(0, dtype=int), weight=[], stratum=np.zeros(0, dtype=str))
+    assert len(none) == 0
+    assert listed(some + none) == listed(some)
+
+
+def test_the_population_is_one_number_within_a_stratum() -> None:
+    with pytest.raises(InputError, match="both 30 and 31 within one stratum"):
+        Cells.of([0, 0], stratum=["a", "a"], population=[[30, 31]])
+    with pytest.raises(InputError, match="both 30 and 31"):
+        Cells.of([0, 1], stratum=["a", "a"], population=[[30, 31]])
+    one, other = (Cells.of([0], stratum=["a"], population=[p]) for p in (30, 31))
+    with pytest.raises(InputError, match="both 30 and 31"):
+        one + other
+
+
+def test_the_population_of_the_second_stage_varies_by_cluster() -> None:
+    cells = Cells.of([0, 1], clusters=[["a", "b"]], population=[10, [4, 5]])
+    assert cells.population.tolist() == [[10, 4], [10, 5]]
+    with pytest.raises(InputError, match="cluster of the stage above"):
+        Cells.of([0, 1], clusters=[["a", "a"]], population=[10, [4, 5]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "error"),
+    [
+        ({"report": [0.5]}, ReportError),
+        ({"report": [-1]}, ReportError),
+        ({"report": [0], "weight": [1.0, 2.0]}, InputError),
+        ({"report": [0], "weight": ["heavy"]}, WrongTypeError),
+        ({"report": [0], "stratum": ["a", "b"]}, WrongTypeError),
+        ({"report": [0, 1], "stratum": ["a", None]}, MissingValueError),
+        ({"report": [0, 1], "domain": [1.0, np.nan]}, MissingValueError),
+        ({"report": [0], "replicates": [1.0]}, InputError),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error) as raised:
+        Cells.of(**columns)
+    assert getattr(raised.value, "hint", "")
+
+
+def test_batches_with_and_without_weights_do_not_mix() -> None:
+    with pytest.raises(InputError, match="not counted alike"):
+        Cells.of([0]) + Cells.of([0], weight=[1.0])
+    with pytest.raises(InputError, match="no cells"):
+        Cells.total([])
+
+
+def test_factors_of_different_kinds_join() -> None:
+    joined = Factor.joined([Factor.of(["a", "b"]), Factor.of([3, 1])])
+    assert joined.labels.tolist() == [1, 3, "a", "b"]
+    assert joined.codes.tolist() == [2, 3, 1, 0]
+
+
+def test_factors_from_codes_are_sorted_and_keep_unused_labels() -> None:
+    factor = Factor.from_codes(np.array([0, 2], dtype=np.int8), ["c", "b", "a"])
+    assert factor.labels.tolist() == ["a", "b", "c"]
+    assert factor.codes.tolist() == [2, 0]
+    with pytest.raises(MissingValueError):
+        Factor.from_codes([-1], ["a"])
+
+
+def test_tuples_are_labels() -> None:
+    factor = Factor.of([("f", 2), ("f", 1), ("e", 9)])
+    assert factor.labels.tolist() == [("e", 9), ("f", 1), ("f", 2)]
