@@ -72,7 +72,14 @@ if TYPE_CHECKING:
     from maskwell.privacy.smooth import Smooth as Smooth
     from maskwell.privacy.verify import load_certificate as load_certificate
     from maskwell.privacy.verify import verify_certificate as verify_certificate
+    from maskwell.procedures.bounded import bounded_deck as bounded_deck
+    from maskwell.procedures.decks import Deck as Deck
+    from maskwell.procedures.decks import make_deck as make_deck
+    from maskwell.procedures.dice import DiceTable as DiceTable
+    from maskwell.procedures.dice import dice_table as dice_table
     from maskwell.procedures.registry import make_design as make_design
+    from maskwell.procedures.spinner import Spinner as Spinner
+    from maskwell.procedures.spinner import make_spinner as make_spinner
     from maskwell.reports.plots import Picture as Picture
     from maskwell.reports.plots import plot_canonical as plot_canonical
     from maskwell.reports.plots import plot_choice as plot_choice
@@ -125,7 +132,11 @@ _HOMES = {
     "maskwell.privacy.posterior": ["hazard", "posterior", "posterior_of"],
     "maskwell.privacy.smooth": ["Smooth"],
     "maskwell.privacy.verify": ["load_certificate", "verify_certificate"],
+    "maskwell.procedures.bounded": ["bounded_deck"],
+    "maskwell.procedures.decks": ["Deck", "make_deck"],
+    "maskwell.procedures.dice": ["DiceTable", "dice_table"],
     "maskwell.procedures.registry": ["make_design"],
+    "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
     "maskwell.reports.plots": [
         "Picture",
         "plot_canonical",

@@ -1,0 +1,119 @@
+"""The classical cards of named procedures, where a design still is what its provenance says.
+
+A design only notes where it came from, and notes can be edited; so each deck is checked against the matrix, and where
+they disagree there are no classical cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.designs.base import Design
+from maskwell.errors import MaskwellError, MatrixError
+from maskwell.procedures.decks import MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
+from maskwell.procedures.procedure import Kind
+from maskwell.procedures.registry import PROCEDURES
+
+Given = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A named procedure with its parameters, and the certainty that they give the matrix of the design."""
+
+    family: str
+    parameters: Given
+
+
+def known_procedure(design: Design) -> Known | None:
+    """The procedure that a design is, None where its provenance names none or is not true of its matrix.
+
+    >>> from maskwell.procedures.crosswise import crosswise
+    >>> known_procedure(crosswise("1/6"))
+    Known(family='crosswise', parameters={'q': Fraction(1, 6)})
+    """
+    procedure = PROCEDURES.get(str(design.provenance.get("family")))
+    texts = design.provenance.get("parameters")
+    if procedure is None or not isinstance(texts, Mapping):
+        return None
+    kinds = {parameter.name: parameter.kind for parameter in procedure.parameters}
+    try:
+        given = {name: _read(str(text), kinds[name]) for name, text in texts.items()}
+        categories = design.inputs if procedure.needs_categories else None
+        made = procedure.design(given, categories=categories, allow_unidentifiable=True)
+    except (KeyError, ValueError, TypeError, MaskwellError):
+        return None
+    same = made.exact_matrix() == design.exact_matrix()
+    return Known(procedure.name, given) if same else None
+
+
+def _read(text: str, kind: Kind) -> Any:
+    if kind is Kind.COUNT:
+        return int(text)
+    if kind is Kind.PROBABILITIES:
+        return [Fraction(part) for part in text.split(",")]
+    return Fraction(text)
+
+
+def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
+    """The cards by which a named procedure is known, None for a design that has none or needs too many of them.
+
+    >>> from maskwell.procedures.decks import make_deck
+    >>> from maskwell.procedures.warner import warner
+    >>> [(card.face, card.copies) for card in classical_deck(make_deck(warner("0.7"))).cards]
+    [('statement 0', 7), ('statement 1', 3)]
+    """
+    known = known_procedure(deck.realised)
+    if known is None or known.family not in FORMS:
+        return None
+    try:
+        found = from_shares(deck, FORMS[known.family](known.parameters, deck.realised.k), known.family)
+    except MatrixError:
+        return None
+    return found if found.size <= most else None
+
+
+def best_deck(deck: Deck) -> Deck:
+    """The same design with the cards that people understand best: classical ones, else simple ones, else tables."""
+    return classical_deck(deck) or _simple(deck) or deck
+
+
+def _simple(deck: Deck) -> Deck | None:
+    found = truth_or_fixed(deck)
+    return found if found is not None and found.size <= max(MOST_CARDS, deck.size) else None
+
+
+def _warner(given: Given, _: int) -> list[Share]:
+    return [(given["p"], (0, 1), "statement 0"), (1 - given["p"], (1, 0), "statement 1")]
+
+
+def _mangat(given: Given, _: int) -> list[Share]:
+    return [(given["p"], (0, 1), "statement 0"), (1 - given["p"], (0, 0), "statement 1")]
+
+
+def _mangat_singh(given: Given, _: int) -> list[Share]:
+    t, p = given["t"], given["p"]
+    second = [((1 - t) * p, (0, 1), "statement 0"), ((1 - t) * (1 - p), (1, 0), "statement 1")]
+    return [(t, (0, 1), "truth"), *second]
+
+
+def _christofides(given: Given, _: int) -> list[Share]:
+    p = given["probabilities"]
+    return [(share, (len(p) - 1 - shown, shown), "table") for shown, share in enumerate(p)]
+
+
+def _bourke_dalenius(given: Given, k: int) -> list[Share]:
+    return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(given["weights"])]
+
+
+FORMS: dict[str, Callable[[Given, int], list[Share]]] = {
+    "warner": _warner,
+    "mangat": _mangat,
+    "mangat-singh": _mangat_singh,
+    "christofides": _christofides,
+    "bourke-dalenius": _bourke_dalenius,
+}
+"""Cards of the procedures that have cards of their own; forced response, Liu and Chow and k-ary are simple ones."""

@@ -1,0 +1,279 @@
+"""Decks, dice tables and spinners realise the design that they were made from, card by card."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
+from maskwell.designs.dense import Dense
+from maskwell.designs.subset import Subset
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import MatrixError, ParameterError, TooLargeError
+from maskwell.procedures.bounded import bounded_deck
+from maskwell.procedures.classical import best_deck, classical_deck, known_procedure
+from maskwell.procedures.decks import Card, Deck, make_deck, report_labels, truth_or_fixed, written_reports
+from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
+from maskwell.procedures.registry import make_design
+from maskwell.procedures.spinner import make_spinner, sizes_in_tenths
+
+EXAMPLE = [["4/5", "1/5", "1/10"], ["1/10", "7/10", "3/10"], ["1/10", "1/10", "3/5"]]
+THREE = Categories.of(["never", "once", "often"])
+
+
+def realised(deck: Deck) -> list[list[Fraction]]:
+    """The matrix, by going through the cards one by one."""
+    table = [[Fraction(0)] * deck.realised.k for _ in range(deck.realised.m)]
+    for card in deck.cards:
+        for truth, report in enumerate(card.answers):
+            table[report][truth] += Fraction(card.copies, deck.size)
+    return table
+
+
+def by_throws(table: DiceTable) -> list[list[Fraction]]:
+    """The matrix, by going through all outcomes of the throws."""
+    found = [[Fraction(0)] * table.deck.realised.k for _ in range(table.deck.realised.m)]
+    for outcome in range(table.outcomes):
+        kind = table.kind_of(outcome)
+        for truth, report in enumerate(() if kind is None else table.deck.cards[kind].answers):
+            found[report][truth] += Fraction(1, table.used)
+    return found
+
+
+def test_the_exact_deck_of_the_printed_example() -> None:
+    design = Dense.of(EXAMPLE)
+    deck = make_deck(design)
+    assert (deck.size, deck.kinds, deck.exact, deck.error) == (10, 6, True, 0)
+    assert realised(deck) == design.exact_matrix()
+    assert deck.realised is deck.wish is design
+
+
+def test_a_deck_that_does_not_realise_its_design_cannot_be_made() -> None:
+    design = make_design("warner", p="0.7")
+    with pytest.raises(MatrixError, match="do not realise"):
+        Deck(realised=design, wish=design, cards=(Card((0, 1), 6), Card((1, 0), 4)))
+
+
+def test_designs_that_need_too_many_cards() -> None:
+    design = Uniform.from_epsilon(1, THREE)
+    with pytest.raises(TooLargeError, match="more than 1,000") as caught:
+        make_deck(design)
+    assert "--deck N" in caught.value.hint
+    assert caught.value.objects["size"] > 10**9  # type: ignore[operator]
+    with pytest.raises(TooLargeError, match="at most 10,000"):
+        make_deck(Subset.from_gamma(3, Categories.numbered(40), size=20))
+    with pytest.raises(ParameterError):
+        make_deck(design, most=0)
+
+
+def test_a_bounded_deck_is_the_nearest() -> None:
+    deck = bounded_deck(Uniform.from_epsilon(1, THREE), 20)
+    assert deck.size == 19
+    assert deck.counts() == [[11, 4, 4], [4, 11, 4], [4, 4, 11]]
+    assert float(deck.error) == pytest.approx(0.00283, abs=5e-6)
+    assert not deck.exact
+    assert deck.less_private
+    assert isinstance(deck.realised, Dense)
+    assert deck.realised.inputs == THREE
+    assert "estimate with it" in deck.realised.provenance["note"]
+    assert deck.realised.provenance["realises"]["fingerprint"] == deck.wish.fingerprint
+
+
+@pytest.mark.parametrize("most", [7, 12, 33, 100, 333])
+def test_one_probability_is_rounded_as_limit_denominator_does(most: int) -> None:
+    p = Fraction(math.e).limit_denominator(10**9) / 4
+    deck = bounded_deck(make_design("forced", truth=p, yes=0, no=1 - p), most)
+    assert deck.realised.exact_matrix()[0][0] == p.limit_denominator(most)
+
+
+def test_a_bounded_deck_by_brute_force() -> None:
+    P = [["0.612", "0.2071", "0.1003"], ["0.288", "0.5929", "0.3"], ["0.1", "0.2", "0.5997"]]
+    design = Dense.of(P)
+
+    def error(size: int) -> Fraction:
+        worst = Fraction(0)
+        for column in zip(*design.exact_matrix(), strict=True):
+            best = min(
+                max(abs(Fraction(n, size) - p) for n, p in zip((a, b, size - a - b), column, strict=True))
+                for a, b in product(range(size + 1), repeat=2)
+                if a + b <= size
+            )
+            worst = max(worst, best)
+        return worst
+
+    best = min(range(1, 26), key=lambda size: (error(size), size))
+    deck = bounded_deck(design, 25)
+    assert (deck.size, deck.error) == (best, error(best))
+
+
+def test_decks_that_tell_fewer_shares_are_passed_over() -> None:
+    design = make_design("warner", p="0.501")
+    deck = bounded_deck(design, 100)
+    assert deck.realised.identifiable
+    assert deck.size == 99  # 50 of 99, since half the cards would tell nothing
+    with pytest.raises(ParameterError, match="at most 2 cards"):
+        bounded_deck(Dense.of([["0.6", "0.51"], ["0.4", "0.49"]]), 2)
+    hopeless = make_design("warner", p="1/2", allow_unidentifiable=True)
+    assert bounded_deck(hopeless, 2).exact  # what the design cannot tell, the deck need not tell
+
+
+def test_never_less_private() -> None:
+    design = Uniform.from_epsilon(1, THREE)
+    deck = bounded_deck(design, 20, not_less_private=True)
+    assert deck.size == 14
+    assert deck.parities[1] == Fraction(8, 3) <= deck.parities[0]
+    assert not deck.less_private
+    with pytest.raises(ParameterError, match="at most its parity"):
+        bounded_deck(design, 3, not_less_private=True)
+
+
+def test_a_probability_rounded_to_zero_is_noticed() -> None:
+    deck = bounded_deck(make_design("forced", truth="0.989", yes="0.01", no="0.001"), 20)
+    assert deck.parities[1] == math.inf
+    assert deck.less_private
+
+
+@pytest.mark.parametrize("most", [0, -3, 10**6])
+def test_impossible_bounds(most: int) -> None:
+    with pytest.raises(ParameterError):
+        bounded_deck(make_design("warner", p="0.7"), most)
+
+
+def test_a_bound_that_is_large_enough_changes_nothing() -> None:
+    design = make_design("warner", p="0.7")
+    assert bounded_deck(design, 10).realised is design
+    assert bounded_deck(design, 10).exact
+
+
+def test_simple_cards_realise_the_same_design() -> None:
+    for design in (
+        make_design("warner", p="0.7"),
+        make_design("liu-chow", categories=THREE, p="1/2", q=["1/6", "1/6", "1/6"]),
+        Uniform.from_gamma(5, THREE),
+    ):
+        deck = truth_or_fixed(make_deck(design))
+        assert deck is not None
+        assert realised(deck) == design.exact_matrix()
+        assert {card.face for card in deck.cards} == {"truth", "fixed"}
+    assert truth_or_fixed(make_deck(Dense.of(EXAMPLE))) is None
+    assert truth_or_fixed(make_deck(make_design("warner", p="0.3"))) is None  # reports that are mostly turned round
+    assert truth_or_fixed(make_deck(make_design("crosswise", q="2/3"))) is None  # other words than the categories
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters", "kinds"),
+    [
+        ("warner", {"p": "0.7"}, 2),
+        ("warner", {"p": "0.2"}, 2),
+        ("mangat", {"p": "0.7"}, 2),
+        ("mangat-singh", {"t": "0.4", "p": "0.7"}, 3),
+        ("christofides", {"probabilities": ["1/2", "1/3", "1/6"]}, 3),
+        ("bourke-dalenius", {"categories": THREE, "weights": ["0.7", "0.2", "0.1"]}, 3),
+    ],
+)
+def test_classical_cards(family: str, parameters: dict[str, object], kinds: int) -> None:
+    design = make_design(family, **parameters)
+    deck = classical_deck(make_deck(design))
+    assert deck is not None
+    assert (deck.form, deck.kinds) == (family, kinds)
+    assert realised(deck) == design.exact_matrix()
+
+
+def test_a_provenance_that_is_not_true_gives_no_classical_cards() -> None:
+    design = make_design("warner", p="0.7").with_provenance(parameters={"p": "0.8"})
+    assert known_procedure(design) is None
+    assert classical_deck(make_deck(design)) is None
+    assert best_deck(make_deck(design)).form == "truth-or-fixed"
+    for broken in ({"p": "x"}, {"q": "0.7"}, "0.7"):
+        assert known_procedure(make_design("warner", p="0.7").with_provenance(parameters=broken)) is None
+
+
+def test_relabelled_designs_keep_their_cards() -> None:
+    design = make_design("warner", p="0.7").with_labels(Categories.of(["user", "not"]), Categories.of(["yes", "no"]))
+    assert best_deck(make_deck(design)).form == "warner"
+
+
+@pytest.mark.parametrize(("dice", "faces"), [(None, 6), (3, 6), (2, 10), (None, 2), (5, 2), (1, 20)])
+def test_dice_tables_realise_the_design(dice: int | None, faces: int) -> None:
+    design = Dense.of(EXAMPLE)
+    table = dice_table(make_deck(design), dice=dice, faces=faces)
+    assert by_throws(table) == design.exact_matrix()
+    assert table.expected_rolls == Fraction(table.outcomes, table.used)
+    assert 1 <= table.expected_rolls < 2
+
+
+def test_ten_cards_from_two_dice() -> None:
+    table = dice_table(make_deck(make_design("warner", p="0.7")))
+    assert (table.dice, table.outcomes, table.used, float(table.expected_rolls)) == (2, 36, 30, 1.2)
+    assert [table.shown(i) for i in (0, 5, 6, 35)] == [(1, 1), (1, 6), (2, 1), (6, 6)]
+    assert table.runs()[-1].kind is None
+    assert table.sums() is None
+
+
+def test_the_sum_of_two_dice() -> None:
+    table = dice_table(make_deck(make_design("forced", truth="27/36", yes="6/36", no="3/36")))
+    assert table.sums() == [(2, 4, 0), (5, 10, 1), (11, 12, 2)]
+    weights = Counter(a + b for a, b in product(range(1, 7), repeat=2))
+    for low, high, kind in table.sums() or []:
+        share = Fraction(sum(weights[s] for s in range(low, high + 1)), 36)
+        assert share == Fraction(table.deck.cards[kind].copies, table.deck.size)
+    assert dice_table(make_deck(make_design("warner", p="3/4"))).sums() is None
+
+
+def test_coins() -> None:
+    table = dice_table(make_deck(make_design("warner", p="3/4")), faces=2)
+    assert (table.dice, table.expected_rolls) == (2, 1)
+    assert [faces_in_words(table, i) for i in range(4)] == ["heads-heads", "heads-tails", "tails-heads", "tails-tails"]
+
+
+@pytest.mark.parametrize("wrong", [{"dice": 1}, {"faces": 1}, {"dice": 0}, {"dice": 11}, {"faces": 101}])
+def test_impossible_dice(wrong: dict[str, int]) -> None:
+    with pytest.raises(ParameterError):
+        dice_table(make_deck(make_design("warner", p="0.7")), **wrong)
+    with pytest.raises(TooLargeError):
+        dice_table(make_deck(make_design("warner", p="0.7")), dice=8, faces=20)
+
+
+def test_spinners() -> None:
+    spinner = make_spinner(make_deck(make_design("warner", p="0.7")))
+    assert [sector.degrees for sector in spinner.sectors] == [108, 144, 108]
+    assert sum(sector.degrees for sector in spinner.sectors) == 360
+    assert spinner.in_tenths
+    assert spinner.warnings() == []
+    seventh = make_spinner(make_deck(make_design("warner", p="3/7")))
+    assert not seventh.in_tenths
+    assert "tenths" in seventh.warnings()[0]
+    assert "too few" in make_spinner(make_deck(make_design("warner", p="0.999"))).warnings()[-1]
+    with pytest.raises(TooLargeError):
+        make_spinner(make_deck(Dense.from_integers([[1] * 25, [2] * 24 + [1]])))
+
+
+def test_a_spinner_of_tenths() -> None:
+    deck = bounded_deck(Uniform.from_epsilon(1, THREE), 360, sizes=sizes_in_tenths(360))
+    assert make_spinner(deck).in_tenths
+    assert 3600 % deck.size == 0
+
+
+def test_reports_that_are_sets() -> None:
+    design = Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2)
+    deck = make_deck(design)
+    assert realised(deck) == design.exact_matrix()
+    assert report_labels(design) == ["a, b", "a, c", "b, c"]
+    assert written_reports(design) == ["110", "101", "011"]
+    rounded = bounded_deck(Subset.from_epsilon(1, Categories.of(["a", "b", "c"]), size=2), 20)
+    assert rounded.realised.outputs == Categories.of(["110", "101", "011"])
+
+
+def test_large_decks_are_quick() -> None:
+    """A few dozens of categories and a thousand cards."""
+    k = 30
+    columns = [[3 + (7 * i + 11 * j) % 13 + (40 if i == j else 0) for i in range(k)] for j in range(k)]
+    design: Design = Dense.from_integers(columns)
+    deck = bounded_deck(design, 300)
+    assert realised(deck) == deck.realised.exact_matrix()
+    assert deck.kinds <= k * (k - 1) + 1
