@@ -38,8 +38,19 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import load_design as load_design
     from maskwell.designs.wire import save_design as save_design
     from maskwell.errors import MaskwellError as MaskwellError
+    from maskwell.estimation.intervals.base import Intervals as Intervals
+    from maskwell.estimation.left_inverse import LeftInverse as LeftInverse
+    from maskwell.estimation.left_inverse import best_left_inverse as best_left_inverse
+    from maskwell.estimation.left_inverse import minimax_left_inverse as minimax_left_inverse
+    from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
+    from maskwell.estimation.scores import Recovery as Recovery
+    from maskwell.estimation.scores import mean_scores as mean_scores
+    from maskwell.estimation.scores import optimal_scores as optimal_scores
+    from maskwell.estimation.scores import optimal_scores_for_weights as optimal_scores_for_weights
+    from maskwell.estimation.scores import score_left_inverse as score_left_inverse
+    from maskwell.estimation.scores import score_recovery as score_recovery
     from maskwell.planning.choice import Choice as Choice
     from maskwell.planning.choosing import choose as choose
     from maskwell.planning.compare import compare as compare
@@ -113,8 +124,23 @@ _HOMES = {
     "maskwell.designs.uniform": ["Uniform"],
     "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
     "maskwell.errors": ["MaskwellError"],
+    "maskwell.estimation.intervals.base": ["Intervals"],
+    "maskwell.estimation.left_inverse": [
+        "LeftInverse",
+        "best_left_inverse",
+        "minimax_left_inverse",
+        "two_step_left_inverse",
+    ],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],
+    "maskwell.estimation.scores": [
+        "Recovery",
+        "mean_scores",
+        "optimal_scores",
+        "optimal_scores_for_weights",
+        "score_left_inverse",
+        "score_recovery",
+    ],
     "maskwell.planning.improve": ["Improvement", "improve"],
     "maskwell.planning.compare": ["compare"],
     "maskwell.planning.one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],

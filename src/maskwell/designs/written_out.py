@@ -18,6 +18,9 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.tables import ThresholdTable
 from maskwell.errors import NotIdentifiableError
 
+RANK = 1e-12
+"""Singular values below this part of the largest count as zero."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WrittenOut(CodedDesign):
@@ -56,7 +59,7 @@ class WrittenOut(CodedDesign):
     def rank(self) -> int:
         """Singular values above ``max(k m eps, 1e-12)`` times the largest."""
         values = self._singular_values
-        return int((values > values[0] * max(self.k * self.m * np.finfo(float).eps, 1e-12)).sum())
+        return int((values > values[0] * max(self.k * self.m * np.finfo(float).eps, RANK)).sum())
 
     def singular_range(self) -> tuple[float, float]:
         """From the singular value decomposition."""
@@ -83,10 +86,7 @@ class WrittenOut(CodedDesign):
         if self.m == self.k:
             return np.asarray(np.linalg.inv(self._P), dtype=np.float64)
         lam = self._P @ (self.uniform_prior() if pi_0 is None else self.check_distribution(pi_0, "pi_0"))
-        scale = np.zeros(self.m)
-        np.divide(1, np.sqrt(lam), out=scale, where=lam > 0)
-        q, r = np.linalg.qr(self._P * scale[:, None])
-        return np.asarray(np.linalg.solve(r, q.T) * scale)
+        return weighted_left_inverse(self._P, lam)
 
     @cached_property
     def _L(self) -> Real:  # noqa: N802
@@ -131,3 +131,18 @@ class WrittenOut(CodedDesign):
     def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
         """Reports of many rows."""
         return self._table.draw_rows(codes, words, out)
+
+
+def weighted_left_inverse(P: Real, lam: Real) -> Real:
+    """``(P' D^-1 P)^-1 P' D^-1`` with ``D = diag(lam)``, shape (k, m); zeros for reports whose ``lam`` is zero."""
+    scale = np.zeros(len(lam))
+    np.divide(1, np.sqrt(lam), out=scale, where=lam > 0)
+    q, r = np.linalg.qr(P * scale[:, None])
+    size = np.abs(r.diagonal())
+    if size.min() <= RANK * size.max():
+        raise NotIdentifiableError(
+            "the reports that can occur at these shares do not tell all shares",
+            hint="give every category a share above 0 in the guess",
+            lam=lam,
+        )
+    return np.asarray(np.linalg.solve(r, q.T) * scale)

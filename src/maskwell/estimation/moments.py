@@ -16,7 +16,9 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError, WrongTypeError
+from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
 
@@ -28,9 +30,16 @@ MISFIT = 4
 
 ROUNDING = 1e-12
 
+WEAK = 1e-3
+"""A smallest singular value below this is flagged."""
 
-def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
+
+def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse | None = None) -> Estimate:
     """Unbiased proportions from counted reports, with the two parts of their variance.
+
+    With more reports than categories, ``inverse`` chooses among the unbiased linear estimates
+    (:func:`best_left_inverse`, :func:`minimax_left_inverse`, :func:`score_left_inverse`); without it, the one that is
+    best at equal shares.
 
     >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.dense import Dense
@@ -44,12 +53,15 @@ def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
             f"an estimate needs Counts, not {type(counts).__name__}", hint="count first: design.tally(reports)"
         )
     n, share = counts.n, _checked_share(counts, design)
-    pi_hat = design.solve(share)
-    moment = design.second_moment_diagonal(share)
+    if inverse is not None:
+        inverse.check_design(design)
+    solver = design if inverse is None else inverse
+    pi_hat = solver.solve(share)
+    moment = solver.second_moment_diagonal(share)
     variance, randomization = (moment - pi_hat**2) / (n - 1), (moment - pi_hat) / n
     covariance = None
     if design.k <= COVARIANCE_LIMIT:
-        covariance = (design.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
+        covariance = (solver.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
     return Estimate(
         categories=design.inputs.labels,
         pi_hat=pi_hat,
@@ -58,10 +70,27 @@ def estimate_by_moments(counts: Counts, design: Design) -> Estimate:
         randomization_variance=randomization,
         covariance=covariance,
         n=n,
-        method="moments",
+        method="moments" if inverse is None else f"moments-{inverse.name}",
         fingerprint=design.fingerprint,
-        flags=_flags(pi_hat, variance, variance - randomization, covariance),
+        flags=(
+            *(() if inverse is None else inverse.flags),
+            *_flags(pi_hat, variance, variance - randomization, covariance),
+            *_weak(design),
+        ),
         samples=(Sample(counts, design),),
+    )
+
+
+def _weak(design: Design) -> tuple[str, ...]:
+    """A flag where the reports hardly depend on the truth: standard errors grow like one over that."""
+    if not isinstance(design, CodedDesign):
+        return ()
+    smallest = design.singular_range()[1]
+    if smallest >= WEAK:
+        return ()
+    return (
+        f"the reports hardly depend on the truth: the smallest singular value of the design is {smallest:.1e}, and "
+        "standard errors grow like one over it",
     )
 
 

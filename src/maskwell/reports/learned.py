@@ -40,7 +40,12 @@ class _Rows:
 
 
 def plot_learned(
-    estimate: Estimate, *, truth: Real | None = None, reported: Real | None = None, level: float = 0.95
+    estimate: Estimate,
+    *,
+    truth: Real | None = None,
+    reported: Real | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
 ) -> Picture:
     """Estimates with intervals.
 
@@ -55,10 +60,10 @@ def plot_learned(
         True shares where they are known, as in a simulation, shape (k,).
     reported
         Shares of the reports, where reports are the same categories, shape (k,).
-    level
-        Of the intervals.
+    level, interval
+        Of the intervals: their level, and the method by its name.
     """
-    z, found = estimate.critical_value((1 + level) / 2), estimate.intervals(level)
+    z, found = estimate.critical_value((1 + level) / 2), estimate.intervals(level, interval)
     rows = _Rows(
         labels=[str(label) for label in estimate.categories[:SHOWN]],
         centre=estimate.pi_hat[:SHOWN],
