@@ -19,7 +19,7 @@ from maskwell.cli.main import COMMANDS, cli
 from maskwell.procedures.registry import PROCEDURES
 
 MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
-FAMILIES = [*PROCEDURES, "matrix", "kronecker"]
+FAMILIES = [*PROCEDURES, "matrix", "kronecker", "repeated", "shared"]
 WRITTEN = [["design", family] for family in FAMILIES] + [[name] for name in COMMANDS if name not in ("demo", "design")]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -16,7 +17,6 @@ from maskwell.cli.options import (
     example,
     given_demand,
     json_option,
-    load_design,
     needed_demand,
     read_categories,
     read_labels,
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from maskwell.procedures.procedure import Parameter, Procedure
 
 
+SEVERAL = ("kronecker", "repeated", "shared")
+"""Commands that put designs together, in :mod:`maskwell.cli.design_several`."""
+
+
 class FamilyGroup(CommandGroup):
     """One command for each procedure of the registry, and those in files of their own."""
 
@@ -39,7 +43,7 @@ class FamilyGroup(CommandGroup):
         """All families, in the order of the registry."""
         from maskwell.procedures.registry import PROCEDURES
 
-        return [*PROCEDURES, *super().list_commands(ctx)]
+        return [*PROCEDURES, *sorted([*super().list_commands(ctx), *SEVERAL])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a family."""
@@ -47,6 +51,8 @@ class FamilyGroup(CommandGroup):
 
         if cmd_name in PROCEDURES:
             return _family_command(PROCEDURES[cmd_name])
+        if cmd_name in SEVERAL:
+            return cast(click.Command, getattr(importlib.import_module("maskwell.cli.design_several"), cmd_name))
         return super().get_command(ctx, cmd_name)
 
 
@@ -279,22 +285,6 @@ def matrix(
     make = Dense.from_rows if rows else Dense.of
     made = make(found.entries, truths, given).with_provenance(family="matrix", parameters={"rows": rows})
     saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
-
-
-@design.command(
-    short_help="several variables, each with a design of its own",
-    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"),
-)
-@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@json_option
-def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
-    """Several variables, each randomized by its own design; the first is slowest."""
-    from maskwell.designs.kronecker import Kronecker
-
-    made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
-    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
 
 
 # ---- from assumed shares

@@ -86,7 +86,7 @@ GREENBERG_STATEMENTS = Procedure(
     build=greenberg_statements,
     summary="cards that name a category or ask something unrelated; one of several samples",
     source="after Greenberg et al. 1969",
-    example="--k 2 --statements 0.6,0.2 --unrelated 0.2 --beta 1/2",
+    example="--k 3 --statements .5,.2,.1 --unrelated .2",
     parameters=(
         Parameter("statements", Kind.PROBABILITIES, "shares of the cards that name each category"),
         Parameter("unrelated", Kind.PROBABILITY, "share of the cards with the unrelated question"),

@@ -5,7 +5,7 @@ Each file of this room ends with one such record; :mod:`maskwell.procedures.regi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, cast
@@ -175,4 +175,5 @@ class Procedure:
         names = dict(zip(self.truths or (), new.labels, strict=True))
         if len(old) == len(new):
             return new
-        return Categories.of((names[own], *rest) for own, *rest in old.labels)
+        pairs = cast(Sequence[tuple[Hashable, ...]], old.labels)
+        return Categories.of((names[pair[0]], *pair[1:]) for pair in pairs)

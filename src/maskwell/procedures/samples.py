@@ -66,6 +66,8 @@ def one_of_several(
         design,
         family=family,
         parameters=parameters,
+        needs="",
+        allow_unidentifiable=True,
         samples="" if design.identifiable else samples,
         warning=one_source(design),
         **notes,
