@@ -44,9 +44,6 @@ class Cells:
         Rows of each line.
     weight, square
         Sums of the weights and of their squares; both equal to ``n`` without weights.
-    kept
-        Sums of the squared weights times the inclusion probabilities, where a plan needs them (calibrated Poisson
-        samples); otherwise ``None``.
     population
         Shape (lines, stages): how many units each stage was drawn from. No columns where that is not known.
     replicates
@@ -73,7 +70,6 @@ class Cells:
     n: Array
     weight: Real
     square: Real
-    kept: Real | None
     population: Real
     replicates: Real
     weighted: bool
@@ -92,7 +88,6 @@ class Cells:
         population: Sequence[Any] = (),
         replicates: Any = None,
         count: Any = None,
-        kept: Any = None,
         auxiliary: Any = None,
     ) -> Cells:
         """Group one batch of rows. Weights are taken as they are: see :mod:`maskwell.core.survey_columns` for checks.
@@ -114,8 +109,6 @@ class Cells:
             Replicate weights, shape (n, R).
         count
             How many reports each row stands for; 1 by default.
-        kept
-            Inclusion probabilities, where they are not the inverse of ``weight``.
         auxiliary
             Values that the weights were calibrated with, shape (n, p).
         """
@@ -128,7 +121,6 @@ class Cells:
         w = None if weight is None else numbers(weight, "weights", n)
         times = None if count is None else numbers(count, "counts", n)
         sizes = [numbers(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
-        chances = None if kept is None else numbers(kept, "inclusion probabilities", n)
         square = None if w is None else w * w
         lines = cls(
             stratum=_factor(stratum, "strata", n),
@@ -140,7 +132,6 @@ class Cells:
             n=np.broadcast_to(np.int64(1), n) if times is None else times.astype(np.int64),
             weight=np.empty(0) if w is None else _times(w, times),
             square=np.empty(0) if square is None else _times(square, times),
-            kept=None if chances is None else _times(np.ones(n) if square is None else square, times) * chances,
             population=np.stack(sizes, axis=1) if sizes else np.empty((n, 0)),
             replicates=np.empty((n, 0))
             if replicates is None
@@ -197,10 +188,9 @@ class Cells:
         _check_alike(found)
         fields: dict[str, Any] = {n: Factor.joined([getattr(c, n) for c in found], n) for n in FACTORS}
         fields |= {name: np.concatenate([getattr(c, name) for c in found]) for name in SUMS}
-        kept = [c.kept for c in found if c.kept is not None]
         stages = zip(*(c.clusters for c in found), strict=True)
         clusters = tuple(Factor.joined(stage, f"clusters of stage {s}") for s, stage in enumerate(stages, start=1))
-        return replace(found[0], clusters=clusters, kept=np.concatenate(kept) if kept else None, **fields).grouped()
+        return replace(found[0], clusters=clusters, **fields).grouped()
 
     def grouped(self, *, single: bool = False) -> Cells:
         """Lines with the same codes put together; ``single`` where every line is one row."""
@@ -220,7 +210,6 @@ class Cells:
             n=n,
             weight=weight,
             square=groups.sums(self.square) if self.weighted else weight,
-            kept=None if self.kept is None else groups.sums(self.kept),
             population=self.population[one],
             replicates=groups.sums(self.replicates),
         )
@@ -265,7 +254,7 @@ def _taken(column: Any, rows: Array) -> Any:
 def _check_alike(parts: Sequence[Cells]) -> None:
     def form(cells: Cells) -> tuple[Any, ...]:
         shapes = (len(cells.clusters), cells.population.shape[1], cells.replicates.shape[1])
-        return (*shapes, cells.weighted, cells.sets, cells.kept is None, cells.auxiliary.labels.dtype)
+        return (*shapes, cells.weighted, cells.sets, cells.auxiliary.labels.dtype)
 
     if len({form(cells) for cells in parts}) > 1:
         raise InputError(
