@@ -1,0 +1,358 @@
+"""Named devices tuned to a given protection: the value of their one free parameter.
+
+With R the one-sided ratio and gamma the parity that is asked for:
+
+============  ==========  =========================  ============================================================
+device        free, kept  from R                     from gamma
+============  ==========  =========================  ============================================================
+warner        p           R / (1 + R)                gamma / (1 + gamma)
+crosswise     q           R / (1 + R)                gamma / (1 + gamma)
+mangat-singh  p, t        t + (1 - t) p = R/(1 + R)  the same with gamma
+simmons       p, beta     p / (1 - p) = beta (R-1)   p / (1 - p) = min(beta, 1 - beta) (gamma - 1)
+forced        truth, yes  truth = yes (R - 1)        min(yes (gamma - 1), (1 - yes) (gamma - 1) / gamma)
+mangat        p           1 - 1/R                    none has a bound
+triangular    q           1 / R                      none has a bound
+kuk           theta1      theta2 R^(1/draws)         min(theta2 g, 1 - (1 - theta2) / g),  g = gamma^(1/draws)
+liu-chow      p, weights  p / (1 - p) = w (R - 1)    the same with gamma; w the least weight that matters
+============  ==========  =========================  ============================================================
+
+Other measures are solved by bisection in fractions between no information and the most telling member. Whatever is
+rounded is rounded towards more privacy.
+
+Source: Lanke's equaliser in [Adeshiyan2011, section 2.3] for Warner's device; the others are derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, Parity, check_probability, floor_to, root_below, to_decimal, to_float, to_text
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError
+from maskwell.privacy.measures import Measure
+from maskwell.procedures.device import check_count, check_shares, numbered
+from maskwell.procedures.registry import make_design
+
+Kept = Mapping[str, Any]
+HALF, ONE, ZERO = Fraction(1, 2), Fraction(1), Fraction(0)
+
+PLACES = 64
+"""Binary places of parameters that have to be rounded."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A family with one free parameter.
+
+    Attributes
+    ----------
+    free
+        The parameter that is solved for.
+    kept
+        Parameters that the caller gives, with the reader of each.
+    ends
+        From no information to the most telling member, for the kept parameters.
+    by_ratio, by_parity
+        The free parameter from R for the first category, and from gamma; None where there is none.
+    others
+        Parameters that follow from the free one.
+    mirrored
+        Kept parameters that are replaced by one minus them for the mirror image, in which the two reports change
+        places; None where there is no mirror image.
+    """
+
+    free: str
+    ends: Callable[[Kept], tuple[Fraction, Fraction]]
+    by_ratio: Callable[[Fraction, Kept], Fraction]
+    by_parity: Callable[[Fraction, Kept], Fraction] | None
+    kept: Mapping[str, Callable[[Any], Any]]
+    others: Callable[[Fraction, Kept], Kept] = lambda _t, _kept: {}
+    mirrored: tuple[str, ...] | None = None
+
+    def parameters(self, t: Fraction, kept: Kept) -> dict[str, Any]:
+        """Everything the builder takes."""
+        return {
+            **{name: value for name, value in kept.items() if name != "weights"},
+            self.free: t,
+            **self.others(t, kept),
+        }
+
+
+def _probability(name: str) -> Callable[[Any], Fraction]:
+    return lambda value: check_probability(value, name)
+
+
+def _weights(values: Any) -> list[Fraction]:
+    return check_shares(numbered(values, "weights"))[0]
+
+
+def _odds(odds: Fraction) -> Fraction:
+    """The probability with these odds."""
+    return odds / (1 + odds)
+
+
+def _second_stage(p: Fraction, t: Fraction) -> Fraction:
+    return (p - t) / (1 - t)
+
+
+def _root(value: Fraction, degree: int) -> Fraction:
+    """The root itself where it is a fraction, else a little less."""
+    above, below = (root_below(Fraction(n), degree, 0) for n in (value.numerator, value.denominator))
+    exact = above / below
+    return exact if exact**degree == value else root_below(value, degree, PLACES)
+
+
+def _kuk_by_parity(gamma: Fraction, kept: Kept) -> Fraction:
+    g, theta2 = _root(gamma, kept["draws"]), Fraction(kept["theta2"])
+    return min(theta2 * g, 1 - (1 - theta2) / g)
+
+
+def _warner(free: str) -> Tunable:
+    return Tunable(free, lambda _: (HALF, ONE), lambda r, _: _odds(r), lambda g, _: _odds(g), kept={}, mirrored=())
+
+
+TUNABLE: dict[str, Tunable] = {
+    "warner": _warner("p"),
+    "crosswise": _warner("q"),
+    "mangat-singh": Tunable(
+        "p",
+        lambda kept: (max(ZERO, _second_stage(HALF, kept["t"])), ONE),
+        lambda r, kept: _second_stage(_odds(r), kept["t"]),
+        lambda g, kept: _second_stage(_odds(g), kept["t"]),
+        kept={"t": lambda t: check_probability(t, "t", open_=t != 0)},
+    ),
+    "simmons": Tunable(
+        "p",
+        lambda _: (ZERO, ONE),
+        lambda r, kept: _odds(kept["beta"] * (r - 1)),
+        lambda g, kept: _odds(min(kept["beta"], 1 - kept["beta"]) * (g - 1)),
+        kept={"beta": _probability("beta")},
+    ),
+    "forced": Tunable(
+        "truth",
+        lambda kept: (ZERO, 1 - kept["yes"]),
+        lambda r, kept: kept["yes"] * (r - 1),
+        lambda g, kept: min(kept["yes"] * (g - 1), (1 - kept["yes"]) * (g - 1) / g),
+        kept={"yes": _probability("yes")},
+        others=lambda t, kept: {"no": 1 - kept["yes"] - t},
+    ),
+    "mangat": Tunable("p", lambda _: (ZERO, ONE), lambda r, _: 1 - 1 / r, None, kept={}),
+    "triangular": Tunable("q", lambda _: (ONE, ZERO), lambda r, _: 1 / r, None, kept={}),
+    "kuk": Tunable(
+        "theta1",
+        lambda kept: (kept["theta2"], ONE),
+        lambda r, kept: kept["theta2"] * _root(r, kept["draws"]),
+        _kuk_by_parity,
+        kept={"theta2": _probability("theta2"), "draws": lambda r: check_count(r, "draws", low=1, high=1000)},
+        mirrored=("theta2",),
+    ),
+    "liu-chow": Tunable(
+        "p",
+        lambda _: (ZERO, ONE),
+        lambda r, kept: _odds(kept["weights"][0] * (r - 1)),
+        lambda g, kept: _odds(min(kept["weights"]) * (g - 1)),
+        kept={"weights": _weights},
+        others=lambda t, kept: {"q": [(1 - t) * w for w in kept["weights"]]},
+    ),
+}
+
+
+def tuned(
+    family: str,
+    *,
+    value: Number,
+    measure: str | Measure = "ratio",
+    categories: Categories | None = None,
+    **kept: Any,
+) -> Design:
+    """The member of a family with a given protection.
+
+    Parameters
+    ----------
+    family
+        ``warner``, ``crosswise``, ``mangat-singh``, ``simmons``, ``forced``, ``mangat``, ``triangular``, ``kuk`` or
+        ``liu-chow``.
+    value, measure
+        The protection that is asked for, and how it is measured: ``ratio`` (default), ``parity``, or a
+        :class:`~maskwell.privacy.measures.Measure`.
+    categories
+        Labels of the truths; needed for liu-chow.
+    **kept
+        The parameters that stay as they are: ``t`` of mangat-singh, ``beta`` of simmons, ``yes`` of forced, ``theta2``
+        and ``draws`` of kuk, ``weights`` of liu-chow (the shares of the white balls among each other).
+
+    Raises
+    ------
+    ParameterError
+        No member has that protection; the message says between which values they lie.
+
+    >>> tuned("warner", value=41).provenance["parameters"]   # Lanke's equaliser for Simmons' device with R = 41
+    {'p': '41/42'}
+    >>> tuned("simmons", value=4, beta="0.1").provenance["parameters"]
+    {'p': '3/13', 'beta': '1/10'}
+    """
+    found = tunable_named(family)
+    judged = Measure.of(measure) if isinstance(measure, str) else measure
+    given = _read_kept(family, found, kept)
+    made = _Search(family, found, given, judged, categories).solve(judged.read(value))
+    return made.with_provenance(tuned={"measure": judged.name, "value": to_text(judged.read(value))})
+
+
+def tunable_named(family: str) -> Tunable:
+    """The family of that name, or an error that lists them all."""
+    if family not in TUNABLE:
+        raise ParameterError(
+            f"{family} has no parameter that can be tuned", hint=f"these have: {', '.join(TUNABLE)}", family=family
+        )
+    return TUNABLE[family]
+
+
+def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
+    """Another member of the family that a design says it is from, with the same kept parameters; None without one.
+
+    What the design says is believed only if its family makes the same probabilities from it.
+
+    >>> from maskwell.procedures.crosswise import crosswise
+    >>> retuned(crosswise("1/6"), Measure.of("ratio"), Fraction(3)).provenance["parameters"]["q"]
+    '1/4'
+    """
+    origin = _Origin.of(design)
+    if origin is None:
+        return None
+    made = origin.search(measure).solve(value)
+    return made.with_labels(design.inputs, design.outputs if isinstance(design.outputs, Categories) else None)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A family with its kept parameters, looked through for a protection."""
+
+    family: str
+    tunable: Tunable
+    kept: Kept
+    measure: Measure
+    categories: Categories | None
+    mirror: bool = False
+
+    def solve(self, value: Fraction) -> Design:
+        low, high = self.attainable()
+        if not low <= value <= high:
+            raise self._out_of_reach(value, low, high)
+        t = self._closed(value)
+        start, end = self.tunable.ends(self._seen)
+        if t is None:
+            t = self._bisect(value, start, end)
+        made = self.build(_shortened(t, start))
+        if not made.identifiable:
+            raise self._out_of_reach(value, self.measure.limit, self.measure.limit)
+        return made
+
+    def attainable(self) -> tuple[Parity, Parity]:
+        """The protection of the least and of the most telling member."""
+        low, high = (self.measure.value(self.build(t)) for t in self.tunable.ends(self._seen))
+        return low, high
+
+    @property
+    def _seen(self) -> Kept:
+        """The kept parameters, in the mirror where the design is a mirror image."""
+        turned = self.tunable.mirrored or () if self.mirror else ()
+        return {name: 1 - value if name in turned else value for name, value in self.kept.items()}
+
+    def _closed(self, value: Fraction) -> Fraction | None:
+        if self.measure.name == "parity":
+            return None if self.tunable.by_parity is None else self.tunable.by_parity(value, self._seen)
+        ratio = self.measure.one_sided(value)
+        return None if ratio is None else self.tunable.by_ratio(ratio, self._seen)
+
+    def _bisect(self, value: Fraction, start: Fraction, end: Fraction) -> Fraction:
+        """The most telling parameter that keeps to the value."""
+        if self.measure.value(self.build(end)) <= value:
+            return end
+        low, high = 0, 1 << PLACES
+        while high - low > 1:
+            middle = (low + high) // 2
+            t = start + (end - start) * Fraction(middle, 1 << PLACES)
+            low, high = (middle, high) if self.measure.value(self.build(t)) <= value else (low, middle)
+        return start + (end - start) * Fraction(low, 1 << PLACES)
+
+    def build(self, t: Fraction) -> Design:
+        own = 1 - t if self.mirror else t
+        return make_design(
+            self.family,
+            categories=self.categories,
+            allow_unidentifiable=True,
+            **self.tunable.parameters(own, self.kept),
+        )
+
+    def _out_of_reach(self, value: Fraction, low: Parity, high: Parity) -> ParameterError:
+        kept = "".join(f", {name} = {_shown(v)}" for name, v in self.kept.items())
+        ends = [f"{to_float(end):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
+        return ParameterError(
+            f"{self.family}{kept} has no member with {self.measure.name} {to_float(value):.6g}",
+            hint=f"its members range from {ends[0]} to {ends[1]}"
+            if low != high
+            else f"all that tell anything have {ends[0]}",
+            attainable=(low, high),
+        )
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """The family that made a design."""
+
+    family: str
+    kept: Kept
+    mirror: bool
+    design: Design
+
+    @classmethod
+    def of(cls, design: Design) -> _Origin | None:
+        """None where the design names no such family, or another design than itself."""
+        family, given = design.provenance.get("family"), design.provenance.get("parameters")
+        if family not in TUNABLE or not isinstance(given, Mapping):
+            return None
+        try:
+            return cls._read(str(family), given, design)
+        except (KeyError, ValueError, ZeroDivisionError):
+            return None
+
+    @classmethod
+    def _read(cls, family: str, given: Mapping[str, Any], design: Design) -> _Origin | None:
+        found = TUNABLE[family]
+        kept, t = _kept_of(found, given), Fraction(given[found.free])
+        origin = cls(family, kept, found.mirrored is not None and t < found.ends(kept)[0], design)
+        same = origin.search(Measure()).build(1 - t if origin.mirror else t)
+        return origin if same.exact_matrix() == design.exact_matrix() else None
+
+    def search(self, measure: Measure) -> _Search:
+        return _Search(self.family, TUNABLE[self.family], self.kept, measure, self.design.inputs, self.mirror)
+
+
+def _kept_of(found: Tunable, given: Mapping[str, Any]) -> Kept:
+    """The kept parameters as a design file has them."""
+    if "weights" in found.kept:
+        white = [Fraction(q) for q in str(given["q"]).split(",")]
+        return {"weights": [q / sum(white) for q in white]}
+    return {name: read(str(given[name])) for name, read in found.kept.items()}
+
+
+def _read_kept(family: str, found: Tunable, given: Mapping[str, Any]) -> Kept:
+    if set(given) != set(found.kept):
+        needs = f"needs {', '.join(found.kept)}" if found.kept else "keeps no parameter"
+        raise ParameterError(f"{family} {needs} and solves for {found.free}", hint="give the others, and only them")
+    return {name: read(given[name]) for name, read in found.kept.items()}
+
+
+def _shortened(t: Fraction, start: Fraction) -> Fraction:
+    """A parameter of few digits as it is, a long one rounded towards no information."""
+    if t.denominator.bit_length() <= PLACES:
+        return t
+    return floor_to(t, PLACES) if t >= start else -floor_to(-t, PLACES)
+
+
+def _shown(value: Any) -> str:
+    return to_decimal(value) if isinstance(value, Fraction) else str(value) if isinstance(value, int) else "..."

@@ -1,0 +1,183 @@
+"""Measures of protection by which two designs can be made equal.
+
+==========  ==========================================================  =========  ========
+name        value of a design                                           no report  no bound
+                                                                        tells
+==========  ==========================================================  =========  ========
+parity      largest ratio of two entries of a row; both ways            1          infinite
+ratio       R, largest ``P[i, s] / P[i, l]`` for one sensitive s        1          infinite
+sensitive   R_S, the same for a set of sensitive categories             1          infinite
+hazard      largest posterior probability of the sensitive set, for     the prior  1
+            somebody who held a given prior
+==========  ==========================================================  =========  ========
+
+For two categories the last three rank all designs alike: ``hazard = 1 / (1 + (1 - pi) / (pi R))``. They look one way
+only, at what speaks for the sensitive set. Parity looks both ways.
+
+Every measure is a bound c on rows: row i keeps to it when its *excess* is 0 or less, and a row of pure chance, equal
+for all truths, lies below it by its *room*. That is all that is needed to see how far a design must be diluted.
+
+Source: [Adeshiyan2011, eqs. (2.5), (2.17), (3.13)], Lanke's measure as given in section 2.3; [ChaiNayak2018, Def. 1.3].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
+from maskwell.designs.base import Design
+from maskwell.designs.matrices import SUM_TOLERANCE
+from maskwell.errors import ParameterError
+from maskwell.privacy.curves import odds_ratio
+from maskwell.privacy.posterior import check_sensitive, hazard
+
+MEASURES = ("parity", "ratio", "sensitive", "hazard")
+Row = Sequence[Fraction]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of protection; the smaller, the better protected.
+
+    Attributes
+    ----------
+    name
+        One of :data:`MEASURES`.
+    sensitive
+        Codes of the sensitive categories; empty for parity.
+    prior
+        Shares that somebody believes in before a report; empty unless it matters.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> Measure.of("ratio").value(warner("0.8")), Measure.of("hazard", prior=["0.05", "0.95"]).value(warner("0.8"))
+    (Fraction(4, 1), Fraction(4, 23))
+    """
+
+    name: str = "parity"
+    sensitive: tuple[int, ...] = ()
+    prior: tuple[Fraction, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, *, sensitive: Sequence[int] | None = None, prior: Iterable[Number] | None = None) -> Measure:
+        """A measure by its name; the first category is the sensitive one where none is named."""
+        if name not in MEASURES:
+            raise ParameterError(
+                f"no measure is called {name!r}", hint=f"the measures are {', '.join(MEASURES)}", measure=name
+            )
+        if name == "parity":
+            return cls("parity")
+        if name == "sensitive" and not sensitive:
+            raise ParameterError(
+                "the measure sensitive needs the sensitive categories", hint="name them: --sensitive A,B"
+            )
+        chosen = tuple(sorted(set(sensitive or (0,))))
+        if name == "ratio" and len(chosen) != 1:
+            raise ParameterError(
+                f"the measure ratio is for one sensitive category, not {len(chosen)}",
+                hint="take the measure sensitive for several",
+            )
+        return cls(name, chosen, _beliefs(prior) if name == "hazard" else ())
+
+    @property
+    def blank(self) -> Fraction:
+        """The value of a design that tells nothing."""
+        return sum((self.prior[j] for j in self.sensitive), Fraction(0)) if self.name == "hazard" else Fraction(1)
+
+    @property
+    def limit(self) -> Parity:
+        """The value of a design that gives the sensitive categories away: no bound."""
+        return Fraction(1) if self.name == "hazard" else math.inf
+
+    def check(self, design: Design) -> None:
+        """Raise unless the measure fits the categories of the design."""
+        if self.name == "parity":
+            return
+        check_sensitive(design, self.sensitive)
+        if self.name == "hazard" and len(self.prior) != design.k:
+            raise ParameterError(
+                f"a prior of {len(self.prior)} shares for {design.k:,} categories",
+                hint="give one share for each category",
+            )
+
+    def value(self, design: Design) -> Parity:
+        """The exact value of a design."""
+        self.check(design)
+        if self.name == "parity":
+            return design.parity_exact()
+        if self.name != "hazard":
+            return hazard(design, self.sensitive).ratio
+        return max(self._posterior(row) for row in design.exact_matrix())
+
+    def _posterior(self, row: Row) -> Fraction:
+        """Of the sensitive set; 0 for a report that cannot occur."""
+        total = sum((p * q for p, q in zip(row, self.prior, strict=True)), Fraction(0))
+        return sum((row[j] * self.prior[j] for j in self.sensitive), Fraction(0)) / total if total else Fraction(0)
+
+    def read(self, value: Number) -> Fraction:
+        """A value that was asked for, strictly between that of no information and that of no bound."""
+        found = safe_below(value, self.name)
+        if not self.blank < found < self.limit:
+            above = f"above {to_float(self.blank):g}{' and below 1' if self.name == 'hazard' else ''}"
+            raise ParameterError(
+                f"{self.name} = {value} cannot be the protection of a design that tells something",
+                hint=f"give a value {above}",
+                value=value,
+            )
+        return found
+
+    def one_sided(self, value: Fraction) -> Fraction | None:
+        """The ratio R of the first of two categories that a value stands for; None where it is not of this kind."""
+        if self.sensitive != (0,):
+            return None
+        if self.name == "hazard":
+            return Fraction(odds_ratio(value, self.blank)) if len(self.prior) == 2 else None
+        return value
+
+    def excess(self, row: Row, value: Fraction) -> Fraction:
+        """How far a row goes beyond a value; 0 or less where it keeps to it."""
+        if self.name == "parity":
+            return max(row) - value * min(row)
+        if self.name == "hazard":
+            total = sum((p * q for p, q in zip(row, self.prior, strict=True)), Fraction(0))
+            return sum((row[j] * self.prior[j] for j in self.sensitive), Fraction(0)) - value * total
+        others = [p for j, p in enumerate(row) if j not in self.sensitive]
+        return max(row[j] for j in self.sensitive) - value * min(others)
+
+    def room(self, value: Fraction) -> Fraction:
+        """How far a row of ones lies below a value."""
+        return value - self.blank
+
+    def to_dict(self, design: Design) -> dict[str, Any]:
+        """Plain values for JSON."""
+        named = {"sensitive": [_label(design, j) for j in self.sensitive]} if self.sensitive else {}
+        prior = {"prior": [to_text(p) for p in self.prior]} if self.prior else {}
+        return {"name": self.name, **named, **prior}
+
+
+def _label(design: Design, j: int) -> Any:
+    label = design.inputs.labels[j]
+    return label if isinstance(label, str | int | float | bool) else str(label)
+
+
+def _beliefs(prior: Iterable[Number] | None) -> tuple[Fraction, ...]:
+    if prior is None:
+        raise ParameterError(
+            "the measure hazard needs a prior: how common the categories are believed to be",
+            hint="give one share for each category: --prior 0.1,0.9",
+        )
+    shares = tuple(as_fraction(p, "prior") for p in prior)
+    total = sum(shares, Fraction(0))
+    if min(shares) <= 0 or abs(total - 1) > SUM_TOLERANCE:
+        raise ParameterError(
+            f"the prior {', '.join(f'{float(p):g}' for p in shares)} is not a distribution of positive shares",
+            hint="give shares above 0 that sum to 1; nothing is rescaled for you",
+            prior=prior,
+        )
+    return tuple(p / total for p in shares)
+
+
+PARITY = Measure()
