@@ -1,14 +1,12 @@
 """Printed numbers and published vectors of the named procedures.
 
-The literals below are copied so that the tests run anywhere; the last tests read the whole published list, where it is.
+The literals below are copied so that the tests run anywhere; ``test_rr_procedures.py`` reads the published list.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ import pytest
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
-from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
 from maskwell.errors import InputError
 from maskwell.procedures.registry import PROCEDURES
@@ -193,35 +190,3 @@ def test_repeated_trials_destroy_protection() -> None:
 def test_a_single_sample_of_the_polychotomous_unrelated_question() -> None:
     q = [Fraction(2, 5) * Fraction(b) for b in ("1/2", "1/4", "1/4")]
     assert build("liu_chow", {"p": 0.6, "q": q}) == build("liu_chow", {"p": 0.6, "q": [0.2, 0.1, 0.1]})
-
-
-# ---- the whole published list
-
-
-def _cases(shared: Path, kind: str) -> list[dict[str, Any]]:
-    published = json.loads((shared / "spec/rr_vectors.json").read_text(encoding="utf-8"))
-    return [case for case in published["cases"] if case["kind"] == kind]
-
-
-def test_every_published_matrix(shared: Path) -> None:
-    cases = _cases(shared, "procedure_matrix")
-    assert len(cases) == 13
-    for case in cases:
-        P = build(**case["input"]).matrix()
-        assert np.abs(P - np.array(case["expected"]["P"])).max() <= case["tol"], case["id"]
-
-
-def test_every_published_refusal(shared: Path) -> None:
-    cases = _cases(shared, "procedure_error")
-    assert len(cases) == 12
-    for case in cases:
-        with pytest.raises(InputError):
-            build(**case["input"])
-
-
-def test_every_published_product(shared: Path) -> None:
-    cases = _cases(shared, "kronecker")
-    assert len(cases) == 1
-    for case in cases:
-        P = Kronecker.of([Dense.of(part) for part in case["input"]["P"]]).matrix()
-        assert np.abs(P - np.array(case["expected"]["P"])).max() <= case["tol"], case["id"]

@@ -49,7 +49,8 @@ def _same_truths(parts: tuple[CodedDesign, ...]) -> tuple[CodedDesign, ...]:
     different = [part for part in parts if part.inputs != parts[0].inputs]
     if different:
         raise ParameterError(
-            f"the devices ask for different things: {parts[0].inputs!r} and {different[0].inputs!r}",
-            hint="several answers to one question need the same categories; for several questions take a product",
+            "the devices ask for different things: their categories differ",
+            hint="one question asked again has the same categories; several questions make a product",
+            categories=[parts[0].inputs, different[0].inputs],
         )
     return parts

@@ -1,0 +1,55 @@
+"""``maskwell design repeated`` and ``shared``, and families of several samples."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tests.support.command_line import refused, run
+
+from maskwell.designs.wire import load_design
+
+
+def test_one_question_asked_twice() -> None:
+    run("design", "warner", "--p", "3/4", "-o", "w.json")
+    made = run("design", "repeated", "w.json", "w.json", "-o", "twice.json", "--json").json()
+    assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)
+    assert load_design("twice.json").provenance["family"] == "repeated"
+    run("design", "cheating-detection", "--p", "1/5", "-o", "c.json")
+    refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="different things")
+    run("design", "subset", "--k", "4", "--gamma", "3", "-o", "s.json")
+    refused("design", "repeated", "s.json", "s.json", "-o", "no.json", saying="set")
+
+
+def test_one_card_for_two_questions() -> None:
+    run("design", "warner", "--p", "1", "-o", "true.json")
+    run("design", "warner", "--p", "0", "-o", "false.json")
+    outcomes = ["--outcome", "3/4=true.json,true.json", "--outcome", "1/4=false.json,false.json"]
+    shown = run("design", "shared", *outcomes, "-o", "both.json").out
+    assert "whether two of them agree" in shown
+    assert load_design("both.json").exact_matrix()[0] == [Fraction(3, 4), 0, 0, Fraction(1, 4)]
+    even = [text.replace("3/4", "1/2").replace("1/4", "1/2") for text in outcomes]
+    refused("design", "shared", *even, saying="cannot be estimated", kind="not_identifiable")
+    assert run("design", "shared", *even, "--allow-unidentifiable", "--json").json()["k"] == 4
+    refused("design", "shared", *outcomes[:2], saying="0.75, not 1")
+    refused("design", "shared", "--outcome", "3/4", saying="has no design")
+    refused("design", "shared", "--outcome", "1=true.json", saying="one question only")
+    refused("design", "shared", *outcomes[:2], "--outcome", "1/4=false.json", saying="outcome 1")
+    refused("design", "shared", "--outcome", "75=true.json,true.json", saying="75")
+
+
+def test_an_unrelated_question_whose_rate_nobody_knows() -> None:
+    shown = run("design", "simmons", "--p", "3/4", "-o", "one.json").out
+    assert "identifiable  no" in shown
+    assert "note: beta is unknown: ask a second sample with another p" in shown
+    told = " ".join(run("audit", "one.json").out.split())
+    assert "warning: not identifiable alone: beta is unknown" in told
+    made = run("audit", "one.json", "--json").json()
+    assert any("alone" in warning for warning in made["warnings"])
+    named = run("design", "simmons", "--p", "3/4", "--categories", "user,other").out
+    assert "(user, yes), (user, no), (other, yes), (other, no)" in named
+
+
+def test_a_deck_that_tells_nothing() -> None:
+    given = ["design", "abul-ela", "--k", "3", "--probabilities", "1/3,1/3,1/3"]
+    refused(*given, saying="tells nothing", kind="not_identifiable")
+    assert run(*given, "--allow-unidentifiable", "--json").json()["parity"] == 1

@@ -1,0 +1,93 @@
+"""One draw for several questions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.kronecker import Kronecker
+from maskwell.errors import InputError, NotIdentifiableError, ParameterError
+from maskwell.procedures.forced import forced
+from maskwell.procedures.kuk import kuk
+from maskwell.procedures.shared import shared
+from maskwell.procedures.warner import warner
+
+TRUTH, OPPOSITE = warner(1), warner(0)
+
+
+def one_card(p: Fraction | str, questions: int = 2, *, allow: bool = False) -> CodedDesign:
+    p = Fraction(p)
+    outcomes = [[TRUTH] * questions, [OPPOSITE] * questions]
+    return shared([p, 1 - p], outcomes, shared_device=True, allow_unidentifiable=allow)
+
+
+@given(st.fractions(min_value=0, max_value=1, max_denominator=50))
+def test_one_card_for_two_questions(p: Fraction) -> None:
+    """P = p I + (1 - p) (F x F), with the eigenvalues 1, 1, 2p - 1, 2p - 1."""
+    design = one_card(p, allow=True)
+    swap = np.array([[0, 1], [1, 0]])
+    assert design.matrix() == pytest.approx(float(p) * np.eye(4) + float(1 - p) * np.kron(swap, swap))
+    values = sorted(np.linalg.eigvalsh(design.matrix()))
+    assert values == pytest.approx(sorted([1, 1, 2 * float(p) - 1, 2 * float(p) - 1]))
+
+
+def test_it_reveals_whether_the_answers_agree() -> None:
+    design = one_card("3/4")
+    assert "agree" in design.provenance["warning"]
+    agree = design.matrix()[[0, 3]].sum(axis=0)
+    assert agree.tolist() == [1, 0, 0, 1]
+    separate = Kronecker.of([warner("3/4"), warner("3/4")])
+    assert separate.parity_exact() == 9
+    assert design != separate
+
+
+def test_each_question_alone_is_warners() -> None:
+    P = one_card("3/4").matrix().reshape(2, 2, 2, 2)
+    for second in (0, 1):
+        assert P[:, :, :, second].sum(axis=1).tolist() == warner("3/4").matrix().tolist()
+
+
+def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
+    """A draw decides between two devices of the same reports; the second question always uses its own."""
+    decks = [kuk("0.8", "0.2", 2), kuk("0.6", "0.4", 2)]
+    own = forced("1/2", "1/4", "1/4")
+    design = shared(["1/2", "1/2"], [[deck, own] for deck in decks], shared_device=True)
+    mixed = sum(np.array(deck.matrix()) for deck in decks) / 2
+    assert design.matrix() == pytest.approx(np.kron(mixed, own.matrix()))
+    assert "warning" not in design.provenance
+    assert (design.k, design.m, design.provenance["questions"]) == (4, 6, 2)
+
+
+def test_one_outcome_is_a_product() -> None:
+    parts = [warner("0.7"), warner("0.8")]
+    assert shared([1], [parts], shared_device=True).exact_matrix() == Kronecker.of(parts).exact_matrix()
+
+
+def test_the_device_must_be_said_to_be_shared() -> None:
+    with pytest.raises(ParameterError, match="draw of its own") as caught:
+        shared(["3/4", "1/4"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]], shared_device=False)
+    assert "Kronecker" in caught.value.hint
+
+
+def test_bad_input() -> None:
+    other = warner(1).with_labels(Categories.of(["ja", "nein"]))
+    cases = [
+        (["3/4"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]]),
+        (["3/4", "1/2"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]]),
+        (["3/4", "1/4"], [[TRUTH, TRUTH], [OPPOSITE]]),
+        (["3/4", "1/4"], [[TRUTH, TRUTH], [OPPOSITE, other]]),
+        (["3/4", "1/4"], [[TRUTH], [OPPOSITE]]),
+        ([1], [[TRUTH] * 12]),
+    ]
+    for weights, outcomes in cases:
+        with pytest.raises(InputError) as caught:
+            shared(weights, outcomes, shared_device=True)
+        assert caught.value.hint
+    with pytest.raises(NotIdentifiableError):
+        one_card("1/2")
