@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from maskwell.core.reported import Reports as Reports
     from maskwell.designs.base import Design as Design
     from maskwell.designs.blocks import Blocks as Blocks
+    from maskwell.designs.canonical import Canonical as Canonical
+    from maskwell.designs.canonical import canonical_order as canonical_order
     from maskwell.designs.composed import Composed as Composed
     from maskwell.designs.dense import Dense as Dense
     from maskwell.designs.kronecker import Kronecker as Kronecker
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import save_design as save_design
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.intervals.base import Intervals as Intervals
+    from maskwell.estimation.joint.conditionals import Conditional as Conditional
+    from maskwell.estimation.joint.counting import cross_tabulate as cross_tabulate
+    from maskwell.estimation.joint.counting import cross_tabulate_counts as cross_tabulate_counts
+    from maskwell.estimation.joint.counting import table_of as table_of
+    from maskwell.estimation.joint.differences import Difference as Difference
+    from maskwell.estimation.joint.odds import OddsRatio as OddsRatio
+    from maskwell.estimation.joint.results import IndependenceTest as IndependenceTest
+    from maskwell.estimation.joint.table import Table as Table
     from maskwell.estimation.left_inverse import LeftInverse as LeftInverse
     from maskwell.estimation.left_inverse import best_left_inverse as best_left_inverse
     from maskwell.estimation.left_inverse import minimax_left_inverse as minimax_left_inverse
@@ -84,11 +94,17 @@ if TYPE_CHECKING:
     from maskwell.privacy.verify import load_certificate as load_certificate
     from maskwell.privacy.verify import verify_certificate as verify_certificate
     from maskwell.procedures.bounded import bounded_deck as bounded_deck
+    from maskwell.procedures.bourke_dalenius import permutation_deck as permutation_deck
     from maskwell.procedures.decks import Deck as Deck
     from maskwell.procedures.decks import make_deck as make_deck
     from maskwell.procedures.dice import DiceTable as DiceTable
     from maskwell.procedures.dice import dice_table as dice_table
+    from maskwell.procedures.kim_warde import kim_warde_strata as kim_warde_strata
     from maskwell.procedures.registry import make_design as make_design
+    from maskwell.procedures.repeated import repeated as repeated
+    from maskwell.procedures.sensitivity import Sensitivity as Sensitivity
+    from maskwell.procedures.sensitivity import sensitivity_to_q as sensitivity_to_q
+    from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
     from maskwell.reports.plots import Picture as Picture
@@ -112,6 +128,7 @@ _HOMES = {
     "maskwell.core.reported": ["Reports"],
     "maskwell.designs.base": ["Design"],
     "maskwell.designs.blocks": ["Blocks"],
+    "maskwell.designs.canonical": ["Canonical", "canonical_order"],
     "maskwell.designs.composed": ["Composed"],
     "maskwell.designs.dense": ["Dense"],
     "maskwell.designs.kronecker": ["Kronecker"],
@@ -125,6 +142,12 @@ _HOMES = {
     "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
     "maskwell.errors": ["MaskwellError"],
     "maskwell.estimation.intervals.base": ["Intervals"],
+    "maskwell.estimation.joint.conditionals": ["Conditional"],
+    "maskwell.estimation.joint.counting": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
+    "maskwell.estimation.joint.differences": ["Difference"],
+    "maskwell.estimation.joint.odds": ["OddsRatio"],
+    "maskwell.estimation.joint.results": ["IndependenceTest"],
+    "maskwell.estimation.joint.table": ["Table"],
     "maskwell.estimation.left_inverse": [
         "LeftInverse",
         "best_left_inverse",
@@ -162,6 +185,11 @@ _HOMES = {
     "maskwell.procedures.decks": ["Deck", "make_deck"],
     "maskwell.procedures.dice": ["DiceTable", "dice_table"],
     "maskwell.procedures.registry": ["make_design"],
+    "maskwell.procedures.bourke_dalenius": ["permutation_deck"],
+    "maskwell.procedures.kim_warde": ["kim_warde_strata"],
+    "maskwell.procedures.repeated": ["repeated"],
+    "maskwell.procedures.sensitivity": ["Sensitivity", "sensitivity_to_q"],
+    "maskwell.procedures.shared": ["shared"],
     "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
     "maskwell.reports.plots": [
         "Picture",

@@ -17,7 +17,7 @@ from maskwell.core.exact import root_below
 from maskwell.designs.mixture import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
 from maskwell.procedures.bits import bits
-from maskwell.procedures.bourke_dalenius import bourke_dalenius
+from maskwell.procedures.bourke_dalenius import bourke_dalenius, permutation_deck
 from maskwell.procedures.device import NO_PROTECTION
 from maskwell.procedures.kary import kary
 from maskwell.procedures.ldiverse import ldiverse
@@ -232,3 +232,27 @@ def test_bad_items_are_refused() -> None:
 def test_a_bit_that_is_not_mostly_kept_is_named(p: str) -> None:
     with pytest.raises(ParameterError, match="kept more often than flipped"):
         bits(ITEMS, p=p)
+
+
+# ---- a deck of any orders
+
+
+@given(weights)
+def test_the_cyclic_deck_is_one_of_permutations(cards: list[int]) -> None:
+    w, k = shares(cards), len(cards)
+    orders = [[(place - shift) % k for place in range(k)] for shift in range(k)]
+    categories = Categories.numbered(k)
+    any_orders = permutation_deck(categories, w, orders, allow_unidentifiable=True)
+    assert any_orders == bourke_dalenius(categories, w, allow_unidentifiable=True)
+
+
+def test_orders_that_are_none_or_tell_nothing() -> None:
+    with pytest.raises(ParameterError, match="2 of 3"):
+        permutation_deck(THREE, [1], [[0, 1, 1]])
+    with pytest.raises(LabelError):
+        permutation_deck(THREE, [1], [[0, 1, 3]])
+    with pytest.raises(ParameterError, match="2 weights for 1 cards"):
+        permutation_deck(THREE, ["1/2", "1/2"], [[0, 1, 2]])
+    with pytest.raises(NotIdentifiableError):
+        permutation_deck(TWO, ["1/2", "1/2"], [[0, 1], [1, 0]])
+    assert permutation_deck(THREE, [1], [[0, 1, 2]]).provenance["warning"] == NO_PROTECTION
