@@ -79,13 +79,15 @@ def _counter(
     names = [name for assignment in assignments for name in assignment.columns]
     leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
     for name, leaf, field in zip(names, leaves, fields, strict=True):
-        _check_made_by(leaf, describe(field), name)
+        check_made_by(leaf, field, name)
     if len(leaves) == 1 and leaves[0].reports_are_sets:
         return SetCounter(leaves[0], names[0], positions[0], missing)
     return CodeCounter(joint_design(assignments), names, leaves, positions, missing)
 
 
-def _check_made_by(design: Design, about: dict[str, Any] | None, name: str) -> None:
+def check_made_by(design: Design, field: Any, name: str) -> None:
+    """Raise where a column of a file says that another design made it."""
+    about = describe(field)
     if about is not None and about.get("design") != design.fingerprint:
         raise ReportError(
             f"column {name!r} was made with another design than the one given",

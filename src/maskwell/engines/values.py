@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.factors import Factor
 from maskwell.engines.arrow import missing_rows, require
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
@@ -60,32 +60,17 @@ def check_no_missing(column: Any, name: str, row: int) -> None:
         )
 
 
-class GrowingLabels:
-    """Codes for the values of a column whose labels are known only once they have been read, in order of appearance.
+def labels_of(column: Any, name: str, row: int) -> Factor:
+    """A column of labels as codes; a missing value is refused with its row.
 
     >>> import pyarrow as pa
-    >>> strata = GrowingLabels("region")
-    >>> strata.encode(pa.array(["north", "south", "north"]), 0).tolist(), strata.labels
-    ([0, 1, 0], ['north', 'south'])
+    >>> labels_of(pa.array(["south", "north", "south"]), "region", 0).codes.tolist()
+    [1, 0, 1]
     """
-
-    def __init__(self, name: str) -> None:
-        self.name, self._codes = name, {}  # type: ignore[var-annotated]
-
-    @property
-    def labels(self) -> list[Hashable]:
-        """The values so far."""
-        return list(self._codes)
-
-    def encode(self, column: Any, row: int) -> Array:
-        """Codes of the next rows."""
-        arrow = require()
-        check_no_missing(column, self.name, row)
-        if not arrow.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        places = [self._codes.setdefault(value, len(self._codes)) for value in column.dictionary.to_pylist()]
-        codes: Array = np.asarray(places, dtype=np.int64)[np.asarray(column.indices.to_numpy(zero_copy_only=False))]
-        return codes
+    check_no_missing(column, name, row)
+    coded = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False))
+    return Factor.from_codes(codes, coded.dictionary.to_pylist(), f"column {name!r}")
 
 
 def whole_numbers(column: Any, name: str, row: int) -> Array:

@@ -6,7 +6,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from maskwell.engines.values import GrowingLabels, numbers_of  # noqa: E402
+from maskwell.engines.values import labels_of, numbers_of  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError  # noqa: E402
 
 
@@ -27,10 +27,8 @@ def test_what_is_no_number_is_named_with_its_row() -> None:
         numbers_of(pa.array(["1", None]), "w", 0)
 
 
-def test_labels_grow_batch_after_batch() -> None:
-    strata = GrowingLabels("h")
-    assert strata.encode(pa.array(["b", "a"]), 0).tolist() == [0, 1]
-    assert strata.encode(pa.array(["a", "c", "b"]), 2).tolist() == [1, 2, 0]
-    assert strata.labels == ["b", "a", "c"]
-    with pytest.raises(MissingValueError, match="data row 6"):
-        strata.encode(pa.array([None, "a"]), 5)
+def test_labels_are_codes_whatever_their_type() -> None:
+    for column in (pa.array(["b", "a", "b"]), pa.array([2, 1, 2]), pa.array(["b", "a", "b"]).dictionary_encode()):
+        assert labels_of(column, "h", 0).codes.tolist() == [1, 0, 1]
+    with pytest.raises(MissingValueError, match="'h': 1 values are missing, the first in data row 6"):
+        labels_of(pa.array([None, "a"]), "h", 5)

@@ -1,0 +1,84 @@
+"""Options that say how the rows of a file were sampled, shared by the commands that estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from maskwell.cli.options import split_list
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.engines.plan_columns import PlanColumns
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--weights": {"metavar": "COL", "help": "How many people each row stands for."},
+    "--inclusion": {"metavar": "COL", "help": "Chance with which each row was drawn, in place of weights."},
+    "--strata": {"metavar": "COL", "help": "Strata of the sample."},
+    "--clusters": {"metavar": "COL", "help": "Clusters, nested in strata; A,B for two stages."},
+    "--population": {
+        "metavar": "N|COL",
+        "help": "Units there were to draw from, in all or, in a column, in each stratum; A,B for two stages.",
+    },
+    "--replicates": {"metavar": "PREFIX", "help": "How the names of the columns of replicate weights start."},
+    "--replicate-method": {
+        "type": click.Choice(["jkn", "brr", "fay", "bootstrap"]),
+        "help": "How the replicate weights were made.",
+    },
+    "--fay": {"metavar": "RHO", "help": "Fay's factor, with --replicate-method fay."},
+    "--poisson": {"is_flag": True, "help": "Rows were drawn independently of each other, each with its own chance."},
+    "--lonely": {
+        "type": click.Choice(["error", "certainty", "centre"]),
+        "default": "error",
+        "show_default": True,
+        "help": "A stratum with one unit: refuse, take it as drawn for certain, or compare it with the overall mean.",
+    },
+}
+
+
+def sampling_options(command: F) -> F:
+    """All of them, as a decorator; the command takes them as keywords."""
+    for name, shape in reversed(OPTIONS.items()):
+        command = click.option(name, **shape)(command)
+    return command
+
+
+def plan_columns(given: Mapping[str, Any], by: str | None = None) -> PlanColumns:
+    """The columns that were named."""
+    from maskwell.engines.plan_columns import PlanColumns, population_of
+
+    return PlanColumns(
+        weights=given["weights"],
+        inclusion=given["inclusion"],
+        strata=given["strata"],
+        clusters=_names(given["clusters"], "--clusters"),
+        population=population_of(_names(given["population"], "--population")),
+        replicates=given["replicates"],
+        by=_names(by, "--by"),
+    )
+
+
+def _names(text: str | None, option: str) -> tuple[str, ...]:
+    return () if text is None else tuple(split_list(text, option))
+
+
+def check_plan(given: Mapping[str, Any]) -> None:
+    """Raise for options that would be left aside."""
+    if given["replicate_method"] and not given["replicates"]:
+        raise ParameterError("--replicate-method without --replicates", hint="name the columns: --replicates repw")
+    if given["replicates"] and not given["replicate_method"]:
+        raise ParameterError(
+            "--replicates without --replicate-method", hint="say how they were made: jkn, brr, fay or bootstrap"
+        )
+    if given["replicate_method"] == "fay" and given["fay"] is None:
+        raise ParameterError("--replicate-method fay without --fay", hint="give Fay's factor, such as --fay 0.3")
+    if given["fay"] is not None and given["replicate_method"] != "fay":
+        raise ParameterError("--fay without --replicate-method fay", hint="leave it out, or name the method")
+    if given["poisson"] and not (given["inclusion"] or given["weights"]):
+        raise ParameterError(
+            "--poisson without --inclusion or --weights", hint="name the column of the chances: --inclusion COL"
+        )

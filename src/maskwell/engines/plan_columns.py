@@ -1,0 +1,151 @@
+"""The columns of a file that tell how its rows were sampled: weights, strata, clusters, population, replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.factors import Factor
+from maskwell.core.labels import plain
+from maskwell.core.survey_columns import check_inclusion, check_weights
+from maskwell.engines.columns import joint_codes, separate_codes
+from maskwell.engines.files import find_column
+from maskwell.engines.values import labels_of, numbers_of
+from maskwell.errors import DataFileError, ParameterError
+
+
+@dataclass(frozen=True)
+class PlanColumns:
+    """Names of the columns of a sampling plan, and of those that tell the domains.
+
+    Attributes
+    ----------
+    weights, inclusion
+        One of them: how many people a row stands for, or the chance with which it was drawn.
+    strata, clusters
+        Clusters from the first stage on; a cluster is told by its label within its stratum.
+    population
+        For each stage, the number of units to draw from, or the column that holds it.
+    replicates
+        How the names of the replicate weights start.
+    by
+        Columns whose values are the domains.
+    """
+
+    weights: str | None = None
+    inclusion: str | None = None
+    strata: str | None = None
+    clusters: tuple[str, ...] = ()
+    population: tuple[str | float, ...] = ()
+    replicates: str | None = None
+    by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and self.inclusion is not None:
+            raise ParameterError("both weights and inclusion chances are given", hint="a weight is one over the chance")
+
+    def __bool__(self) -> bool:
+        """Whether anything is told at all."""
+        return any(
+            (self.weights, self.inclusion, self.strata, self.clusters, self.population, self.replicates, self.by)
+        )
+
+    @property
+    def labelled(self) -> list[str]:
+        """Columns whose values are labels."""
+        return [name for name in (self.strata, *self.clusters, *self.by) if name is not None]
+
+    @property
+    def numeric(self) -> list[str]:
+        """Columns whose values are numbers, without the replicates."""
+        return [name for name in (self.weights, self.inclusion, *self.population) if isinstance(name, str)]
+
+    def replicate_names(self, schema: Any, path: str) -> list[str]:
+        """The columns of the replicate weights, in the order of the file."""
+        if self.replicates is None:
+            return []
+        named = {*self.numeric, *self.labelled}
+        found = [name for name in schema.names if name.startswith(self.replicates) and name not in named]
+        if not found:
+            shown = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
+            raise DataFileError(
+                f"{path} has no columns whose names start with {self.replicates!r}",
+                hint=f"its columns: {shown}",
+                columns=schema.names,
+            )
+        return found
+
+    def names(self, schema: Any, path: str) -> list[str]:
+        """All columns that must be read, each of which is there."""
+        found = [*dict.fromkeys([*self.numeric, *self.labelled, *self.replicate_names(schema, path)])]
+        for name in found:
+            find_column(schema, name, path)
+        return found
+
+
+class PlanReader:
+    """Reads the columns of a plan, batch after batch, in the words that :class:`Cells` takes them."""
+
+    def __init__(self, plan: PlanColumns, schema: Any, path: str) -> None:
+        self._plan = plan
+        self._replicates = plan.replicate_names(schema, path)
+
+    def read(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
+        """What is known about the next rows; ``row`` of them were read before."""
+        plan = self._plan
+        found = {
+            "weight": self._weights(columns, row),
+            "stratum": None if plan.strata is None else labels_of(columns[plan.strata], plan.strata, row),
+            "clusters": [labels_of(columns[name], name, row) for name in plan.clusters],
+            "domain": self._domains(columns, row),
+            "population": [self._size(size, columns, row) for size in plan.population],
+        }
+        if self._replicates:
+            found["replicates"] = np.column_stack([numbers_of(columns[n], n, row) for n in self._replicates])
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _weights(self, columns: Mapping[str, Any], row: int) -> Real | None:
+        name = self._plan.weights or self._plan.inclusion
+        if name is None:
+            return None
+        values, said = numbers_of(columns[name], name, row), f"column {name!r}"
+        if self._plan.weights:
+            return check_weights(values, len(values), name=said, row=row)
+        return 1 / check_inclusion(values, len(values), name=said, row=row)
+
+    def _size(self, size: str | float, columns: Mapping[str, Any], row: int) -> Any:
+        return numbers_of(columns[size], size, row) if isinstance(size, str) else size
+
+    def _domains(self, columns: Mapping[str, Any], row: int) -> Factor | None:
+        parts = [labels_of(columns[name], name, row) for name in self._plan.by]
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        codes = joint_codes([part.codes for part in parts], _sizes(parts))
+        used, places = np.unique(codes, return_inverse=True)
+        codes_of = separate_codes(used, _sizes(parts))
+        keys = zip(*(part.labels[c] for part, c in zip(parts, codes_of, strict=True)), strict=True)
+        return Factor.from_codes(places, [tuple(map(plain, key)) for key in keys], "domains")
+
+
+def _sizes(parts: Sequence[Factor]) -> list[int]:
+    return [part.size for part in parts]
+
+
+def population_of(texts: Sequence[str]) -> tuple[str | float, ...]:
+    """Sizes typed as numbers or names of columns.
+
+    >>> population_of(["802", "fpc"])
+    (802.0, 'fpc')
+    """
+    return tuple(_number_or_name(text) for text in texts)
+
+
+def _number_or_name(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,188 @@
+"""Count the reports of a file by everything that a survey estimate must tell apart, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.cells import Cells
+from maskwell.core.counts import Counts
+from maskwell.core.factors import Factor
+from maskwell.designs.base import Design
+from maskwell.designs.coded import tally_codes
+from maskwell.engines.columns import Assignment, raise_first
+from maskwell.engines.files import find_column, open_source
+from maskwell.engines.groups import SampleReader, Samples, variables_of
+from maskwell.engines.plan_columns import PlanColumns, PlanReader
+from maskwell.engines.randomize import Progress, pieces
+from maskwell.engines.tally import check_made_by
+from maskwell.engines.values import whole_numbers
+from maskwell.errors import DataFileError, MissingValueError
+
+ROWS_AT_ONCE = 1 << 18
+WAITING = 64  # batches whose cells are put together in one step
+
+
+@dataclass(frozen=True)
+class SampleTally:
+    """The counts of one group of rows, with its design and what tells it (empty where there is one group)."""
+
+    counts: Counts
+    design: Design
+    label: str
+
+
+@dataclass(frozen=True)
+class GroupTally:
+    """Counted reports of each group of rows, and how many rows were left out."""
+
+    samples: tuple[SampleTally, ...]
+    rows: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class SurveyTally:
+    """Sums by stratum, cluster, domain, sample and report; the designs of the samples; how many rows were left out."""
+
+    cells: Cells
+    designs: tuple[Design, ...]
+    rows: int
+    dropped: int
+
+
+def tally_groups(
+    path: str,
+    assignments: Sequence[Assignment],
+    *,
+    missing: str = "error",
+    counts: str | None = None,
+    progress: Progress | None = None,
+) -> GroupTally:
+    """Count the reports of each group of rows with the design it used."""
+    samples = Samples(tuple(variables_of(assignments)))
+    totals = [np.zeros(design.m, dtype=np.int64) for design in samples.designs]
+    with _rows(path, samples, PlanColumns(), missing, counts, progress) as found:
+        for batch in found:
+            for sample in np.unique(batch.sample):
+                own = batch.sample == sample
+                if batch.count is None:
+                    tally_codes(batch.report[own].astype(np.uint64), totals[sample])
+                else:
+                    np.add.at(totals[sample], batch.report[own], batch.count[own])
+    tallies = [
+        SampleTally(Counts(values, int(values.sum()), design.fingerprint), design, label)
+        for values, design, label in zip(totals, samples.designs, samples.labels, strict=True)
+    ]
+    return GroupTally(tuple(tallies), found.rows, found.dropped)
+
+
+def tally_survey(
+    path: str,
+    assignments: Sequence[Assignment],
+    plan: PlanColumns,
+    *,
+    missing: str = "error",
+    counts: str | None = None,
+    progress: Progress | None = None,
+) -> SurveyTally:
+    """Sum the weights of the reports by everything that the plan tells apart."""
+    samples = Samples(tuple(variables_of(assignments)))
+    total: Cells | None = None
+    waiting: list[Cells] = []
+    with _rows(path, samples, plan, missing, counts, progress) as found:
+        for batch in found:
+            sample = Factor(batch.sample, np.arange(len(samples)))
+            waiting.append(Cells.of(batch.report, sample=sample, count=batch.count, **batch.plan))
+            if len(waiting) == WAITING:
+                total, waiting = _together(total, waiting), []
+    cells = _together(total, waiting)
+    if cells is None or cells.rows == 0:
+        raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
+    return SurveyTally(cells, tuple(samples.designs), found.rows, found.dropped)
+
+
+def _together(total: Cells | None, waiting: Sequence[Cells]) -> Cells | None:
+    parts = [*([] if total is None else [total]), *waiting]
+    return Cells.total(parts) if parts else None
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Rows that can be used: their samples, reports, counts and what the plan says about them."""
+
+    sample: Any
+    report: Any
+    count: Any
+    plan: dict[str, Any]
+
+
+class _Rows:
+    """The usable rows of a file, batch after batch; says afterwards how many there were."""
+
+    def __init__(
+        self, source: Any, path: str, samples: Samples, plan: PlanColumns, missing: str, counts: str | None
+    ) -> None:
+        schema = source.schema
+        self._source, self._path, self._counts = source, path, counts
+        self._reader, self._plan = SampleReader(samples, missing), PlanReader(plan, schema, path)
+        names = [*samples.columns, *samples.group_columns, *plan.names(schema, path), *([counts] if counts else [])]
+        self._names = [*dict.fromkeys(names)]
+        self._positions = [find_column(schema, name, path) for name in self._names]
+        for chosen in samples.choices if len(samples) == 1 else ():
+            for assignment in chosen:
+                for name, leaf in zip(assignment.columns, assignment.leaves, strict=True):
+                    check_made_by(leaf, schema.field(find_column(schema, name, path)), name)
+        self.rows = self.dropped = 0
+        self.progress: Progress | None = None
+
+    def __iter__(self) -> Iterator[_Batch]:
+        read = sorted(self._positions)
+        places = {n: read.index(p) for n, p in zip(self._names, self._positions, strict=True)}
+        for batch in pieces(self._source.batches(read), ROWS_AT_ONCE):
+            columns = {name: batch.column(place) for name, place in places.items()}
+            usable = self._usable(columns, len(batch))
+            self.rows += len(batch)
+            if usable is not None:
+                self.dropped += len(batch) - len(usable.report)
+                yield usable
+            if self.progress is not None:
+                self.progress(self.rows, self._source.done())
+        if self.rows == 0:
+            raise DataFileError(f"{self._path} has no rows", hint="give a file with at least one row", path=self._path)
+        raise_first(self._reader.problems, self.rows)
+
+    def _usable(self, columns: dict[str, Any], rows: int) -> _Batch | None:
+        kept, sample, report = self._reader.read(columns, rows, self.rows + 1)
+        if any(self._reader.problems):
+            return None
+        plan = self._plan.read(columns, self.rows)
+        count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, self.rows)
+        if not kept.all():
+            plan = {name: _some(value, kept) for name, value in plan.items()}
+            count = None if count is None else count[kept]
+        return _Batch(sample, report, count, plan)
+
+
+def _some(value: Any, kept: Any) -> Any:
+    """The kept rows of a column, of several columns, or a number as it is."""
+    if isinstance(value, list):
+        return [_some(one, kept) for one in value]
+    if isinstance(value, Factor):
+        return value.take(np.flatnonzero(kept))
+    return value[kept] if isinstance(value, np.ndarray) else value
+
+
+@contextmanager
+def _rows(
+    path: str, samples: Samples, plan: PlanColumns, missing: str, counts: str | None, progress: Progress | None
+) -> Iterator[_Rows]:
+    coded = [*samples.columns, *samples.group_columns, *plan.labelled]
+    with open_source(path, coded=[*dict.fromkeys(coded)]) as source:
+        found = _Rows(source, path, samples, plan, missing, counts)
+        found.progress = progress
+        yield found
