@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,3 +237,8 @@ def test_bad_demands_are_refused(name: str, demand: dict[str, Any]) -> None:
     kept = {word: value for word, value in parameters.items() if word not in ("gamma", "epsilon")}
     with pytest.raises(ParameterError):
         PROCEDURES[name].design({**kept, **demand}, categories=categories)
+
+
+def test_every_family_is_on_the_page_of_procedures(root: Path) -> None:
+    page = (root / "docs/theory/procedures.md").read_text(encoding="utf-8")
+    assert [name for name in PROCEDURES if f"`{name}`" not in page] == []
