@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 from tests.support.command_line import refused, run
 
@@ -40,11 +41,13 @@ def test_one_card_for_two_questions() -> None:
 def test_an_unrelated_question_whose_rate_nobody_knows() -> None:
     shown = run("design", "simmons", "--p", "3/4", "-o", "one.json").out
     assert "identifiable  no" in shown
-    assert "note: beta is unknown: ask a second sample with another p" in shown
+    assert "note: beta is unknown: ask two samples with different p" in shown
     told = " ".join(run("audit", "one.json").out.split())
     assert "warning: not identifiable alone: beta is unknown" in told
     made = run("audit", "one.json", "--json").json()
     assert any("alone" in warning for warning in made["warnings"])
+    Path("f.csv").write_text("y\nyes\nno\n", encoding="utf-8")
+    refused("estimate", "f.csv", "--design", "y=one.json", saying="ask two samples", kind="not_identifiable")
     named = run("design", "simmons", "--p", "3/4", "--categories", "user,other").out
     assert "(user, yes), (user, no), (other, yes), (other, no)" in named
 

@@ -72,7 +72,7 @@ class WrittenOut(CodedDesign):
         direction = np.linalg.svd(self._P)[2][-1]
         raise NotIdentifiableError(
             f"shares cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories",
-            hint="choose a design whose columns are linearly independent",
+            hint=self.provenance.get("samples") or "choose a design whose columns are linearly independent",
             null_direction=direction,
         )
 

@@ -39,7 +39,7 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
         family="abul-ela",
         parameters={"probabilities": p},
         needs="probabilities that are not all equal",
-        samples=f"one of {k - 1} samples or more: {k} shares need {k - 1} decks with different shares of cards",
+        samples=f"one of {k - 1} samples or more: {k} shares need {k - 1} different decks",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
     )

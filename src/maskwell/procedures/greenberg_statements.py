@@ -74,11 +74,11 @@ def _samples(k: int, *, unknown: bool) -> str:
     """What must come together.
 
     >>> _samples(3, unknown=True)
-    'one of 3 samples or more: 3 shares and an unknown beta need 3 decks with different shares of cards'
+    'one of 3 samples or more: 3 shares and an unknown beta need 3 different decks'
     """
     need = k if unknown else k - 1
     what = f"{k} shares and an unknown beta" if unknown else f"{k} shares"
-    return f"one of {need} samples or more: {what} need {need} decks with different shares of cards"
+    return f"one of {need} samples or more: {what} need {need} different decks"
 
 
 GREENBERG_STATEMENTS = Procedure(

@@ -11,7 +11,7 @@ from maskwell.procedures.procedure import Kind, Parameter, Procedure
 from maskwell.procedures.samples import one_of_several, yes_or_no
 
 KINDS = ("honest carrier", "lying carrier", "non-carrier")
-SAMPLES = "ask a second sample with another p: two samples give the shares of the three kinds of respondents"
+SAMPLES = "ask two samples with different p: together they give the shares of the three kinds of people"
 
 
 def lie_detector(p: Number) -> Dense:

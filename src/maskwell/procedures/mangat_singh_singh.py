@@ -14,10 +14,7 @@ from maskwell.procedures.samples import UNRELATED, one_of_several, yes_or_no
 MEMBERS = "own answer"
 KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])
 """Own and unrelated answer; members never answer the unrelated question."""
-SAMPLES = (
-    "alpha is unknown: ask a second sample, or the same people again, with another p; the first of the two answers is "
-    "the sensitive one"
-)
+SAMPLES = "alpha is unknown: ask two samples, or twice, with different p; the first answer is wanted"
 
 
 def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidentifiable: bool = False) -> Dense:

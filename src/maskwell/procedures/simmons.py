@@ -11,10 +11,7 @@ from maskwell.procedures.procedure import Kind, Parameter, Procedure
 from maskwell.procedures.samples import UNRELATED, one_of_several, with_unrelated, yes_or_no
 
 OWN = "own answer"
-SAMPLES = (
-    "beta is unknown: ask a second sample with another p, and estimate from both; the first of the two answers is "
-    "the sensitive one"
-)
+SAMPLES = "beta is unknown: ask two samples with different p; the first answer of each pair is wanted"
 
 
 def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool = False) -> Dense:

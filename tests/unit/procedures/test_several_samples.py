@@ -79,7 +79,7 @@ def test_one_sample_says_what_is_missing() -> None:
     design = simmons("3/4")
     assert design.provenance["family"] == "simmons"
     assert design.provenance["wanted"] == design.provenance["variables"][0]
-    assert "second sample" in design.provenance["samples"]
+    assert "two samples" in design.provenance["samples"]
     assert design.outputs == Categories.of(["yes", "no"])
     assert any("not identifiable alone" in warning for warning in design.warnings())
 
