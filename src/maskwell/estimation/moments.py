@@ -78,6 +78,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
             *_weak(design),
         ),
         samples=(Sample(counts, design),),
+        inverse=inverse,
     )
 
 

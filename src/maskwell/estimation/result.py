@@ -14,6 +14,7 @@ from maskwell.errors import LabelError, MissingExtraError, ParameterError, TooLa
 
 if TYPE_CHECKING:
     from maskwell.estimation.intervals.base import Intervals
+    from maskwell.estimation.left_inverse import LeftInverse
     from maskwell.estimation.samples import Sample
 
 SHOWN = 20
@@ -52,6 +53,8 @@ class Estimate:
     moments
         The raw unbiased estimate beside one that was held to [0, 1], shape (k,). Use it for totals, differences and
         pooling over studies, where held estimates would be biased.
+    inverse
+        The left inverse that was chosen for it, if one was.
     """
 
     categories: Sequence[Hashable]
@@ -66,6 +69,7 @@ class Estimate:
     flags: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
     moments: Real | None = None
+    inverse: LeftInverse | None = None
 
     @property
     def standard_error(self) -> Real:
@@ -79,7 +83,8 @@ class Estimate:
     def default_interval(self) -> str:
         """The method of intervals where none is named.
 
-        ``score`` for one sample of a design with two categories and two reports, else ``wald``.
+        ``score`` for one sample of a design with two categories and two reports, else ``wald``; ``profile`` for maximum
+        likelihood estimates at 0 or 1, which have no standard error.
         """
         from maskwell.estimation.intervals.registry import default_method
 

@@ -1,0 +1,120 @@
+"""Wald, logit and simultaneous intervals, defaults, and what is said where there is none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, norm
+
+from maskwell import Categories, Counts, Design, Estimate, Subset, Uniform, estimate_by_moments, make_design
+from maskwell.errors import ParameterError
+from maskwell.estimation.intervals.registry import METHODS
+from maskwell.estimation.samples import Sample
+
+KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
+WARNER = make_design("warner", p="0.7")
+
+
+def estimate_of(counts: list[int], design: Design) -> Estimate:
+    return estimate_by_moments(Sample.of(counts, design).counts, design)
+
+
+def test_the_default_is_score_for_two_to_two_and_wald_elsewhere() -> None:
+    assert estimate_of([120, 180], WARNER).default_interval == "score"
+    assert estimate_of([50, 30, 20], KARY).default_interval == "wald"
+    assert estimate_of([50, 30, 20], make_design("kuk", theta1="0.7", theta2="0.2", draws=2)).default_interval == "wald"
+    pair = Subset.from_gamma(3, Categories.numbered(2), size=1)
+    assert estimate_by_moments(pair.tally(pair.sample(np.arange(40) % 2)), pair).default_interval == "wald"
+    without = replace(estimate_of([120, 180], WARNER), samples=())
+    assert without.default_interval == "wald"
+    assert without.to_dict()["interval_method"] == "wald"
+
+
+def test_wald() -> None:
+    estimate = estimate_of([500, 300, 200], KARY)
+    half = norm.ppf(0.975) * estimate.standard_error
+    np.testing.assert_allclose(estimate.confidence_interval(0.95, "wald")[:, 1], estimate.pi_hat + half)
+    np.testing.assert_allclose(estimate.intervals().half_width, half)
+
+
+def test_logit_stays_inside_and_is_wald_on_the_log_odds() -> None:
+    estimate = estimate_of([240, 20, 240], KARY)
+    found = estimate.confidence_interval(0.95, "logit")
+    inside = (estimate.pi_hat > 0) & (estimate.pi_hat < 1)
+    assert inside.sum() == 2
+    odds = np.log(found / (1 - found))[inside]
+    share = estimate.pi_hat[inside]
+    centre = np.log(share / (1 - share))
+    np.testing.assert_allclose(odds.mean(axis=1), centre)
+    spread = estimate.standard_error[inside] / (share * (1 - share))
+    np.testing.assert_allclose(odds[:, 1] - centre, norm.ppf(0.975) * spread)
+
+
+def test_logit_is_not_available_outside_and_says_so() -> None:
+    found = estimate_of([240, 20, 240], KARY).intervals(0.95, "logit")
+    assert np.isnan(found.low[1])
+    assert found.flags == ("no logit interval for 1 of 3 categories: it needs an estimate between 0 and 1",)
+    said = estimate_of([240, 20, 240], KARY).to_dict(interval="logit")
+    assert said["estimates"][1]["interval"] == [None, None]
+    assert said["interval_method"] == "logit"
+    assert found.flags[0] in said["flags"]
+    json.dumps(said, allow_nan=False)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_simultaneous_intervals_are_wider_and_in_order() -> None:
+    estimate = estimate_of([500, 300, 200], KARY)
+    ratio = {
+        m: float(estimate.intervals(0.95, m).half_width[0] / estimate.standard_error[0])
+        for m in METHODS
+        if m in ("wald", "bonferroni", "scheffe")
+    }
+    assert ratio["wald"] == pytest.approx(norm.ppf(0.975))
+    assert ratio["bonferroni"] == pytest.approx(norm.ppf(1 - 0.05 / 6))
+    assert ratio["scheffe"] == pytest.approx(np.sqrt(chi2.ppf(0.95, 2)))
+
+
+def test_an_error_that_is_not_defined_leaves_no_interval_but_a_word() -> None:
+    estimate = replace(estimate_of([50, 30, 20], KARY), variance=np.array([np.nan, 0.01, 0.01]))
+    for method in ("wald", "logit", "bonferroni", "scheffe"):
+        found = estimate.intervals(0.95, method)
+        assert np.isnan(found.low[0])
+        assert any("not defined" in flag for flag in found.flags)
+
+
+def test_an_estimate_that_forgot_its_counts_has_no_likelihood_intervals() -> None:
+    estimate = replace(estimate_of([120, 180], WARNER), samples=())
+    for method in ("score", "exact", "profile", "bootstrap"):
+        with pytest.raises(ParameterError, match="does not know the counts"):
+            estimate.intervals(0.95, method)
+
+
+def test_bad_names_and_levels() -> None:
+    estimate = estimate_of([120, 180], WARNER)
+    with pytest.raises(ParameterError, match="no interval is called 'agresti'") as raised:
+        estimate.intervals(0.95, "agresti")
+    assert all(name in raised.value.hint for name in METHODS)
+    for level in (0, 1, 95, float("nan")):
+        with pytest.raises(ParameterError, match="level"):
+            estimate.intervals(level)
+
+
+def test_what_people_see() -> None:
+    found = estimate_of([500, 300, 200], KARY).intervals()
+    assert found.name == "Wald"
+    assert repr(found).startswith("Intervals(wald, level 0.95): [")
+    many = Uniform.from_epsilon(2, Categories.numbered(12))
+    assert repr(estimate_of([5] * 12, many).intervals()).endswith("... (12 in all)")
+    assert "95 % score intervals" in repr(estimate_of([120, 180], WARNER))
+    frame = estimate_of([120, 180], WARNER).to_frame(interval="wald")
+    assert frame["low"][0] == pytest.approx(0.1112, abs=5e-5)
+
+
+def test_sets_have_wald_intervals() -> None:
+    sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    counts = sets.tally(sets.sample(np.arange(400) % 4))
+    assert isinstance(counts, Counts)
+    assert np.isfinite(estimate_by_moments(counts, sets).confidence_interval()).all()

@@ -1,0 +1,50 @@
+"""Sums of shares, and what an estimate keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskwell import Categories, Uniform, estimate_by_moments, make_design
+from maskwell.errors import LabelError, ParameterError, TooLargeError
+from maskwell.estimation.samples import Sample
+
+KARY = Uniform.from_gamma(5, Categories.of([0, 1, 5]))
+SAMPLE = Sample.of([500, 300, 200], KARY)
+
+
+def test_contrasts_use_the_whole_covariance() -> None:
+    estimate = estimate_by_moments(SAMPLE.counts, KARY)
+    c = np.array([1.0, -1.0, 0.5])
+    found = estimate.contrast(c)
+    assert found.value == pytest.approx(float(c @ estimate.pi_hat))
+    assert found.standard_error == pytest.approx(float(np.sqrt(c @ estimate.covariance @ c)))
+    assert estimate.contrast([1, 1, 1]).value == pytest.approx(1)
+    assert estimate.contrast([1, 1, 1]).standard_error == pytest.approx(0, abs=1e-8)
+
+
+def test_a_mean_takes_numbers_from_the_labels_or_from_values() -> None:
+    estimate = estimate_by_moments(SAMPLE.counts, KARY)
+    assert estimate.mean() == estimate.contrast([0, 1, 5]) == estimate.mean([0, 1, 5])
+    warner = make_design("warner", p="0.7")
+    yes = estimate_by_moments(Sample.of([120, 180], warner).counts, warner)
+    assert yes.mean([1, 0]).value == pytest.approx(0.25)
+    with pytest.raises(LabelError, match="'yes'"):
+        yes.mean()
+
+
+def test_refusals() -> None:
+    estimate = estimate_by_moments(SAMPLE.counts, KARY)
+    for bad in ([1, 2], [1, 2, float("nan")], [[1, 2, 3]]):
+        with pytest.raises(ParameterError, match="coefficients"):
+            estimate.contrast(bad)
+    many = Uniform.from_epsilon(2, Categories.numbered(2001))
+    with pytest.raises(TooLargeError, match="covariances"):
+        estimate_by_moments(Sample.of(np.ones(2001, dtype=int), many).counts, many).mean()
+
+
+def test_an_estimate_keeps_what_it_came_from() -> None:
+    estimate = estimate_by_moments(SAMPLE.counts, KARY)
+    assert [(s.design, s.n) for s in estimate.samples] == [(KARY, 1000)]
+    assert estimate.moments is None
+    assert estimate.inverse is None
