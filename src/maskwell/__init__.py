@@ -61,9 +61,11 @@ if TYPE_CHECKING:
     from maskwell.estimation.scores import optimal_scores_for_weights as optimal_scores_for_weights
     from maskwell.estimation.scores import score_left_inverse as score_left_inverse
     from maskwell.estimation.scores import score_recovery as score_recovery
+    from maskwell.planning.allocation import Allocation as Allocation
     from maskwell.planning.choice import Choice as Choice
     from maskwell.planning.choosing import choose as choose
     from maskwell.planning.compare import compare as compare
+    from maskwell.planning.efficiency import efficiency_of as efficiency_of
     from maskwell.planning.extremal import Extremal as Extremal
     from maskwell.planning.extremal import extremal_design as extremal_design
     from maskwell.planning.frontier import frontier as frontier
@@ -79,6 +81,16 @@ if TYPE_CHECKING:
     from maskwell.planning.order import Order as Order
     from maskwell.planning.order import order_of as order_of
     from maskwell.planning.order import sufficiency as sufficiency
+    from maskwell.planning.power import PowerPlan as PowerPlan
+    from maskwell.planning.power import plan_test as plan_test
+    from maskwell.planning.sample_plan import SamplePlan as SamplePlan
+    from maskwell.planning.sample_plan import plan_sample as plan_sample
+    from maskwell.planning.several_samples import allocate_samples as allocate_samples
+    from maskwell.planning.strata import Stratum as Stratum
+    from maskwell.planning.strata import allocate_strata as allocate_strata
+    from maskwell.planning.tuning import tuned as tuned
+    from maskwell.planning.unit_variance import unit_variance as unit_variance
+    from maskwell.planning.unit_variance import worst_shares as worst_shares
     from maskwell.privacy.audit import Audit as Audit
     from maskwell.privacy.audit import audit as audit
     from maskwell.privacy.average import AverageSecurity as AverageSecurity
@@ -87,6 +99,9 @@ if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand as Demand
     from maskwell.privacy.curves import Lines as Lines
     from maskwell.privacy.curves import Steps as Steps
+    from maskwell.privacy.jeopardy import from_jeopardy as from_jeopardy
+    from maskwell.privacy.jeopardy import jeopardy as jeopardy
+    from maskwell.privacy.measures import Measure as Measure
     from maskwell.privacy.posterior import hazard as hazard
     from maskwell.privacy.posterior import posterior as posterior
     from maskwell.privacy.posterior import posterior_of as posterior_of
@@ -204,6 +219,16 @@ _HOMES = {
         "plot_revealed",
         "plot_variance",
     ],
+    "maskwell.planning.allocation": ["Allocation"],
+    "maskwell.planning.efficiency": ["efficiency_of"],
+    "maskwell.planning.power": ["PowerPlan", "plan_test"],
+    "maskwell.planning.sample_plan": ["SamplePlan", "plan_sample"],
+    "maskwell.planning.several_samples": ["allocate_samples"],
+    "maskwell.planning.strata": ["Stratum", "allocate_strata"],
+    "maskwell.planning.tuning": ["tuned"],
+    "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
+    "maskwell.privacy.jeopardy": ["from_jeopardy", "jeopardy"],
+    "maskwell.privacy.measures": ["Measure"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.command_line import run
+from tests.support.command_line import refused, run
 
 
 @pytest.fixture
@@ -51,3 +51,59 @@ def test_a_gain_matrix_proves_that_neither_can_be_made_from_the_other() -> None:
     ):
         G = np.array(proof["gain"])
         assert (G * Q).sum() > (P @ G.T).max(axis=1).sum() + 1e-9
+
+
+def test_another_measure(designs: tuple[str, str]) -> None:
+    found = run("compare", *designs, "--measure", "ratio", "--at", "second", "--json").json()
+    assert found["measure"] == {
+        "name": "ratio",
+        "sensitive": ["yes"],
+        "first": 4,
+        "second": 41,
+        "exact": {"first": "4", "second": "41"},
+    }
+    fair = found["equalised"]
+    assert fair["how"] == "warner with p = 41/42" and fair["changed"] == "first" and fair["order"] == "first"
+    assert fair["efficiency"]["loewner"] == "first" and fair["measure"]["first"] == 41
+    hazard = run("compare", *designs, "--measure", "hazard", "--prior", "0.05,0.95", "--json").json()
+    assert hazard["measure"]["first"] == 4 / 23 and hazard["equalised"]["how"] == "simmons with p = 3/13, beta = 1/10"
+
+
+def test_beliefs_are_shown_and_fit(designs: tuple[str, str]) -> None:
+    shown = run("compare", *designs, "--measure", "ratio", "--pi", "0.05,0.95").out
+    assert shown.startswith("At equal protection (ratio R of yes 4) w.json tells all that s.json does, and more.")
+    assert "Beliefs after each report, at equal protection, from yes 0.05, no 0.95:" in shown
+    assert "w.json: yes     0.2300  0.1739  0.8261" in shown and max(map(len, shown.splitlines())) <= 100
+
+
+def test_a_certain_acquittal_is_named() -> None:
+    run("design", "mangat", "--p", "0.7", "-o", "m.json")
+    run("design", "triangular", "--q", "0.25", "-o", "t.json")
+    shown = run("compare", "m.json", "t.json", "--measure", "ratio").out
+    assert shown.count("a certain acquittal") == 2
+
+
+def test_a_sensitive_set() -> None:
+    labels = "--categories", "a,b,c"
+    run("design", "liu-chow", *labels, "--p", "0.6", "--q", "0.2,0.1,0.1", "-o", "l.json")
+    run("design", "k-ary", *labels, "--gamma", "9", "-o", "k.json")
+    found = run("compare", "l.json", "k.json", "--measure", "sensitive", "--sensitive", "a,b", "--json").json()
+    assert found["measure"]["first"] == 7 and found["equalised"]["measure"]["second"] == 7
+    one = run("compare", "l.json", "k.json", "--measure", "ratio", "--sensitive", "a", "--json").json()
+    assert one["measure"]["first"] == 4
+
+
+def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
+    for options, said in (
+        (["--prior", "0.1,0.9"], "--prior without --measure hazard"),
+        (["--sensitive", "yes"], "--measure ratio"),
+        (["--measure", "hazard"], "needs a prior"),
+        (["--measure", "hazard", "--prior", "1,2,3"], "not a distribution"),
+        (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
+        (["--measure", "sensitive"], "needs the sensitive categories"),
+        (["--measure", "sensitive", "--sensitive", "maybe"], "no category 'maybe'"),
+        (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are called sensitive"),
+        (["--at", "1"], "cannot be the protection"),
+        (["--at", "there"], "not a finite number"),
+    ):
+        refused("compare", *designs, *options, saying=said)

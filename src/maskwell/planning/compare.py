@@ -1,8 +1,9 @@
 """A fair comparison of two designs: never at unequal privacy.
 
 What two designs tell is compared by the order of Blackwell, which needs no equal privacy, and by the variance that
-they add, which does: a design that protects less always looks better there. So the less private one is first made as
-private as the other, and only then are variances ranked.
+they add and by Fisher's information, which do: a design that protects less always looks better there. So the less
+private one is first made as private as the other, by parity or by another measure, and only then are they ranked. As
+one number never says all about protection, what every report would make somebody believe is shown beside it.
 
 Source: [Adeshiyan2011, sections 2.3 and 2.7], [ChaiNayak2018, section 4].
 """
@@ -10,49 +11,96 @@ Source: [Adeshiyan2011, sections 2.3 and 2.7], [ChaiNayak2018, section 4].
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Parity, to_float, to_text
+from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.base import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
 from maskwell.estimation.information import fisher_information, mutual_information
-from maskwell.planning.equalise import Equalised, at_parity
+from maskwell.planning.efficiency import MOST_CATEGORIES, Efficiency, default_grid, efficiency_of
+from maskwell.planning.equalise import Equalised, at_level
 from maskwell.planning.order import Order, check_same_categories, order_of
+from maskwell.privacy.measures import PARITY, Measure
+from maskwell.privacy.posterior import posterior
 
+NO_BOUND = "neither design has a bound on {}, so no common protection can be named"
 EQUAL = 1e-9
+SHOWN_POSTERIORS = 1000
+"""Entries of a matrix up to which beliefs after every report are listed."""
+
 Winner = Literal["first", "second", "equal"]
+Which = Literal["first", "second", "both"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Two designs side by side, at proportions ``pi`` (uniform by default), as they are."""
+    """Two designs side by side, at proportions ``pi`` (uniform by default), as they are.
+
+    Attributes
+    ----------
+    measure
+        How protection is measured: parity by default.
+    """
 
     first: Design
     second: Design
     pi: Real | None
+    measure: Measure = PARITY
 
     @cached_property
     def order(self) -> Order:
         """Which tells more, with its proof."""
         return order_of(self.first, self.second)
 
+    @cached_property
+    def efficiency(self) -> Efficiency | None:
+        """How much more one tells than the other at many shares, ``pi`` being the first; None for large designs."""
+        grid = default_grid(self.first.k) if self.first.k <= MOST_CATEGORIES else None
+        inside = self.pi is not None and bool((self.pi > 0).all())
+        if grid is not None and self.pi is not None and inside:
+            grid = np.vstack([self.pi, grid])
+        return efficiency_of(self.first, self.second, grid=grid)
+
     @property
     def parities(self) -> tuple[Parity, Parity]:
         """Of both."""
         return self.first.parity_exact(), self.second.parity_exact()
 
+    @cached_property
+    def protections(self) -> tuple[Parity, Parity]:
+        """Of both, by the measure."""
+        return self.measure.value(self.first), self.measure.value(self.second)
+
     @property
     def equally_private(self) -> bool:
-        """Whether the parities agree to 1e-9."""
-        one, two = self.parities
+        """Whether the protections agree to 1e-9."""
+        one, two = self.protections
         if isinstance(one, float) or isinstance(two, float):
             return one == two
         return abs(one - two) <= Fraction(EQUAL) * max(one, two)
+
+    @property
+    def prior(self) -> Real:
+        """What is believed before a report: the prior of the measure, else ``pi``, else equal shares."""
+        if self.measure.prior:
+            return np.array([float(p) for p in self.measure.prior])
+        return self.first.uniform_prior() if self.pi is None else self.pi
+
+    @cached_property
+    def posteriors(self) -> tuple[Real | None, Real | None]:
+        """What is believed after each report of both, shape (m, k) each; None for large designs."""
+        one, two = (
+            posterior(design, self.prior) if design.has_entries_up_to(SHOWN_POSTERIORS) else None
+            for design in (self.first, self.second)
+        )
+        return one, two
 
     @cached_property
     def added_variances(self) -> tuple[float | None, float | None]:
@@ -83,7 +131,15 @@ class Comparison:
             "information": _both(*(_information(d, self.pi) for d in (self.first, self.second))),
             "mutual_information": _both(*(_mutual(d, self.pi) for d in (self.first, self.second))),
             "guess_probability": _both(*(d.guess_probability() for d in (self.first, self.second))),
+            "measure": self._measured(),
+            "efficiency": None if self.efficiency is None else self.efficiency.to_dict(),
+            "posterior": {"prior": self.prior.tolist(), **_both(*map(_table, self.posteriors))},
         }
+
+    def _measured(self) -> dict[str, Any]:
+        values = _both(*map(to_float, self.protections))
+        exact = _both(*map(to_text, self.protections))
+        return {**self.measure.to_dict(self.first), **values, "exact": exact}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,14 +151,15 @@ class FairComparison:
     given
         As they are.
     equalised
-        With the less private one made as private as the other; None when that cannot be done, for the reason ``why``.
+        With the less private one made as private as the other, or both brought to the protection that was asked for;
+        None when that cannot be done, for the reason ``why``.
     changed, how
         Which one was changed, and how; None and "unchanged" when they were equally private.
     """
 
     given: Comparison
     equalised: Comparison | None
-    changed: Literal["first", "second"] | None
+    changed: Which | None
     how: str
     why: str | None
 
@@ -126,50 +183,91 @@ class FairComparison:
         return f"FairComparison({self.given.order.verdict!r}{after})"
 
 
-def compare(first: Design, second: Design, *, pi: Real | None = None) -> FairComparison:
+def compare(
+    first: Design,
+    second: Design,
+    *,
+    pi: Real | None = None,
+    measure: Measure | str = "parity",
+    at: Literal["first", "second"] | Number | None = None,
+) -> FairComparison:
     """Compare two designs over the same categories, as they are and at equal protection.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    >>> simmons = Dense.of([["0.82", "0.02"], ["0.18", "0.98"]])
-    >>> found = compare(warner, simmons)
+    Parameters
+    ----------
+    pi
+        Shares at which variances and information are evaluated; equal by default.
+    measure
+        How protection is measured: ``parity``, ``ratio`` (for the first category), or a
+        :class:`~maskwell.privacy.measures.Measure`.
+    at
+        The protection at which they are compared: that of the better protected one by default, that of the first or of
+        the second, or a number. A design that has to tell more than it does needs a family it can be tuned in.
+
+    >>> from maskwell.procedures.simmons import simmons
+    >>> from maskwell.procedures.warner import warner
+    >>> found = compare(warner("0.8"), simmons("0.8", "0.1"))
     >>> found.given.added_variances[0] > found.given.added_variances[1], found.given.winner_by_variance   # parity 4, 41
     (True, None)
     >>> found.changed, found.equalised.order.verdict   # at equal parity Warner's device tells more
     ('second', 'first')
+    >>> compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", at="second").how   # Lanke's equaliser
+    'warner with p = 41/42'
     """
     check_same_categories(first, second)
     shares = None if pi is None else first.check_distribution(pi)
-    given = Comparison(first, second, shares)
-    if given.equally_private:
-        infinite = isinstance(given.parities[0], float)
-        why = "neither design has a bound on parity, so no common protection can be named" if infinite else None
+    given = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
+    if at is None and given.equally_private:
+        infinite = given.protections[0] == given.measure.limit
+        why = NO_BOUND.format(given.measure.spoken) if infinite else None
         return FairComparison(given, None if infinite else given, None, "unchanged", why)
-    return _equalised(given)
+    return _equalised(given, at)
 
 
-def _equalised(given: Comparison) -> FairComparison:
-    one, two = given.parities
-    target, weaker = (one, "second") if one < two else (two, "first")
-    if isinstance(target, float) or target <= 1:
-        return FairComparison(given, None, None, "unchanged", "one of the designs tells nothing at all")
+def _equalised(given: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:
+    target = _target(given, at)
+    if not given.measure.blank < target < given.measure.limit:
+        return FairComparison(given, None, None, "unchanged", _why_not(given, target))
     try:
-        changed = at_parity(given.second if weaker == "second" else given.first, target)
+        changes = [at_level(design, given.measure, Fraction(target)) for design in (given.first, given.second)]
     except TooLargeError as error:
         return FairComparison(given, None, None, "unchanged", error.message)
-    return _with(given, changed, weaker)
+    return _with(given, *changes)
 
 
-def _with(given: Comparison, changed: Equalised, weaker: str) -> FairComparison:
-    if weaker == "second":
-        return FairComparison(given, Comparison(given.first, changed.design, given.pi), "second", changed.how, None)
-    return FairComparison(given, Comparison(changed.design, given.second, given.pi), "first", changed.how, None)
+def _why_not(given: Comparison, target: Parity) -> str:
+    if target <= given.measure.blank:
+        return "one of the designs tells nothing at all"
+    if given.protections[0] == given.protections[1]:
+        return NO_BOUND.format(given.measure.spoken)
+    return f"the design that sets the protection has no bound on {given.measure.spoken}"
+
+
+def _target(given: Comparison, at: Literal["first", "second"] | Number | None) -> Parity:
+    one, two = given.protections
+    if at is None:
+        return min(one, two)
+    if at in ("first", "second"):
+        return one if at == "first" else two
+    return given.measure.read(at)
+
+
+def _with(given: Comparison, one: Equalised, two: Equalised) -> FairComparison:
+    hows = {name: found.how for name, found in (("first", one), ("second", two)) if found.how != "unchanged"}
+    fair = replace(given, first=one.design, second=two.design)
+    changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
+    return FairComparison(given, fair, changed, " and ".join(hows.values()) or "unchanged", None)
 
 
 def _added_variance(design: Design, pi: Real | None) -> float | None:
     if not design.identifiable:
         return None
     return design.added_variance_of("best-linear") if isinstance(design, Unary) else design.added_variance(pi)
+
+
+def _table(found: Real | None) -> Any:
+    """Beliefs for JSON; null after a report that cannot occur."""
+    return None if found is None else [[None if math.isnan(p) else p for p in row] for row in found.tolist()]
 
 
 def _both(first: Any, second: Any) -> dict[str, Any]:

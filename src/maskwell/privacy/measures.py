@@ -83,6 +83,13 @@ class Measure:
         return cls(name, chosen, _beliefs(prior) if name == "hazard" else ())
 
     @property
+    def spoken(self) -> str:
+        """Its name in a sentence."""
+        return {"ratio": "the ratio R", "sensitive": "the ratio R_S", "hazard": "the posterior"}.get(
+            self.name, "parity"
+        )
+
+    @property
     def blank(self) -> Fraction:
         """The value of a design that tells nothing."""
         return sum((self.prior[j] for j in self.sensitive), Fraction(0)) if self.name == "hazard" else Fraction(1)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import shlex
 import textwrap
 from fractions import Fraction
+from typing import cast
 
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
 from maskwell.designs.unary import Unary
 from maskwell.planning.compare import Comparison, FairComparison
 from maskwell.planning.evidence import Sufficiency
-from maskwell.reports.tables import WIDTH, facts, notes, number, parity_text, shorten, table
+from maskwell.reports.tables import WIDTH, broken, facts, label, notes, number, parity_text, shorten, table
 
 NAME_WIDTH = 28
 SHOWN_ROWS = 6
+SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME = 12, 6, 14
 
 
 def compare_text(found: FairComparison, first: str, second: str) -> list[str]:
@@ -20,13 +27,14 @@ def compare_text(found: FairComparison, first: str, second: str) -> list[str]:
     names = (shorten(first, NAME_WIDTH), shorten(second, NAME_WIDTH))
     lines = [*textwrap.wrap(_answer(found, names), WIDTH), *_table(found.given, names)]
     if found.equalised is not None and found.changed is not None:
-        changed = first if found.changed == "first" else second
+        changed = {"first": first, "second": second, "both": f"{first} and {second}"}[found.changed]
         how = f"At equal protection, {changed} being changed to {found.how}:"
         lines += ["", *textwrap.wrap(how, WIDTH), *_table(found.equalised, names)]
     lines += ["", *_proofs("As they are:", found.given, names)]
     if found.equalised is not None and found.changed is not None:
         lines += _proofs("At equal protection:", found.equalised, names)
-    lines += notes(_remarks(found, names))
+    lines += _beliefs(found, names)
+    lines += notes([*_remarks(found, names), *_cautions(found, names)])
     worse = _worse(found, first, second)
     following = f"maskwell improve {shlex.quote(worse)}" if worse else f"maskwell audit {shlex.quote(first)}"
     return [*lines, f"Next: {following}"]
@@ -36,7 +44,7 @@ def _answer(found: FairComparison, names: tuple[str, str]) -> str:
     fair = found.equalised
     if fair is None:
         return f"{_told(found.given, names)}; variances are not compared: {found.why}."
-    where = f"At equal protection (parity {parity_text(fair.parities[0])})"
+    where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])})"
     return f"{where} {_told(fair, names)}{_ranked(fair, names)}."
 
 
@@ -70,7 +78,94 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[str]:
         )
         if not any(isinstance(value, list) for value in shown[key].values())
     ]
-    return table(["", *names], [["parity", *map(parity_text, compared.parities)], *rows])
+    measured = [[_measure_name(compared), *map(parity_text, compared.protections)]]
+    measured = measured if compared.measure.name != "parity" else []
+    lines = table(["", *names], [["parity", *map(parity_text, compared.parities)], *measured, *rows])
+    return [*lines, *_efficiency(compared, names)]
+
+
+def _measure_name(compared: Comparison) -> str:
+    """The measure with what it looks at."""
+    measure = compared.measure
+    if measure.name == "parity":
+        return "parity"
+    who = ", ".join(label(compared.first.inputs.labels[j]) for j in measure.sensitive)
+    return {"ratio": "ratio R", "sensitive": "ratio R_S", "hazard": "posterior"}[
+        measure.name
+    ] + f" of {shorten(who, 30)}"
+
+
+def _efficiency(compared: Comparison, names: tuple[str, str]) -> list[str]:
+    """How many respondents of one are worth one of the other, over the shares that were looked at."""
+    found = compared.efficiency
+    if found is None or not compared.equally_private or np.isnan(found.relative).any():
+        return []
+    low, high = float(found.relative.min()), float(found.relative.max())
+    where = f"at {len(found.grid)} true shares from rare to common"
+    who = {
+        "first": f"{names[0]} is at least as good in every direction {where}",
+        "second": f"{names[1]} is at least as good in every direction {where}",
+        "equal": f"both are equally good {where}",
+        "neither": f"neither is the better one {where}",
+    }[found.better]
+    worth = f"a report of {names[0]} is worth {number(low, 3)} to {number(high, 3)} of {names[1]}"
+    worth = (
+        worth
+        if number(low, 3) != number(high, 3)
+        else f"a report of {names[0]} is worth {number(low, 3)} of {names[1]}"
+    )
+    return broken(f"{who}; {worth}", indent="  ")
+
+
+# ---- what reports make somebody believe
+
+
+def _beliefs(found: FairComparison, names: tuple[str, str]) -> list[str]:
+    """What is believed after every report of both designs; nothing for large ones."""
+    fair = found.equalised or found.given
+    pairs = list(zip(names, (fair.first, fair.second), fair.posteriors, strict=True))
+    if any(after is None or design.m > SHOWN_REPORTS for _, design, after in pairs):
+        return []
+    if fair.first.k > SHOWN_CATEGORIES:
+        return []
+    prior = ", ".join(
+        f"{shorten(label(one), SHORT_NAME)} {number(float(p), 4)}"
+        for one, p in zip(fair.first.inputs.labels, fair.prior, strict=True)
+    )
+    when = "at equal protection" if found.equalised is not None and found.changed is not None else "as they are"
+    header = ["report", "how often", *(shorten(label(one), SHORT_NAME) for one in fair.first.inputs.labels)]
+    rows = [row for name, design, after in pairs for row in _rows(name, design, cast(Real, after), fair.prior)]
+    return ["", *broken(f"Beliefs after each report, {when}, from {prior}:"), *table(header, rows)]
+
+
+def _rows(name: str, design: Design, after: Real, prior: Real) -> list[list[str]]:
+    often = design.matrix() @ prior
+    outputs = design.outputs
+    reports = list(map(label, outputs.labels)) if isinstance(outputs, Categories) else list(map(str, range(design.m)))
+    return [
+        [
+            f"{shorten(name, 20)}: {shorten(report, 18)}",
+            f"{how:.4f}",
+            *("–" if np.isnan(p) else f"{p:.4f}" for p in row),
+        ]
+        for report, how, row in zip(reports, often.tolist(), after.tolist(), strict=True)
+    ]
+
+
+def _cautions(found: FairComparison, names: tuple[str, str]) -> list[str]:
+    """What must be said of designs for two categories in which a report rules the sensitive one out."""
+    fair = found.equalised or found.given
+    return [
+        f"{name} makes one report a certain acquittal and the other the only ambiguous answer: whoever gives it may "
+        "feel accused"
+        for name, design in zip(names, (fair.first, fair.second), strict=True)
+        if design.k == 2 and design.m == 2 and _acquits(design)
+    ]
+
+
+def _acquits(design: Design) -> bool:
+    rows = design.exact_matrix()
+    return any(not a and b for a, b in rows) and not any(a and not b for a, b in rows)
 
 
 def _cell(value: float | Fraction | None) -> str:
