@@ -1,0 +1,1 @@
+"""Regression where the outcome or a predictor was randomized."""

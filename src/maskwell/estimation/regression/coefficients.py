@@ -1,0 +1,173 @@
+"""Named coefficients with their covariance: errors, intervals and tests."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.phrases import HINT, listed
+from maskwell.errors import InputError, MissingExtraError, ParameterError
+
+
+@dataclass(frozen=True)
+class WaldTest:
+    """A test that some combinations of coefficients have stated values.
+
+    ``statistic`` is chi-squared with ``df`` degrees of freedom, or, with ``df_denominator``, F.
+    """
+
+    statistic: float
+    df: int
+    df_denominator: int | None
+    p_value: float
+
+    def __repr__(self) -> str:
+        kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
+        return f"WaldTest({kind} = {self.statistic:.4f}, p = {self.p_value:.4g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coefficients:
+    """Estimated coefficients.
+
+    Attributes
+    ----------
+    terms
+        Their names, p of them.
+    estimates
+        Shape (p,).
+    covariance
+        Shape (p, p); NaN for coefficients without a finite estimate, which a flag names.
+    degrees_of_freedom
+        Of the t distribution for intervals and tests; None for the normal distribution.
+    """
+
+    terms: tuple[str, ...]
+    estimates: Real
+    covariance: Real
+    degrees_of_freedom: int | None
+
+    @property
+    def standard_error(self) -> Real:
+        """Square roots of the variances."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def z(self) -> Real:
+        """Estimates over their standard errors."""
+        return self.estimates / self.standard_error
+
+    @property
+    def p_values(self) -> Real:
+        """Two-sided, for a coefficient of zero."""
+        from scipy import special
+
+        away = -np.abs(self.z)
+        below = special.ndtr(away) if self.degrees_of_freedom is None else special.stdtr(self.degrees_of_freedom, away)
+        return np.asarray(2 * below)
+
+    def confidence_interval(self, level: float = 0.95) -> Real:
+        """Wald intervals, shape (p, 2)."""
+        from scipy import special
+
+        if not 0 < level < 1:
+            raise ParameterError(
+                f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level
+            )
+        at, df = (1 + level) / 2, self.degrees_of_freedom
+        half = float(special.ndtri(at) if df is None else special.stdtrit(df, at)) * self.standard_error
+        return np.column_stack([self.estimates - half, self.estimates + half])
+
+    def rows(self, level: float = 0.95, *, exponentiate: bool = False) -> list[dict[str, Any]]:
+        """One plain dictionary for each coefficient; with ``exponentiate`` odds ratios, errors by the delta method."""
+        values, errors, intervals = self.estimates, self.standard_error, self.confidence_interval(level)
+        if exponentiate:
+            values, errors, intervals = _exp(values), _exp(values) * errors, _exp(intervals)
+        columns = zip(self.terms, values, errors, intervals, self.p_values, strict=True)
+        return [
+            {
+                "term": term,
+                "estimate": float(value),
+                "standard_error": _number(error),
+                "interval": [_number(end) for end in interval],
+                "p_value": _number(p),
+            }
+            for term, value, error, interval, p in columns
+        ]
+
+    def to_frame(self, level: float = 0.95, *, exponentiate: bool = False) -> Any:
+        """A pandas table with one row for each coefficient."""
+        pandas = require_pandas()
+        found = self.rows(level, exponentiate=exponentiate)
+        flat = [
+            {**{k: v for k, v in row.items() if k != "interval"}, "low": row["interval"][0], "high": row["interval"][1]}
+            for row in found
+        ]
+        columns = ["term", "estimate", "standard_error", "low", "high", "p_value"]
+        return pandas.DataFrame(flat, columns=columns).set_index("term")
+
+    def wald_test(self, what: Sequence[str] | Real | str, value: float | Sequence[float] = 0.0) -> WaldTest:
+        """Test that coefficients, or combinations of them, equal ``value``.
+
+        Parameters
+        ----------
+        what
+            A term, several terms (tested together), or an array of shape (q, p) with a combination in each row.
+        """
+        R = self._combinations(what)
+        away = R @ self.estimates - np.broadcast_to(np.asarray(value, dtype=np.float64), len(R))
+        spread = R @ self.covariance @ R.T
+        if not np.isfinite(spread).all():
+            raise InputError(
+                "a tested coefficient has no standard error", hint="leave it out of the test; the flags say why"
+            )
+        if np.linalg.matrix_rank(spread) < len(R):
+            raise InputError("the tested combinations depend on each other", hint="leave out those that follow")
+        from scipy import special
+
+        statistic, q, df = float(away @ np.linalg.solve(spread, away)), len(R), self.degrees_of_freedom
+        if df is None:
+            return WaldTest(statistic, q, None, float(special.chdtrc(q, statistic)))
+        return WaldTest(statistic / q, q, df, float(special.fdtrc(q, df, statistic / q)))
+
+    def _combinations(self, what: Sequence[str] | Real | str) -> Real:
+        if isinstance(what, str) or (len(what) and isinstance(what[0], str)):
+            named = [what] if isinstance(what, str) else [str(term) for term in what]
+            return np.array([np.eye(len(self.terms))[self.place(term)] for term in named])
+        R = np.atleast_2d(np.asarray(what, dtype=np.float64))
+        if R.shape[1] != len(self.terms):
+            raise InputError(
+                f"combinations of {R.shape[1]} coefficients; there are {len(self.terms)}",
+                hint="give one column for each coefficient",
+            )
+        return R
+
+    def place(self, term: str) -> int:
+        """The position of a term, or an error that names those there are."""
+        if term not in self.terms:
+            known = listed(self.terms, len(self.terms), HINT - len("terms: "))
+            raise InputError(f"there is no term {term!r}", hint=f"terms: {known}", term=term)
+        return self.terms.index(term)
+
+
+def require_pandas() -> Any:
+    """Import pandas, or say how to install it."""
+    try:
+        return importlib.import_module("pandas")
+    except ImportError as error:
+        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
+
+
+def _exp(values: Real) -> Real:
+    with np.errstate(over="ignore"):
+        return np.exp(values)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

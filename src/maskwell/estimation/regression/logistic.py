@@ -1,0 +1,174 @@
+"""Logistic regression of a randomized outcome with two categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.regression.evidence import Evidence
+from maskwell.estimation.regression.fitting import fit
+from maskwell.estimation.regression.likelihood import Likelihood
+from maskwell.estimation.regression.margins import Margins
+from maskwell.estimation.regression.matrix import ModelMatrix, as_matrix
+from maskwell.estimation.regression.newton import climb
+from maskwell.estimation.regression.result import Regression
+from maskwell.estimation.regression.rows import Logit, Recovered, RowModel, Softmax
+from maskwell.estimation.regression.sampled import Sampled
+
+START_STEPS = 3
+
+
+def fit_logistic(
+    X: Any,
+    reports: Any,
+    design: Design | Sequence[Design],
+    *,
+    groups: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    population: Any = None,
+    lonely: str = "error",
+    variance: str | None = None,
+    names: Sequence[str] | None = None,
+    intercept: bool = True,
+) -> Regression:
+    """Logistic regression of the truth behind randomized reports with two categories.
+
+        Pr(first category | x) = sigma = expit(x' beta),     lam = P[z, 0] sigma + P[z, 1] (1 - sigma)
+
+    Coefficients maximise ``sum_i w_i ln lam_i``, by Newton's method with Fisher's step where the observed information
+    is not positive definite. Standard errors come from the observed information, and with weights, strata, clusters or
+    a population from the sandwich. Source: standard; gradient and Hessian derived.
+
+    Parameters
+    ----------
+    X
+        Predictors, shape (n, p), numbers.
+    reports
+        Codes 0..m-1 of the reports, shape (n,), or :class:`Reports`.
+    design
+        The design of all rows, or several with ``groups`` saying which row used which, counted from 0.
+    weights, strata, clusters
+        One value for each row.
+    population
+        Rows (with clusters: clusters) in the population, one number or one for each row by its stratum: for sampling
+        without replacement.
+    lonely
+        A stratum with a single unit: "error", "certainty" (it adds no variance) or "centre" (at the grand mean).
+    variance
+        "observed", "expected" or "sandwich"; by default as described above.
+    names
+        Of the columns of X.
+    intercept
+        Whether to add a constant, named "Intercept" and put first.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
+    >>> age = np.repeat([0.0, 1.0], 500)
+    >>> reports = np.concatenate([np.arange(500) < 325, np.arange(500) < 225]).astype(int)   # code 0 means yes
+    >>> found = fit_logistic(age[:, None], reports, warner, names=["age"])
+    >>> dict(zip(found.terms, found.estimates.round(3).tolist()))     # from 1/4 to 7/12: log odds ratio 1.435
+    {'Intercept': -1.099, 'age': 1.435}
+    """
+    evidence = Evidence.of(reports, design, groups)
+    if evidence.k != 2:
+        raise ParameterError(
+            f"a logistic regression has two categories; this design has {evidence.k}",
+            hint="use fit_multinomial for more categories",
+        )
+    values, named = as_matrix(X, names)
+    sampled = Sampled.of(
+        len(values), weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
+    )
+    return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
+
+
+def regress_outcome(
+    values: Array,
+    names: Sequence[str],
+    evidence: Evidence,
+    sampled: Sampled,
+    *,
+    designs: Design | Sequence[Design] | None,
+    variance: str | None,
+    with_ones: bool,
+) -> Regression:
+    """Logistic or multinomial regression from checked parts; the number of categories decides."""
+    check_outcome(evidence, len(values))
+    terms = ("Intercept", *names) if with_ones else tuple(names)
+    matrix = ModelMatrix.of([values], terms, sampled.weights, with_ones=with_ones)
+    likelihood = Likelihood.shared(outcome_rows(evidence), matrix, sampled.weights)
+    labels = tuple(evidence.categories.labels)
+    named = terms if evidence.k == 2 else tuple(f"{c}: {term}" for c in labels[:-1] for term in terms)
+    found = fit(likelihood, starts, sampled, named, variance=variance)
+    return Regression(
+        named,
+        found.estimates,
+        found.covariance,
+        sampled.degrees_of_freedom,
+        family="logistic" if evidence.k == 2 else "multinomial",
+        categories=labels,
+        n=len(values),
+        log_likelihood=found.log_likelihood,
+        null_log_likelihood=None if matrix.constant is None else null_log_likelihood(evidence, sampled.weights),
+        iterations=found.iterations,
+        converged=found.converged,
+        variance=found.variance,
+        flags=(*evidence.flags(), *found.flags, *weight_flags(sampled)),
+        fingerprints=fingerprints(designs),
+        margins=Margins(matrix, evidence.k, sampled.weights, labels),
+    )
+
+
+def outcome_rows(evidence: Evidence) -> RowModel:
+    """One predictor for two categories, k - 1 for more."""
+    return Logit(evidence) if evidence.k == 2 else Softmax(evidence)
+
+
+def starts(likelihood: Likelihood) -> list[Real]:
+    """Zero, and the coefficients of the recovered outcome."""
+    evidence: Evidence = likelihood.rows.evidence  # type: ignore[attr-defined]
+    zero = np.zeros(likelihood.p)
+    recovered = Likelihood.shared(Recovered(evidence), likelihood.matrices[0], likelihood.weights)
+    return [zero, climb(recovered, zero, steps=START_STEPS).theta]
+
+
+def check_outcome(evidence: Evidence, n: int) -> None:
+    """Raise unless there is a report for every row, and more than one kind of them."""
+    if evidence.n != n:
+        raise ReportError(f"{evidence.n:,} reports for {n:,} rows of predictors", hint="give one report for each row")
+    if n and (evidence.index == evidence.index[0]).all():
+        raise ReportError(
+            f"all {n:,} reports are the same: there is nothing to explain",
+            hint="check the column, and that the design belongs to it",
+        )
+
+
+def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:
+    """The highest log-likelihood with an intercept alone; it depends on the counts of reports only."""
+    counts = evidence.counts(weights)
+    seen = np.flatnonzero(counts)
+    alone = Evidence(evidence.table, seen, evidence.sizes, evidence.categories)
+    ones = ModelMatrix((np.ones((len(seen), 1)),), ("Intercept",), np.zeros(1), np.ones(1), 0)
+    likelihood = Likelihood.shared(outcome_rows(alone), ones, counts[seen])
+    return max(climb(likelihood, start).at.value for start in starts(likelihood))
+
+
+def weight_flags(sampled: Sampled) -> tuple[str, ...]:
+    """What weights mean for the log-likelihood."""
+    if sampled.weights is None:
+        return ()
+    return ("the log-likelihood counts rows by their weights: do not compare models by it",)
+
+
+def fingerprints(designs: Design | Sequence[Design] | None) -> tuple[str, ...]:
+    """Of the designs that were used."""
+    if designs is None:
+        return ()
+    return tuple(d.fingerprint for d in ([designs] if isinstance(designs, Design) else designs))

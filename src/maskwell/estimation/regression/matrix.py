@@ -1,0 +1,231 @@
+"""The model matrix, read in blocks of rows and put on a common scale, so that Newton's equations are well conditioned.
+
+Column j enters as ``(x_j - shift_j) / scale_j``, where the shift is the mean if one column is constant (an intercept
+takes it up) and zero otherwise. Coefficients go back by ``beta = T theta``; nobody outside sees theta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import MESSAGE, listed, shorten
+from maskwell.errors import InputError, MissingValueError
+
+BLOCK = 1 << 12
+"""Rows at a time: a block of a dozen columns stays in the processor's cache."""
+
+COLLINEAR = 1e-11
+"""Share of a column's variance that must be its own; below it the column is a combination of the others."""
+
+STILL = 1e-24
+"""Mean square around the mean, in squares of the mean, below which a column is constant up to rounding."""
+
+_PARTS = (slice(0, 1000), slice(1000, None))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelMatrix:
+    """Columns of the linear predictor.
+
+    Attributes
+    ----------
+    versions
+        Arrays of shape (n, columns): one, or one for each category of a randomized predictor, which shares its
+        coefficients.
+    names
+        Names of the coefficients: those of the columns, after "Intercept" if there is one without a column.
+    shift, scale
+        What is taken off each column, and what it is divided by, shape (p,).
+    constant
+        Which coefficient is the intercept, None without one.
+    with_ones
+        Whether the first coefficient is an intercept without a column of its own.
+    """
+
+    versions: tuple[Array, ...]
+    names: tuple[str, ...]
+    shift: Real
+    scale: Real
+    constant: int | None
+    with_ones: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        versions: Sequence[Array],
+        names: Sequence[str],
+        weights: Real | None = None,
+        *,
+        with_ones: bool = False,
+    ) -> ModelMatrix:
+        """Find shift and scale, and refuse columns that depend on each other."""
+        arrays = tuple(versions)
+        constant = 0 if with_ones else _constant(arrays)
+        shift = np.zeros(len(names))
+        if constant is not None:
+            shift[int(with_ones) :] = _middle(arrays)
+            shift[constant] = 0.0
+        centred = cls(arrays, tuple(names), shift, np.ones(len(names)), constant, with_ones)
+        gram = centred._gram(weights)
+        _check_finite(gram, arrays, names[int(with_ones) :])
+        centred._check_varies(gram)
+        check_rank(gram, names)
+        return replace(centred, scale=np.sqrt(np.diag(gram)))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.versions[0])
+
+    @property
+    def p(self) -> int:
+        """Number of coefficients."""
+        return len(self.names)
+
+    def block(self, where: slice, version: int = 0) -> Real:
+        """Rows with the shift taken off; to divide by the scale is left to whoever adds up."""
+        values = self.versions[version][where]
+        if not self.with_ones:
+            return np.subtract(values, self.shift, dtype=np.float64)
+        out = np.empty((len(values), self.p))
+        out[:, 0] = 1.0
+        np.subtract(values, self.shift[1:], out=out[:, 1:])
+        return out
+
+    def column(self, j: int, version: int = 0) -> Real:
+        """One column on the common scale, shape (n,)."""
+        if self.with_ones and j == 0:
+            return np.full(self.n, 1 / self.scale[0])
+        values = self.versions[version][:, j - int(self.with_ones)]
+        return np.asarray((values - self.shift[j]) / self.scale[j])
+
+    def given(self, version: int = 0) -> Real:
+        """All columns as they were given, with the ones, shape (n, p)."""
+        values = np.asarray(self.versions[version], dtype=np.float64)
+        return np.column_stack([np.ones(self.n), values]) if self.with_ones else values
+
+    def thinned(self, step: int) -> ModelMatrix:
+        """Every so many rows, on the same scale."""
+        return replace(self, versions=tuple(values[::step] for values in self.versions))
+
+    @cached_property
+    def back(self) -> Real:
+        """T, shape (p, p): coefficients of the columns as they were given are T theta."""
+        T = np.diag(1 / self.scale)
+        if self.constant is not None:
+            value = 1.0 if self.with_ones else float(self.versions[0][0, self.constant])
+            T[self.constant] -= self.shift / self.scale / value
+        return T
+
+    def _check_varies(self, gram: Real) -> None:
+        """Raise if a column is constant beside the intercept."""
+        still = np.flatnonzero((np.diag(gram) <= STILL * self.shift**2) & (self.shift != 0))
+        if len(still) and self.constant is not None:
+            raise _dependent(self.names[still[0]], [self.names[self.constant]])
+
+    def _gram(self, weights: Real | None) -> Real:
+        """Mean of ``x x'`` over the rows and versions."""
+        gram, total = np.zeros((self.p, self.p)), 0.0
+        for v in range(len(self.versions)):
+            for where in blocks(self.n):
+                X = self.block(where, v)
+                gram += X.T @ X if weights is None else (X * weights[where, None]).T @ X
+                total += len(X) if weights is None else float(weights[where].sum())
+        return gram / total
+
+
+def blocks(n: int) -> list[slice]:
+    """All rows, a block at a time."""
+    return [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+
+
+def check_rank(gram: Real, names: Sequence[str]) -> None:
+    """Raise unless no column is a combination of the others; name those that belong together.
+
+    >>> X = np.array([[1.0, 0, 1], [1, 1, 0], [1, 1, 0], [1, 0, 1]])
+    >>> check_rank(X.T @ X, ["Intercept", "a", "b"])
+    Traceback (most recent call last):
+        ...
+    maskwell.errors.InputError: column 'b' is a combination of the columns 'Intercept', 'a'
+    hint: leave out one of these columns
+    """
+    kept: list[int] = []
+    for j, name in enumerate(names):
+        if gram[j, j] <= 0:
+            raise InputError(f"column {shorten(name)!r} is zero in every row", hint="leave it out", column=name)
+        own, parts = gram[j, j], np.asarray([])
+        if kept:
+            parts = np.asarray(np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, j]))
+            own = gram[j, j] - gram[kept, j] @ parts
+        if own <= COLLINEAR * gram[j, j]:
+            size = np.abs(parts) * np.sqrt(np.diag(gram)[kept] / gram[j, j])
+            together = [names[i] for i, share in zip(kept, size, strict=True) if share > 1e-6]
+            raise _dependent(name, together)
+        kept.append(j)
+
+
+def _dependent(name: str, together: Sequence[str]) -> InputError:
+    wrong = f"column {shorten(name, 30)!r} is a combination of the columns "
+    shown = listed((repr(shorten(one, 24)) for one in together), len(together), MESSAGE - len(wrong))
+    return InputError(wrong + shown, hint="leave out one of these columns", column=name, columns=tuple(together))
+
+
+def _constant(arrays: Sequence[Array]) -> int | None:
+    """The first column with one value, other than zero, in every row."""
+    first = arrays[0][0]
+    for j in range(arrays[0].shape[1]):
+        if first[j] != 0 and all((values[part, j] == first[j]).all() for part in _PARTS for values in arrays):
+            return j
+    return None
+
+
+def _middle(arrays: Sequence[Array]) -> Real:
+    """About the mean of each column: of some rows, because any shift will do."""
+    step = max(1, len(arrays[0]) // 10_000)
+    return np.asarray(np.mean([values[::step].mean(axis=0, dtype=np.float64) for values in arrays], axis=0))
+
+
+def _check_finite(gram: Real, arrays: Sequence[Array], names: Sequence[str]) -> None:
+    """Raise if a value is missing or infinite, which makes the matrix of products so."""
+    if np.isfinite(gram).all():
+        return
+    for values in arrays:
+        for j, name in enumerate(names):
+            lost = int((~np.isfinite(values[:, j].astype(np.float64))).sum())
+            if lost:
+                raise MissingValueError(
+                    f"column {shorten(name)!r}: {lost:,} of {len(values):,} values are missing or not finite",
+                    hint="leave such rows out with missing='drop', or mend the column",
+                    column=name,
+                    count=lost,
+                )
+    raise InputError("a column has values too large to square", hint="measure it in larger units")
+
+
+def as_matrix(X: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
+    """Predictors as an array (n, columns) of numbers with a name for each column.
+
+    >>> values, names = as_matrix([[0.5], [1.5]], None)
+    >>> values.tolist(), names
+    ([[0.5], [1.5]], ('x1',))
+    """
+    values = np.asarray(X)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        raise InputError(
+            f"X must be a table of numbers with a row for each respondent, not {values.dtype} of shape {values.shape}",
+            hint="give an array of shape (n, p); for columns of text use mw.regress with a formula",
+        )
+    found = tuple(map(str, getattr(X, "columns", ()) if names is None else names))
+    named = found or tuple(f"x{j + 1}" for j in range(values.shape[1]))
+    if len(named) != values.shape[1]:
+        raise InputError(
+            f"{len(named)} names for {values.shape[1]} columns", hint="give one name for each column", names=names
+        )
+    return (values.astype(np.float64) if values.dtype.kind == "b" else values), named

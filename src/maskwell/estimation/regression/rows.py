@@ -1,0 +1,224 @@
+"""The log-likelihood of one row as a function of its linear predictors, with first and second derivatives.
+
+Every model here is of one form: a row has Q linear predictors eta_1 .. eta_Q, and the report has a log-likelihood
+l(eta). What the assembly needs is l, its gradient and its Hessian in eta, for a block of rows at a time; arrays are one
+for each predictor (or pair of predictors), each of shape (rows,).
+
+Source: derived; gradient ``tau - pi`` and Hessian ``(D_tau - tau tau') - (D_pi - pi pi')`` are those of a mixture whose
+weights are a softmax, with ``tau`` the posterior of the categories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.estimation.regression.evidence import Evidence
+
+STEEPEST = 700.0
+"""Beyond this exp overflows; the likelihood there does not differ from its limit."""
+
+Pairs = dict[tuple[int, int], Real]
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Log-likelihood of each row, gradient by predictor, Hessian by pair of predictors q <= r (others are zero)."""
+
+    value: Real
+    gradient: list[Real]
+    hessian: Pairs
+
+
+class RowModel(Protocol):
+    """What a model says about a block of rows."""
+
+    @property
+    def width(self) -> int:
+        """Number of linear predictors, Q."""
+
+    def thinned(self, step: int) -> RowModel:
+        """The same for every so many rows."""
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The log-likelihood of these rows and its derivatives."""
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """Expected information of each row: minus the mean Hessian over all reports that it could have made."""
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:
+        """Unbiased estimate of the variance that the randomization gives the gradient of each row.
+
+        ``sum_j U_j Cov(dl | category j)``, where U are the recovered indicators. Source: derived.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Logit:
+    """Two categories, one predictor: ``Pr(first category) = expit(eta)``.
+
+        lam = a sigma + b (1 - sigma),   dl = sigma (1 - sigma) (a - b) / lam,
+        -ddl = sigma (1 - sigma) (1 - a b / lam^2)
+
+    where ``a`` and ``b`` are the chances of the report given the first and the second category.
+    """
+
+    evidence: Evidence
+    width: int = 1
+
+    def thinned(self, step: int) -> Logit:
+        """The same for every so many rows."""
+        return Logit(self.evidence.thinned(step))
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The log-likelihood of these rows and its derivatives."""
+        a, b = self.evidence.rows(where)
+        first, second = expit_pair(eta[0])
+        lam = a * first + b * second
+        product = first * second
+        return Slopes(np.log(lam), [product * (a - b) / lam], {(0, 0): product * (a * b / (lam * lam) - 1.0)})
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """``[sigma (1 - sigma)]^2 sum_z (a_z - b_z)^2 / lam_z``."""
+        first, second = expit_pair(eta[0])
+        total = np.zeros_like(first)
+        for a, b in self.evidence.alternatives(where):
+            lam = a * first + b * second
+            total += np.divide((a - b) ** 2, lam, out=np.zeros_like(lam), where=lam > 0)
+        return {(0, 0): (first * second) ** 2 * total}
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:
+        """Unbiased estimate of the variance that the randomization gives the gradient."""
+        first, second = expit_pair(eta[0])
+        possible = self.evidence.alternatives(where)
+        moves = []
+        for a, b in possible:
+            lam = a * first + b * second
+            moves.append([np.divide(first * second * (a - b), lam, out=np.zeros_like(lam), where=lam > 0)])
+        return randomization_of(self.evidence, where, possible, moves)
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """k categories, k - 1 predictors: ``Pr(category j) = exp(eta_j) / sum``, the last category as the reference."""
+
+    evidence: Evidence
+
+    @property
+    def width(self) -> int:
+        """One less than the categories."""
+        return self.evidence.k - 1
+
+    def thinned(self, step: int) -> Softmax:
+        """The same for every so many rows."""
+        return Softmax(self.evidence.thinned(step))
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The log-likelihood of these rows and its derivatives."""
+        pi = softmax(eta)
+        joint = self.evidence.rows(where) * pi
+        lam = joint.sum(axis=0)
+        tau = joint / lam
+        return Slopes(np.log(lam), list(tau[:-1] - pi[:-1]), _spread(tau, pi))
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """``sum_z lam_z (tau_z - pi)(tau_z - pi)'``."""
+        pi = softmax(eta)
+        total = {pair: np.zeros(pi.shape[1]) for pair in _pairs(self.width)}
+        for chances in self.evidence.alternatives(where):
+            joint = chances * pi
+            lam = joint.sum(axis=0)
+            move = np.divide(joint, lam, out=pi.copy(), where=lam > 0) - pi
+            for q, r in total:
+                total[q, r] += lam * move[q] * move[r]
+        return total
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:
+        """Unbiased estimate of the variance that the randomization gives the gradient."""
+        pi, moves = softmax(eta), []
+        possible = self.evidence.alternatives(where)
+        for chances in possible:
+            joint = chances * pi
+            lam = joint.sum(axis=0)
+            moves.append(list((np.divide(joint, lam, out=pi.copy(), where=lam > 0) - pi)[:-1]))
+        return randomization_of(self.evidence, where, possible, moves)
+
+
+@dataclass(frozen=True, eq=False)
+class Recovered:
+    """Quasi-likelihood of the recovered indicators, ``sum_j U_j eta_j - ln sum exp(eta)``: concave, for starts.
+
+    Its gradient ``U - pi`` has mean zero at the true coefficients, because U is unbiased for the truth.
+    """
+
+    evidence: Evidence
+
+    @property
+    def width(self) -> int:
+        """One less than the categories."""
+        return self.evidence.k - 1
+
+    def thinned(self, step: int) -> Recovered:
+        """The same for every so many rows."""
+        return Recovered(self.evidence.thinned(step))
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The quasi-likelihood of these rows and its derivatives."""
+        pi = softmax(eta)
+        U = self.evidence.recovered[self.evidence.index[where]].T
+        value = (U[:-1] * np.array(eta)).sum(axis=0) + np.log(np.maximum(pi[-1], 1e-300)) * U.sum(axis=0)
+        return Slopes(value, list(U[:-1] - pi[:-1]), {pair: -bend for pair, bend in self._bends(pi).items()})
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """``D_pi - pi pi'``."""
+        return self._bends(softmax(eta))
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:
+        """``U U' - D_U``."""
+        U = self.evidence.recovered[self.evidence.index[where]].T
+        return {(q, r): U[q] * (U[r] - (q == r)) for q, r in _pairs(self.width)}
+
+    def _bends(self, pi: Real) -> Pairs:
+        return {(q, r): pi[q] * ((q == r) - pi[r]) for q, r in _pairs(self.width)}
+
+
+def randomization_of(evidence: Evidence, where: slice, possible: list[Real], moves: list[list[Real]]) -> Pairs:
+    """``sum_j U_j Cov(g | category j)`` from the gradients g that each possible report would give."""
+    recovered = evidence.recovered[evidence.index[where]].T
+    width = len(moves[0])
+    total = {pair: np.zeros(recovered.shape[1]) for pair in _pairs(width)}
+    for j, share in enumerate(recovered):
+        mean = [sum(chances[j] * move[q] for chances, move in zip(possible, moves, strict=True)) for q in range(width)]
+        for q, r in total:
+            product = sum(chances[j] * move[q] * move[r] for chances, move in zip(possible, moves, strict=True))
+            total[q, r] += share * (product - mean[q] * mean[r])
+    return total
+
+
+def expit_pair(eta: Real) -> tuple[Real, Real]:
+    """``expit(eta)`` and ``expit(-eta)``, both to full relative precision."""
+    odds = np.exp(np.clip(eta, -STEEPEST, STEEPEST))
+    second = 1.0 / (1.0 + odds)
+    return odds * second, second
+
+
+def softmax(eta: list[Real]) -> Real:
+    """Chances of k categories from k - 1 predictors, shape (k, rows)."""
+    stacked = np.array([*eta, np.zeros_like(eta[0])])
+    stacked -= stacked.max(axis=0)
+    np.exp(np.maximum(stacked, -STEEPEST), out=stacked)
+    stacked /= stacked.sum(axis=0)
+    return stacked
+
+
+def _spread(tau: Real, pi: Real) -> Pairs:
+    """``(D_tau - tau tau') - (D_pi - pi pi')`` for the first k - 1 categories."""
+    return {(q, r): tau[q] * ((q == r) - tau[r]) - pi[q] * ((q == r) - pi[r]) for q, r in _pairs(len(pi) - 1)}
+
+
+def _pairs(width: int) -> list[tuple[int, int]]:
+    return list(combinations_with_replacement(range(width), 2))

@@ -1,0 +1,206 @@
+"""How the rows of a regression were sampled: weights, strata, clusters and population sizes, as checked arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import HINT, listed
+from maskwell.errors import InputError, MissingValueError, ParameterError
+
+LONELY = ("error", "certainty", "centre")
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Sampling of n rows.
+
+    Attributes
+    ----------
+    n
+        Number of rows.
+    weights
+        Shape (n,), or None when all count alike.
+    stratum
+        Number of the stratum of each row, or None when there is one.
+    cluster
+        Number of the first-stage cluster of each row, or None when every row is its own. Clusters are nested: the same
+        label in two strata means two clusters.
+    cluster_stratum
+        The stratum of each cluster.
+    fraction
+        Sampling fraction of each stratum, zeros when the population is infinite or drawn with replacement.
+    strata_labels
+        Names of the strata.
+    lonely
+        What to do with a stratum of one cluster.
+    """
+
+    n: int
+    weights: Real | None = None
+    stratum: Array | None = None
+    cluster: Array | None = None
+    cluster_stratum: Array | None = None
+    fraction: Real | None = None
+    strata_labels: tuple[Any, ...] = ("all",)
+    lonely: str = "error"
+
+    @classmethod
+    def of(
+        cls,
+        n: int,
+        *,
+        weights: Any = None,
+        strata: Any = None,
+        clusters: Any = None,
+        population: Any = None,
+        lonely: str = "error",
+    ) -> Sampled:
+        """Check and number what was given.
+
+        ``population`` is the number of rows (with clusters: of clusters) in the population, or in the stratum of each
+        row; giving it means that they were drawn without replacement.
+        """
+        if lonely not in LONELY:
+            raise ParameterError(f"lonely = {lonely!r}", hint=f"lonely is one of {', '.join(LONELY)}", lonely=lonely)
+        stratum, labels = (None, ("all",)) if strata is None else _numbered(strata, n, "strata")
+        cluster, parent = None, None
+        if clusters is not None:
+            cluster, _ = _numbered(clusters, n, "clusters")
+            cluster, parent = _nested(cluster, stratum)
+        made = cls(n, _weights(weights, n), stratum, cluster, parent, None, tuple(labels), lonely)
+        fraction = None if population is None else made._fractions(population)
+        return cls(n, made.weights, stratum, cluster, parent, fraction, tuple(labels), lonely)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the rows are an ordinary sample, so that the information alone gives the variance."""
+        return self.weights is None and self.stratum is None and self.cluster is None and self.fraction is None
+
+    @property
+    def units(self) -> Array:
+        """Number of first-stage units in each stratum."""
+        parents = self.stratum if self.cluster is None else self.cluster_stratum
+        total = self.n if self.cluster is None else len(np.asarray(self.cluster_stratum))
+        if parents is None:
+            return np.array([total])
+        return np.bincount(parents, minlength=len(self.strata_labels))
+
+    @property
+    def degrees_of_freedom(self) -> int | None:
+        """Clusters less strata; None without clusters, where the normal distribution does."""
+        return None if self.cluster is None else int(self.units.sum() - len(self.strata_labels))
+
+    def in_words(self) -> str:
+        """What is taken into account.
+
+        >>> Sampled.of(4, strata=[1, 1, 2, 2], clusters=[1, 2, 3, 4]).in_words()
+        '2 strata, 4 clusters'
+        """
+        units, strata = int(self.units.sum()), len(self.strata_labels)
+        parts = ["weights"] if self.weights is not None else []
+        parts += [f"{strata:,} strata"] if self.stratum is not None else []
+        parts += [f"{units:,} clusters"] if self.cluster is not None else []
+        parts += ["finite population"] if self.fraction is not None else []
+        return ", ".join(parts)
+
+    def factors(self) -> Real:
+        """``(1 - f_h) n_h / (n_h - 1)`` of each stratum; strata of one unit as ``lonely`` says."""
+        units = self.units
+        open_ = 1.0 - (np.zeros(len(units)) if self.fraction is None else self.fraction)
+        alone = (units == 1) & (open_ > 0)
+        if alone.any() and self.lonely == "error":
+            raise self._alone(np.flatnonzero(alone))
+        single = 1.0 if self.lonely == "centre" else 0.0
+        return open_ * np.where(units > 1, units / np.maximum(units - 1, 1), single)
+
+    def _alone(self, strata: Array) -> InputError:
+        what = "row" if self.cluster is None else "cluster"
+        named = listed((str(self.strata_labels[h]) for h in strata), len(strata), HINT // 2)
+        return InputError(
+            f"{len(strata):,} of {len(self.strata_labels):,} strata have a single {what}: {named}",
+            hint="merge strata, or choose lonely='certainty' (no variance) or 'centre' (grand mean)",
+            strata=[self.strata_labels[h] for h in strata],
+        )
+
+    def _fractions(self, population: Any) -> Real:
+        strata, units = len(self.strata_labels), self.units
+        given = np.asarray(population, dtype=np.float64)
+        if given.ndim == 0 and strata > 1:
+            raise InputError(
+                f"one population size for {strata:,} strata", hint="give the size of the stratum of each row"
+            )
+        sizes = np.full(strata, float(given)) if given.ndim == 0 else self._per_stratum(given)
+        if not (np.isfinite(sizes).all() and (sizes >= units).all()):
+            h = int(np.argmin(np.where(np.isfinite(sizes), sizes - units, -np.inf)))
+            raise InputError(
+                f"stratum {self.strata_labels[h]} has {units[h]:,} sampled units and a population of {sizes[h]:g}",
+                hint="the population of a stratum holds at least the sampled units",
+                stratum=self.strata_labels[h],
+            )
+        return np.asarray(units / sizes)
+
+    def _per_stratum(self, given: Real) -> Real:
+        if given.shape != (self.n,):
+            raise _wrong_length("population", given.shape, self.n)
+        stratum = np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum
+        sizes = np.zeros(len(self.strata_labels))
+        sizes[stratum] = given
+        if (sizes[stratum] != given).any():
+            h = int(stratum[np.flatnonzero(sizes[stratum] != given)[0]])
+            raise InputError(
+                f"stratum {self.strata_labels[h]} has several population sizes",
+                hint="the population column holds one number for each stratum",
+            )
+        return sizes
+
+
+def _weights(given: Any, n: int) -> Real | None:
+    if given is None:
+        return None
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (n,):
+        raise _wrong_length("weights", weights.shape, n)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if len(wrong):
+        raise InputError(
+            f"{len(wrong):,} of {n:,} weights are not above 0: {weights[wrong[0]]:g} in row {wrong[0]}",
+            hint="leave rows without weight out, or mend the weights",
+            rows=wrong,
+        )
+    return weights
+
+
+def _numbered(given: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:
+    from maskwell.core import containers
+    from maskwell.core.labels import is_missing
+
+    column = containers.split(given) if not isinstance(given, np.ndarray) else containers.split_array(given)
+    data = np.asarray(column.data)
+    if len(data) != n:
+        raise _wrong_length(name, data.shape, n)
+    labels, codes = np.unique(data, return_inverse=True)
+    named = [column.distinct[int(i)] if i >= 0 else None for i in labels] if column.distinct else labels.tolist()
+    lost = int(column.missing.sum()) if column.missing is not None else 0
+    lost += sum(int((codes == i).sum()) for i, label in enumerate(named) if is_missing(label))
+    if lost:
+        raise MissingValueError(f"{lost:,} of {n:,} {name} are missing", hint="leave such rows out", count=lost)
+    return np.asarray(codes).reshape(-1), tuple(named)
+
+
+def _nested(cluster: Array, stratum: Array | None) -> tuple[Array, Array | None]:
+    """Clusters numbered within strata, and the stratum of each."""
+    if stratum is None:
+        return cluster, None if not len(cluster) else np.zeros(int(cluster.max()) + 1, dtype=np.intp)
+    pairs = stratum.astype(np.int64) * (int(cluster.max(initial=0)) + 1) + cluster
+    found, codes = np.unique(pairs, return_inverse=True)
+    return codes.reshape(-1), found // (int(cluster.max(initial=0)) + 1)
+
+
+def _wrong_length(name: str, shape: tuple[int, ...], n: int) -> InputError:
+    return InputError(
+        f"{name} has shape {shape} for {n:,} rows", hint=f"give one value of {name} for each row", shape=shape
+    )

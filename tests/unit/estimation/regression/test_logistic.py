@@ -1,0 +1,220 @@
+import numpy as np
+import pytest
+from tests.support.regression import (
+    DIRECT,
+    FORCED,
+    KUK,
+    THREE,
+    WARNER,
+    draw,
+    gradient_of,
+    log_likelihood,
+    logistic_data,
+    plain_newton,
+)
+
+import maskwell as mw
+from maskwell.errors import InputError, MissingValueError, NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation.regression.evidence import Evidence
+from maskwell.estimation.regression.likelihood import Likelihood
+from maskwell.estimation.regression.logistic import fit_logistic
+from maskwell.estimation.regression.matrix import ModelMatrix
+from maskwell.estimation.regression.multinomial import fit_multinomial
+from maskwell.estimation.regression.newton import climb
+from maskwell.estimation.regression.rows import Logit, Softmax
+
+
+def with_ones(X):
+    return np.column_stack([np.ones(len(X)), X])
+
+
+@pytest.mark.parametrize("design", [WARNER, FORCED, DIRECT, KUK])
+def test_it_finds_what_a_plain_newton_finds(design):
+    X, z = logistic_data(3000, [-0.4, 0.8, -0.3], design)
+    found = fit_logistic(X, z, design)
+    beta, error = plain_newton(with_ones(X), z, design.matrix())
+    np.testing.assert_allclose(found.estimates, beta, atol=1e-9)
+    np.testing.assert_allclose(found.standard_error, error, rtol=1e-6)
+    assert found.converged and found.flags == ()
+    assert found.llf == pytest.approx(log_likelihood(beta, with_ones(X), z, design.matrix()), abs=1e-8)
+
+
+def test_a_direct_question_gives_ordinary_logistic_regression():
+    """Frozen numbers of an ordinary logistic regression (another library, same data)."""
+    x = np.array([0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0])
+    y = np.array([0, 0, 1, 0, 1, 0, 1, 1, 0, 1])
+    found = fit_logistic(x, 1 - y, DIRECT)
+    np.testing.assert_allclose(found.estimates, [-1.61490934, 0.58723976], atol=1e-7)
+    np.testing.assert_allclose(found.standard_error, [1.5588859, 0.50925324], atol=1e-7)
+    assert found.llf == pytest.approx(-6.162975401238) and found.llnull == pytest.approx(-6.931471805599)
+    assert found.aic == pytest.approx(16.3259508) and found.bic == pytest.approx(16.931120988)
+    assert found.prsquared == pytest.approx(0.11087059515)
+    effect = found.marginal_effects()
+    assert effect.estimates[0] == pytest.approx(0.1252444, abs=1e-7)
+    assert effect.standard_error[0] == pytest.approx(0.07770956, abs=1e-7)
+
+
+@pytest.mark.parametrize(("design", "model"), [(WARNER, Logit), (KUK, Softmax), (THREE, Softmax)])
+def test_gradient_and_information_are_derivatives(design, model):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2)) * [1, 20] + [0, 50]
+    z = rng.integers(0, design.m, 200)
+    weights = rng.uniform(0.5, 2, 200)
+    matrix = ModelMatrix.of([X], ("Intercept", "a", "b"), with_ones=True)
+    likelihood = Likelihood.shared(model(Evidence.of(z, design)), matrix, weights)
+    theta = rng.normal(size=likelihood.p) * 0.5
+    at = likelihood.derivatives(theta)
+    assert at.value == pytest.approx(
+        log_likelihood(likelihood.back @ theta, with_ones(X), z, design.matrix(), weights), abs=1e-9
+    )
+    np.testing.assert_allclose(at.gradient, gradient_of(likelihood.value, theta), rtol=1e-6, atol=1e-6)
+    bend = -np.array(gradient_of(lambda t: likelihood.derivatives(t).gradient, theta))
+    np.testing.assert_allclose(at.information, bend, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("design", [WARNER, KUK, THREE])
+def test_expected_information_is_the_mean_of_the_observed_one(design):
+    rng = np.random.default_rng(4)
+    X, k = rng.normal(size=(6, 1)), design.k
+    matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
+    model = Logit if k == 2 else Softmax
+    theta = rng.normal(size=2 * (k - 1)) * 0.5
+    eta = np.column_stack([with_ones(X) @ (np.reshape(matrix.back @ theta[:2], 2)), np.zeros(6)])
+    likelihood = Likelihood.shared(model(Evidence.of(np.zeros(6, dtype=int), design)), matrix, None)
+    full = likelihood.back @ theta
+    eta = np.column_stack([with_ones(X) @ full.reshape(k - 1, 2).T, np.zeros(6)])
+    pi = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+    lam = pi @ design.matrix().T
+    mean = sum(
+        Likelihood.shared(model(Evidence.of(np.full(6, z), design)), matrix, lam[:, z]).derivatives(theta).information
+        for z in range(design.m)
+    )
+    np.testing.assert_allclose(likelihood.expected(theta), mean, rtol=1e-9, atol=1e-12)
+
+
+def test_two_categories_are_the_same_as_a_multinomial_of_two():
+    X, z = logistic_data(800, [0.2, 1.0])
+    matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
+    likelihood = Likelihood.shared(Softmax(Evidence.of(z, WARNER)), matrix, None)
+    found = climb(likelihood, np.zeros(2))
+    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER).estimates, atol=1e-9)
+
+
+def test_rows_may_have_different_designs():
+    X, z = logistic_data(4000, [-0.5, 0.7], WARNER, seed=5)
+    Y, u = logistic_data(4000, [-0.5, 0.7], DIRECT, seed=6)
+    both = fit_logistic(np.vstack([X, Y]), np.concatenate([z, u]), [WARNER, DIRECT], groups=np.repeat([0, 1], 4000))
+    P = np.concatenate([WARNER.matrix(), DIRECT.matrix()])
+    beta, _ = plain_newton(with_ones(np.vstack([X, Y])), np.concatenate([z, u + 2]), P)
+    np.testing.assert_allclose(both.estimates, beta, atol=1e-9)
+    assert (both.standard_error < fit_logistic(Y, u, DIRECT).standard_error).all()
+
+
+def test_weights_count_like_repeated_rows():
+    X, z = logistic_data(500, [-0.2, 0.5])
+    times = np.random.default_rng(0).integers(1, 5, 500)
+    weighted = fit_logistic(X, z, WARNER, weights=times, variance="observed")
+    repeated = fit_logistic(np.repeat(X, times, axis=0), np.repeat(z, times), WARNER)
+    np.testing.assert_allclose(weighted.estimates, repeated.estimates, atol=1e-9)
+    np.testing.assert_allclose(weighted.standard_error, repeated.standard_error, rtol=1e-7)
+    assert weighted.llf == pytest.approx(repeated.llf) and weighted.llnull == pytest.approx(repeated.llnull)
+
+
+def test_shifted_and_stretched_columns_change_nothing_but_their_coefficients():
+    X, z = logistic_data(2000, [-0.2, 0.5, 0.3])
+    plain = fit_logistic(X, z, WARNER)
+    moved = fit_logistic(X * [1e-6, 1e7] + [1e3, 1e12], z, WARNER)
+    np.testing.assert_allclose(moved.estimates[1:] * [1e-6, 1e7], plain.estimates[1:], rtol=1e-4)
+    assert moved.llf == pytest.approx(plain.llf, abs=1e-5)
+
+
+def test_many_rows_are_fitted_in_parts_and_end_at_the_same_point():
+    X, z = logistic_data(80_000, [-0.4, 0.8])
+    found = fit_logistic(X, z, WARNER)
+    np.testing.assert_allclose(found.estimates, plain_newton(with_ones(X), z, WARNER.matrix())[0], atol=1e-9)
+
+
+def test_an_intercept_alone_is_the_moment_estimate():
+    z = np.repeat([0, 1], [120, 180])
+    found = fit_logistic(np.empty((300, 0)), z, WARNER)
+    assert found.predict()[0] == pytest.approx((0.4 - 0.2) / 0.6)
+    assert found.llf == pytest.approx(found.llnull)
+
+
+def test_multinomial_recovers_a_saturated_table():
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 2, 20_000)
+    truth = np.where(rng.random(20_000) < 0.3, 0, np.where(rng.random(20_000) < 0.5 + 0.2 * x, 1, 2))
+    z = draw(THREE.matrix(), truth, rng)
+    found = fit_multinomial(x[:, None], z, THREE, names=["x"])
+    shares = np.array([np.bincount(z[x == g], minlength=3) / (x == g).sum() for g in (0, 1)])
+    moments = (shares - 1 / 6) / 0.5
+    np.testing.assert_allclose(found.predict([[0.0], [1.0]]), moments, atol=1e-8)
+    assert found.terms == ("never: Intercept", "never: x", "once: Intercept", "once: x")
+    assert found.family == "multinomial"
+
+
+# ---- what is wrong is said
+
+
+def test_an_intercept_that_runs_to_minus_infinity_is_flagged():
+    z = np.repeat([0, 1], [30, 270])
+    found = fit_logistic(np.empty((300, 0)), z, WARNER)
+    assert not found.converged
+    assert "Intercept runs to minus infinity" in found.flags[0]
+    assert np.isnan(found.standard_error[0]) and found.estimates[0] < -9
+    assert found.rows()[0]["standard_error"] is None
+
+
+def test_a_cell_with_fewer_reports_than_chance_is_flagged_and_the_rest_is_kept():
+    x = np.repeat([0.0, 1.0], 300)
+    z = np.repeat([0, 1, 0, 1], [150, 150, 20, 280])
+    found = fit_logistic(x, z, WARNER)
+    assert not found.converged and "x1" in found.flags[0] and "300 of 600 rows" in found.flags[0]
+    assert np.isfinite(found.standard_error[0]) and np.isnan(found.standard_error[1])
+
+
+def test_perfect_separation_is_flagged():
+    x = np.linspace(-1, 1, 40)
+    found = fit_logistic(x, (x < 0).astype(int), DIRECT)
+    assert not found.converged and "no finite estimate" in found.flags[0]
+    assert np.isnan(found.standard_error).any()
+
+
+def test_a_collinear_column_is_named():
+    X, z = logistic_data(100, [0.0, 1.0, 1.0])
+    with pytest.raises(InputError, match=r"column 'sum' is a combination of the columns 'a', 'b'"):
+        fit_logistic(np.column_stack([X, X.sum(axis=1)]), z, WARNER, names=["a", "b", "sum"])
+    with pytest.raises(InputError, match="column 'c' is a combination of the columns 'Intercept'"):
+        fit_logistic(np.column_stack([X, np.full(100, 3.0)]), z, WARNER, names=["a", "b", "c"])
+    with pytest.raises(InputError, match="is zero in every row"):
+        fit_logistic(np.column_stack([X, np.zeros(100)]), z, WARNER)
+
+
+def test_what_cannot_be_fitted_is_refused():
+    X, z = logistic_data(50, [0.0, 1.0])
+    coin = mw.Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    with pytest.raises(NotIdentifiableError, match="cannot tell its 2 categories apart"):
+        fit_logistic(X, z, coin)
+    with pytest.raises(ParameterError, match="two categories; this design has 3"):
+        fit_logistic(X, z, THREE)
+    with pytest.raises(ReportError, match="all 50 reports are the same"):
+        fit_logistic(X, np.zeros(50, dtype=int), WARNER)
+    with pytest.raises(ReportError, match="49 reports for 50 rows"):
+        fit_logistic(X, z[1:], WARNER)
+    with pytest.raises(InputError, match="2 rows for 2 coefficients"):
+        fit_logistic(X[:2], [0, 1], WARNER)
+    with pytest.raises(MissingValueError, match="'x1': 1 of 50 values are missing"):
+        fit_logistic(np.where(np.arange(50)[:, None] == 7, np.nan, X), z, WARNER)
+    with pytest.raises(ReportError, match=r"outside 0\.\.m-1"):
+        fit_logistic(X, z + 1, WARNER)
+    with pytest.raises(ReportError, match="not from"):
+        fit_logistic(X, FORCED.sample(z), WARNER)
+    with pytest.raises(ReportError, match="reports sets"):
+        fit_logistic(X, z, mw.Subset.from_gamma(3, mw.Categories.numbered(4), size=2))
+
+
+def test_a_report_that_cannot_occur_is_refused():
+    triangular = mw.Dense.of([["1", "0.5"], ["0", "0.5"], ["0", "0"]])
+    with pytest.raises(ReportError, match="impossible under the stated design"):
+        fit_logistic(np.arange(4.0), [0, 1, 2, 0], triangular)
