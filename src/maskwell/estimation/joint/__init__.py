@@ -1,0 +1,1 @@
+"""Several variables together: tables, conditional shares, odds ratios and tests of independence."""

@@ -1,0 +1,92 @@
+"""What a test of independence found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+SPOKEN = {
+    "pearson": "Pearson chi-square of the reports",
+    "observed-likelihood-ratio": "likelihood ratio of the reports",
+    "likelihood-ratio": "likelihood ratio",
+    "wald": "Wald",
+    "rao-scott": "Rao-Scott",
+    "bootstrap": "bootstrapped likelihood ratio",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class IndependenceTest:
+    """A test that variables are independent of each other.
+
+    Attributes
+    ----------
+    names
+        The variables.
+    method
+        Which test it is.
+    statistic, degrees_of_freedom, p_value
+        What it found. ``degrees_of_freedom`` is NaN for a bootstrap, which needs none.
+    n
+        Number of reports.
+    denominator
+        Second degrees of freedom, for an F statistic.
+    boundary
+        Whether a most likely table has empty cells, so that the chi-square distribution does not hold.
+    flags
+        What a reader should know, in words.
+    """
+
+    names: tuple[str, ...]
+    method: str
+    statistic: float
+    degrees_of_freedom: float
+    p_value: float
+    n: int
+    denominator: float | None = None
+    boundary: bool = False
+    flags: tuple[str, ...] = ()
+
+    def with_flag(self, flag: str) -> IndependenceTest:
+        """The same with one more remark."""
+        return replace(self, flags=(*self.flags, flag))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        found: dict[str, Any] = {
+            "variables": list(self.names),
+            "method": self.method,
+            "statistic": self.statistic,
+            "degrees_of_freedom": number_or_none(self.degrees_of_freedom),
+            "p_value": self.p_value,
+            "n": self.n,
+            "flags": list(self.flags),
+        }
+        return found if self.denominator is None else {**found, "denominator_degrees_of_freedom": self.denominator}
+
+    def sentence(self) -> str:
+        """The test in one line."""
+        freedom = "" if math.isnan(self.degrees_of_freedom) else f" on {self.degrees_of_freedom:.6g}"
+        freedom += "" if self.denominator is None else f" and {self.denominator:.6g}"
+        unit = " degree" if freedom == " on 1" else " degrees"
+        freedom += f"{unit} of freedom" if freedom else ""
+        return (
+            f"Independence of {' and '.join(self.names)}: {self._spoken()} {self.statistic:.4g}{freedom}, "
+            f"p = {self.p_value:.4g}"
+        )
+
+    def _spoken(self) -> str:
+        return SPOKEN[self.method] + ("" if self.denominator is None else " F")
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence(), *(f"  note: {flag}" for flag in self.flags)])
+
+
+def number_or_none(value: float) -> float | None:
+    """A number for JSON, which has no NaN.
+
+    >>> number_or_none(2.0), number_or_none(math.nan)
+    (2.0, None)
+    """
+    return None if math.isnan(value) else value

@@ -1,0 +1,181 @@
+"""Variables of a table, and which of them share a device.
+
+A device is one randomization. A directly asked variable has a device that always tells the truth. Variables with
+devices of their own are randomized independently; variables that share a device are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.phrases import listed
+from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.kronecker import Kronecker, check_coded
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import LabelError, ParameterError, WrongTypeError
+
+Names = str | tuple[str, ...]
+"""One variable, or those that share a device."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a table.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    inputs, outputs
+        Its true categories and its reports.
+    device
+        Number of the device that randomizes it, counted from 0.
+    """
+
+    name: str
+    inputs: Categories
+    outputs: Categories
+    device: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The devices of a table and their variables, in the order of the axes.
+
+    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+    >>> layout = Layout.of({"smokes": coin, "sex": direct(Categories.of(["f", "m"]))})
+    >>> layout.names, layout.shape
+    (('smokes', 'sex'), (2, 2))
+    """
+
+    devices: tuple[CodedDesign, ...]
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def of(cls, designs: Mapping[Names, Design]) -> Layout:
+        """From a design for each variable, or for each tuple of variables that share a device."""
+        given: Any = designs
+        if not isinstance(given, Mapping) or not given:
+            raise WrongTypeError(
+                f"designs must name a design for each variable, not {type(designs).__name__}",
+                hint='write {"smokes": design, "drinks": other_design}',
+            )
+        _check_names([name for key in given for name in (key if isinstance(key, tuple) else [key])])
+        devices = check_coded(designs.values(), "a table")
+        keyed = enumerate(zip(designs, devices, strict=True))
+        variables = [variable for number, (key, design) in keyed for variable in _split(key, design, number)]
+        return cls(devices, tuple(variables))
+
+    @classmethod
+    def of_design(cls, design: Design, names: Sequence[str]) -> Layout:
+        """From a design of all variables together: a product of designs, or one device that they share."""
+        parts = leaves_of(design)
+        if len(parts) == len(names):
+            return cls.of(dict(zip(names, parts, strict=True)))
+        if len(parts) == 1:
+            return cls.of({tuple(names): design})
+        raise ParameterError(
+            f"{len(names)} names for a product of {len(parts)} designs", hint="name one variable for each design"
+        )
+
+    @property
+    def design(self) -> CodedDesign:
+        """The design of all variables together."""
+        return self.devices[0] if len(self.devices) == 1 else Kronecker.of(self.devices)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(v.name for v in self.variables)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of true categories of each variable."""
+        return tuple(len(v.inputs) for v in self.variables)
+
+    @property
+    def report_shape(self) -> tuple[int, ...]:
+        """Number of reports of each variable."""
+        return tuple(len(v.outputs) for v in self.variables)
+
+    def cell_labels(self) -> tuple[Hashable, ...]:
+        """Labels of the cells: those of the only variable, or tuples, the last variable fastest."""
+        if len(self.variables) == 1:
+            return tuple(self.variables[0].inputs.labels)
+        return tuple(product(*(v.inputs.labels for v in self.variables)))
+
+    def axes(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Positions of these variables, each named once."""
+        asked = tuple(names)
+        _check_names(asked)
+        return tuple(self.axis(name) for name in asked)
+
+    def axis(self, name: str) -> int:
+        """Position of one variable."""
+        if name not in self.names:
+            shown = listed(map(repr, self.names), len(self.names), 60)
+            raise ParameterError(f"there is no variable {name!r} in this table", hint=f"it has {shown}", name=name)
+        return self.names.index(name)
+
+    def whole_devices(self, axes: Sequence[int]) -> tuple[int, ...] | None:
+        """The devices behind these variables, in this order, or None where another variable shares one of them."""
+        devices = tuple(dict.fromkeys(self.variables[axis].device for axis in axes))
+        behind = [i for d in devices for i, v in enumerate(self.variables) if v.device == d]
+        return devices if behind == list(axes) else None
+
+    def shares_devices(self) -> bool:
+        """Whether two of the variables share a device."""
+        return len(self.devices) < len(self.variables)
+
+
+def direct(categories: Categories) -> Uniform:
+    """The device of a directly asked variable, which always tells the truth: P = I, and costs nothing to apply.
+
+    >>> direct(Categories.of(["f", "m"])).matrix().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return Uniform.of(1, categories)
+
+
+def leaves_of(design: Design) -> tuple[Design, ...]:
+    """The designs of a product, products within it taken apart."""
+    if not isinstance(design, Kronecker):
+        return (design,)
+    return tuple(leaf for factor in design.factors for leaf in leaves_of(factor))
+
+
+def _split(key: Names, design: CodedDesign, device: int) -> list[Variable]:
+    if isinstance(key, str):
+        return [Variable(key, design.inputs, design.outputs, device)]
+    inputs, outputs = (_coordinates(c, len(key), what) for c, what in _labels(design))
+    return [Variable(*parts, device) for parts in zip(key, inputs, outputs, strict=True)]
+
+
+def _labels(design: CodedDesign) -> list[tuple[Categories, str]]:
+    return [(design.inputs, "categories"), (design.outputs, "reports")]
+
+
+def _coordinates(labels: Categories, count: int, what: str) -> list[Categories]:
+    """The categories of each variable, from labels that are all combinations of them, first variable slowest."""
+    tuples = [label for label in labels.labels if isinstance(label, tuple) and len(label) == count]
+    parts: list[list[Hashable]] = [list(dict.fromkeys(column)) for column in zip(*tuples, strict=True)]
+    if len(tuples) < len(labels) or list(product(*parts)) != tuples:
+        raise LabelError(
+            f"the {what} of a device for {count} variables must be all their combinations in order",
+            hint="label them by tuples such as ('yes', 'no'), the first variable slowest",
+        )
+    return [Categories.of(part) for part in parts]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    given: Sequence[Any] = names
+    wrong = [name for name in given if not isinstance(name, str)]
+    if wrong:
+        raise WrongTypeError(f"{wrong[0]!r} is not the name of a variable", hint='names are texts such as "smokes"')
+    if len(set(names)) < len(names):
+        raise ParameterError(f"a variable is named twice among {', '.join(names)}", hint="name each variable once")

@@ -1,0 +1,181 @@
+"""Tests of independence: against scipy, finite differences and known answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import approx_fprime
+
+import maskwell as mw
+from maskwell.errors import ParameterError
+from maskwell.estimation.joint import rao_scott
+from maskwell.estimation.joint.observed import degrees_of_freedom, expected
+from maskwell.estimation.joint.wald import free_cells, slopes
+
+WARNER = mw.make_design("warner", p="4/5")
+FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
+THREE = mw.Uniform.from_gamma(6, mw.Categories.of(["a", "b", "c"]))
+KUK = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3)
+X = np.array([[60, 90, 50], [100, 150, 50]])
+
+
+def _table(x=X, designs=(WARNER, THREE)):
+    return mw.cross_tabulate_counts(x, {f"x{i}": d for i, d in enumerate(designs)})
+
+
+@pytest.mark.parametrize(("method", "power"), [("pearson", 1), ("observed-likelihood-ratio", 0)])
+def test_on_the_reports(method, power):
+    found = _table().independence(method=method)
+    expected_ = stats.chi2_contingency(X, correction=False, lambda_=power)
+    assert found.statistic == pytest.approx(expected_.statistic)
+    assert found.p_value == pytest.approx(expected_.pvalue)
+    assert (found.degrees_of_freedom, found.n) == (2, 500)
+
+
+def test_several_variables_are_mutually_independent_or_not():
+    x = np.random.default_rng(1).integers(20, 60, size=(2, 3, 2))
+    found = _table(x, (WARNER, THREE, FORCED)).independence()
+    expected_ = stats.chi2_contingency(x, correction=False)
+    assert found.statistic == pytest.approx(expected_.statistic)
+    assert found.degrees_of_freedom == expected_.dof == degrees_of_freedom((2, 3, 2))
+    pair = _table(x, (WARNER, THREE, FORCED)).independence("x0", "x2")
+    assert pair.statistic == pytest.approx(stats.chi2_contingency(x.sum(axis=1), correction=False).statistic)
+
+
+def test_the_likelihood_of_a_square_table_inside_the_simplex_is_that_of_its_reports():
+    table = _table()
+    by_reports = table.independence(method="observed-likelihood-ratio")
+    by_truth = table.independence(method="likelihood-ratio")
+    assert by_truth.statistic == pytest.approx(by_reports.statistic, abs=1e-6)
+    assert by_truth.degrees_of_freedom == 2 and not by_truth.boundary
+
+
+def test_more_reports_than_categories_take_the_likelihood_ratio():
+    """Kuk with three draws has four reports for two categories: one degree of freedom instead of three."""
+    x = np.array([[70, 40], [60, 80], [50, 110], [20, 70]])
+    found = _table(x, (KUK, WARNER)).independence()
+    assert found.method == "likelihood-ratio" and found.degrees_of_freedom == 1
+    wasteful = _table(x, (KUK, WARNER)).independence(method="pearson")
+    assert wasteful.degrees_of_freedom == 3 and found.p_value < wasteful.p_value
+
+
+def test_a_table_at_its_bound_is_flagged():
+    x = np.array([[70, 4], [60, 3], [50, 110], [20, 270]])
+    found = _table(x, (KUK, WARNER)).independence(method="likelihood-ratio")
+    assert found.boundary and "bootstrap" in found.flags[0]
+    default = _table(x, (KUK, WARNER)).independence()
+    assert default.method == "pearson" and "bootstrap" in default.flags[-1]
+
+
+def test_the_bootstrap_can_be_repeated_and_agrees():
+    table = _table()
+    first, again = (table.independence(method="bootstrap", seed=7, replicates=199) for _ in range(2))
+    assert first == again
+    assert first.p_value == pytest.approx(table.independence(method="likelihood-ratio").p_value, abs=0.08)
+    assert first.to_dict()["degrees_of_freedom"] is None
+    with pytest.raises(ParameterError, match="without a seed"):
+        table.independence(method="bootstrap")
+    with pytest.raises(ParameterError, match="too few"):
+        table.independence(method="bootstrap", seed=1, replicates=10)
+
+
+def test_wald_slopes():
+    pi = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(2, 3, 2)
+
+    def apart(flat):
+        table = flat.reshape(pi.shape)
+        return (table - table.sum() * 0 - _product(table)).ravel()
+
+    assert np.allclose(slopes(pi), approx_fprime(pi.ravel(), apart, 1e-7), atol=1e-6)
+    assert len(free_cells(pi.shape)) == degrees_of_freedom(pi.shape)
+
+
+def _product(table):
+    a, b, c = (table.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1)))
+    return np.einsum("i,j,k->ijk", a, b, c)
+
+
+def test_wald_is_near_the_others_and_zero_at_independence():
+    table = _table()
+    found = table.independence(method="wald")
+    assert found.statistic == pytest.approx(table.independence().statistic, rel=0.15)
+    even = _table(np.outer([30, 60], [10, 20, 30]))
+    assert even.independence(method="wald").statistic == pytest.approx(0, abs=1e-12)
+    assert even.independence().p_value == pytest.approx(1)
+
+
+def test_weighted_tables_take_rao_scott():
+    """With the covariance of a plain random sample the design effects are one and the correction does nothing."""
+    table = _table()
+    lam, n = X / X.sum(), 500
+    V = (np.diag(lam.ravel()) - np.outer(lam, lam)) / n
+    assert np.allclose(rao_scott.design_effects(lam, V, n), 1)
+    plain = rao_scott.corrected(("a", "b"), lam, V, n, None)
+    assert plain.statistic == pytest.approx(table.independence().statistic)
+    assert plain.p_value == pytest.approx(table.independence().p_value)
+    twice = rao_scott.corrected(("a", "b"), lam, 2 * V, n, None)
+    assert twice.statistic == pytest.approx(plain.statistic / 2)
+    few = rao_scott.corrected(("a", "b"), lam, V, n, 12.0)
+    assert few.p_value == pytest.approx(stats.f.sf(plain.statistic / 2, 2, 24))
+    assert "Rao-Scott F" in repr(few)
+
+
+def test_rao_scott_from_an_estimate():
+    """The reports come back from the estimate: the same test as on the reports, up to n - 1 for n."""
+    table = _table()
+    weighted = mw.Table(replace(table.estimate, samples=()), table.layout)
+    found = weighted.independence()
+    assert found.method == "rao-scott"
+    assert found.statistic == pytest.approx(table.independence().statistic * 499 / 500)
+    with pytest.raises(ParameterError, match="needs plain counts"):
+        weighted.independence(method="pearson")
+    kuk = _table(np.full((4, 2), 50), (KUK, WARNER))
+    with pytest.raises(ParameterError, match="more reports than categories"):
+        mw.Table(replace(kuk.estimate, samples=()), kuk.layout).independence(method="rao-scott")
+
+
+def test_uneven_design_effects():
+    """Satterthwaite: with effects 1 and 3 the degrees of freedom are (1 + 3)^2 / (1 + 9)."""
+    lam, n = np.full((2, 3), 1 / 6), 600
+    C = rao_scott.interactions((2, 3))
+    V = C @ np.diag([1.0, 3.0]) @ C.T / 6 / n
+    assert sorted(rao_scott.design_effects(lam, V, n).round(9)) == [1.0, 3.0]
+    assert rao_scott.corrected(("a", "b"), lam, V, n, None).degrees_of_freedom == pytest.approx(1.6)
+
+
+def test_shared_devices_are_refused():
+    """One card for both questions makes the reports agree more often than chance, whatever the truth."""
+    labels = mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")])
+    rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
+    shared = mw.Dense.of(rows, labels)
+    pi = np.outer([0.2, 0.8], [0.3, 0.7])
+    x = np.rint(10000 * (shared.matrix() @ pi.ravel())).astype(int).reshape(2, 2)
+    table = mw.cross_tabulate_counts(x, {("smokes", "drinks"): shared})
+    for method in (None, "pearson", "observed-likelihood-ratio", "likelihood-ratio", "rao-scott"):
+        with pytest.raises(ParameterError, match="share a device"):
+            table.independence(method=method)
+    with pytest.raises(ParameterError, match="share a device"):
+        table.independence(method="bootstrap", seed=1)
+    assert table.independence(method="wald").p_value > 0.9
+    assert stats.chi2_contingency(x, correction=False).pvalue < 1e-6
+
+
+def test_reports_that_never_occur_and_small_counts():
+    found = _table(np.array([[3, 0, 9], [4, 0, 8]])).independence()
+    assert found.degrees_of_freedom == 1
+    assert "never occurred" in found.flags[0] and "below 5" in found.flags[1]
+    alone = _table(np.array([[0, 0, 0], [40, 30, 8]])).independence()
+    assert alone.p_value == 1 and "nothing to test" in alone.flags[-1]
+
+
+def test_what_is_asked_is_checked():
+    with pytest.raises(ParameterError, match="no test of independence is called 'fisher'"):
+        _table().independence(method="fisher")
+    with pytest.raises(ParameterError, match="independence of one variable"):
+        _table().independence("x0")
+
+
+def test_expected_counts_keep_the_margins():
+    e = expected(X.astype(float))
+    assert np.allclose(e.sum(axis=0), X.sum(axis=0)) and np.allclose(e.sum(axis=1), X.sum(axis=1))
