@@ -30,7 +30,7 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     inside = (p > 0) & (p < 1)
     q = np.where(inside, p, 0.5)
     centre, half = np.log(q / (1 - q)), estimate.critical_value((1 + level) / 2) * error / (q * (1 - q))
-    low, high = (np.where(inside, 1 / (1 + np.exp(-(centre + side * half))), np.nan) for side in (-1, 1))
+    low, high = (np.where(inside, 0.5 + 0.5 * np.tanh((centre + side * half) / 2), np.nan) for side in (-1, 1))
     missing = int((~inside).sum())
     flags = [f"no logit interval for {missing} of {len(p)} categories: it needs an estimate between 0 and 1"]
     flags = flags if missing else []

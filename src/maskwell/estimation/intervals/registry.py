@@ -6,10 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import Intervals, check_level, is_two_to_two
+from maskwell.estimation.intervals.bootstrap import bootstrap
 from maskwell.estimation.intervals.exact import exact
 from maskwell.estimation.intervals.logit import logit
+from maskwell.estimation.intervals.profile import has_profile, profile
 from maskwell.estimation.intervals.score import score
 from maskwell.estimation.intervals.simultaneous import bonferroni, scheffe
 from maskwell.estimation.intervals.wald import wald
@@ -22,8 +26,10 @@ METHODS: dict[str, Callable[..., Intervals]] = {
     "logit": logit,
     "score": score,
     "exact": exact,
+    "profile": profile,
     "bonferroni": bonferroni,
     "scheffe": scheffe,
+    "bootstrap": bootstrap,
 }
 
 
@@ -51,5 +57,10 @@ def _check_options(method: str, make: Callable[..., Intervals], options: dict[st
 
 
 def default_method(estimate: Estimate) -> str:
-    """``score`` for one sample of a design with two categories and two reports, else ``wald``."""
-    return "score" if is_two_to_two(estimate) else "wald"
+    """``score`` for one sample of a design with two categories and two reports, else ``wald``.
+
+    Maximum likelihood estimates at the boundary have no standard error: these get ``profile``.
+    """
+    if is_two_to_two(estimate):
+        return "score"
+    return "profile" if has_profile(estimate) and np.isnan(estimate.standard_error).any() else "wald"
