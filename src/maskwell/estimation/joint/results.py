@@ -67,14 +67,15 @@ class IndependenceTest:
 
     def sentence(self) -> str:
         """The test in one line."""
-        freedom = "" if math.isnan(self.degrees_of_freedom) else f" on {self.degrees_of_freedom:.6g}"
-        freedom += "" if self.denominator is None else f" and {self.denominator:.6g}"
-        unit = " degree" if freedom == " on 1" else " degrees"
-        freedom += f"{unit} of freedom" if freedom else ""
-        return (
-            f"Independence of {' and '.join(self.names)}: {self._spoken()} {self.statistic:.4g}{freedom}, "
-            f"p = {self.p_value:.4g}"
-        )
+        return f"Independence of {' and '.join(self.names)}: p = {self.p_value:.4g} ({self._statistic()})"
+
+    def _statistic(self) -> str:
+        said = f"{self._spoken()} {self.statistic:.4g}"
+        if math.isnan(self.degrees_of_freedom):
+            return said
+        rest = "" if self.denominator is None else f" and {self.denominator:.6g}"
+        unit = "degree" if self.degrees_of_freedom == 1 and not rest else "degrees"
+        return f"{said}, {self.degrees_of_freedom:.6g}{rest} {unit} of freedom"
 
     def _spoken(self) -> str:
         return SPOKEN[self.method] + ("" if self.denominator is None else " F")

@@ -1,0 +1,65 @@
+"""Tables of several variables as text, JSON and for a paper."""
+
+import numpy as np
+import pytest
+
+import maskwell as mw
+from maskwell.reports.tables import WIDTH
+from maskwell.reports.text_table import joint_content, joint_lines, odds_line, published
+
+WARNER = mw.make_design("warner", p="4/5")
+FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
+LONG = mw.Uniform.from_gamma(60, mw.Categories.of([f"a long answer, number {i}" for i in range(12)]))
+
+
+def _table(x, designs):
+    return mw.cross_tabulate_counts(np.asarray(x), designs)
+
+
+def test_rows_by_columns_with_margins():
+    lines = joint_lines(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95)
+    assert lines[0].split() == ["smokes", "\\", "drinks", "yes", "no", "all"]
+    assert lines[1].split() == ["yes", "0.050", "(0.025)", "0.283", "(0.038)", "0.333", "(0.037)"]
+    assert lines[3].split()[0] == "all" and lines[3].endswith("1")
+    assert any(line.startswith("Odds ratio, smokes (yes to no) by drinks (yes to no): 0.5922 (95 %") for line in lines)
+    assert any(line.startswith("Independence of smokes and drinks: p = 0.4338 (Pearson") for line in lines)
+
+
+@pytest.mark.parametrize("designs", [{"a": LONG, "b": LONG}, {"a": LONG, "b": WARNER, "c": LONG}])
+def test_every_line_fits(designs):
+    x = np.random.default_rng(1).integers(20, 90, [d.m for d in designs.values()])
+    lines = joint_lines(_table(x, designs), 0.95)
+    assert max(map(len, lines)) <= WIDTH
+    assert any("more cells: --json gives all" in line for line in lines)
+
+
+def test_what_is_not_available_is_said():
+    empty = _table([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
+    lines = joint_lines(empty, 0.95)
+    assert any("infinite (95 % profile interval" in line and "infinity" in line for line in lines)
+    weighted = mw.Table(mw.Estimate(**{**vars(empty.estimate), "samples": ()}), empty.layout)
+    assert odds_line(weighted.odds_ratio(), 0.95).endswith("not available")
+    few = _table([[1, 0], [0, 1]], {"a": WARNER, "b": FORCED})
+    assert joint_content(few, 0.95)["independence"][0]["flags"]
+
+
+def test_a_shared_device_is_tested_by_what_is_valid():
+    rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
+    shared = mw.Dense.of(rows, mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")]))
+    content = joint_content(_table([[60, 40], [40, 60]], {("a", "b"): shared}), 0.95)
+    assert [test["method"] for test in content["independence"]] == ["wald"]
+
+
+def test_json_has_everything_that_two_variables_say():
+    content = joint_content(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.9)
+    assert content["not_tested"] == []
+    assert [one["given"] for one in content["conditionals"]] == [["smokes"], ["drinks"]]
+    assert content["odds_ratios"][0]["level"] == 0.9
+    three = joint_content(_table(np.full((2, 2, 2), 30), dict.fromkeys(("a", "b", "c"), WARNER)), 0.95)
+    assert [test["variables"] for test in three["independence"]] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert "odds_ratios" not in three
+
+
+def test_for_a_paper():
+    lines = published(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95).lines("csv")
+    assert lines[0].startswith("smokes") and len(lines) == 4
