@@ -136,6 +136,8 @@ def test_statements_with_an_unrelated_question() -> None:
     known = [greenberg_statements(THREE, cards, unrelated, "0.4") for cards, unrelated in decks[:2]]
     assert rank(*known) == 3
     unknown = [greenberg_statements(THREE, cards, unrelated) for cards, unrelated in decks]
+    assert first_row(unknown[0]) == [Fraction(tenths, 10) for tenths in (7, 5, 4, 2, 3, 1)]
+    assert unknown[0].inputs.labels[:2] == (("a", "yes"), ("a", "no"))
     third = [0, 0, 0, 0, 1, 1]
     assert estimable(third, *unknown)
     assert not estimable(third, *unknown[:2])
