@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
-    from maskwell.estimation.scores import Recovery as Recovery
+    from maskwell.estimation.scores import ScoreRecovery as ScoreRecovery
     from maskwell.estimation.scores import mean_scores as mean_scores
     from maskwell.estimation.scores import optimal_scores as optimal_scores
     from maskwell.estimation.scores import optimal_scores_for_weights as optimal_scores_for_weights
@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_flows as plot_flows
     from maskwell.reports.plots import plot_frontier as plot_frontier
     from maskwell.reports.plots import plot_learned as plot_learned
+    from maskwell.reports.plots import plot_margins as plot_margins
     from maskwell.reports.plots import plot_revealed as plot_revealed
     from maskwell.reports.plots import plot_variance as plot_variance
 
@@ -172,7 +173,7 @@ _HOMES = {
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.estimation.scores": [
-        "Recovery",
+        "ScoreRecovery",
         "mean_scores",
         "optimal_scores",
         "optimal_scores_for_weights",
@@ -216,6 +217,7 @@ _HOMES = {
         "plot_flows",
         "plot_frontier",
         "plot_learned",
+        "plot_margins",
         "plot_revealed",
         "plot_variance",
     ],

@@ -26,7 +26,7 @@ FLAT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Recovery:
+class ScoreRecovery:
     """What one report tells about its respondent, on average right.
 
     Attributes
@@ -117,7 +117,7 @@ def mean_scores(design: Design) -> Real:
     return np.arange(len(_columns(design)[0]), dtype=np.float64)
 
 
-def score_recovery(design: Design, scores: Array) -> Recovery:
+def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
     """Turn scores into unbiased recoveries. Source: [Adeshiyan2011, section 2.6.1].
 
     >>> from maskwell.designs.dense import Dense
@@ -140,7 +140,7 @@ def score_recovery(design: Design, scores: Array) -> Recovery:
             scores=scores,
         )
     U = (c - d_1) / d_2
-    return Recovery(U, float(alpha @ (U - 1) ** 2), float(beta @ U**2))
+    return ScoreRecovery(U, float(alpha @ (U - 1) ** 2), float(beta @ U**2))
 
 
 def score_left_inverse(design: Design, scores: Array) -> LeftInverse:
