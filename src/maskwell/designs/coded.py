@@ -76,6 +76,10 @@ class CodedDesign(Design):
         self.check_identifiable()
         return self.backward_squared(self._check_share(share))
 
+    def contrast_scale(self) -> float | None:
+        """The number p with ``P d = p d`` for every d that sums to zero, or ``None`` where there is no such number."""
+        return None
+
     @abstractmethod
     def singular_range(self) -> tuple[float, float]:
         """The largest and the smallest of the singular values of P."""

@@ -140,6 +140,11 @@ class Composed(CodedDesign):
         """Both steps' P' along the last axis, the second first."""
         return self.first.forward_adjoint(self.then.forward_adjoint(x))
 
+    def contrast_scale(self) -> float | None:
+        """The product of the steps' numbers: what sums to zero still does after the first step."""
+        one, two = self.first.contrast_scale(), self.then.contrast_scale()
+        return None if one is None or two is None else one * two
+
     def backward(self, x: Real) -> Real:
         """L of the product along the last axis."""
         return self._whole.backward(x)

@@ -83,6 +83,10 @@ class TruthOrFixed(CodedDesign):
         crossed = np.outer(s, q)
         return np.asarray((np.diag(s) - crossed - crossed.T + s.sum() * np.outer(q, q)) / float(self.truth) ** 2)
 
+    def contrast_scale(self) -> float:
+        """p: the fixed reports cancel."""
+        return float(self.truth)
+
     def rank(self) -> int:
         """k, unless the truth is never reported."""
         return self.k if self.truth > 0 else 1

@@ -1,0 +1,147 @@
+"""Active-set Newton: the way up a concave log-likelihood on the simplex.
+
+Each step maximises the quadratic model on the free categories F (those above zero, or at zero with a slope that calls
+them in), with ``sum d = 0``:
+
+    H_F d + nu 1 = g_F
+
+Categories that would fall below zero are brought to zero and the rest is solved again; then comes a line search. Where
+that does not lead upwards, part of the curvature ``1 / pi``, whose step is that of EM, is added to the model, and if
+that fails too the step goes towards the category with the steepest slope.
+
+The certificate: ``f* - f(pi) <= mass max_j g_j - sum_j pi_j g_j`` over the movable categories, by concavity.
+
+Source: [Adeshiyan2011, section 3.3.1] for the equations; method and certificate derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.estimation.log_likelihood import Curvature, LogLikelihood, value
+
+MOST_STEPS = 200
+_PIVOTS = 50
+_LEANS = (0.0, 0.01, 1.0)  # how much of EM's curvature is added, in units of the certificate
+_FLOOR = 1e-4  # shares below this part of the mean lean no further
+_ARMIJO = 1e-4
+_SLACK = 1e-14  # without it the last steps stall in rounding
+_RIDGE = 1e-11  # keeps flat directions, along which the likelihood does not change, from being solved for
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """Where a climb ended. ``gap`` bounds how much the mean log-likelihood can still rise."""
+
+    pi: Real
+    lam: Real
+    slope: Real
+    gap: float
+    steps: int
+
+
+def certificate(pi: Real, slope: Real, movable: Array) -> float:
+    """How much the mean log-likelihood can rise at most, moving only the ``movable`` categories (a mask)."""
+    own, g = pi[movable], slope[movable]
+    return float(own.sum() * g.max() - own @ g) if len(own) else 0.0
+
+
+def newton(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int = MOST_STEPS) -> Climbed:
+    """Climb from ``pi`` until the certificate is at most ``gap``, or no step leads higher."""
+    steps = 0
+    while True:
+        lam = f.lam(pi)
+        slope = f.slope(lam)
+        reached = certificate(pi, slope, movable)
+        if reached <= gap or steps >= most:
+            break
+        onward = _step(f, pi, lam, slope, movable, reached)
+        if onward is None:
+            break
+        pi, steps = onward, steps + 1
+    return Climbed(pi, lam, slope, reached, steps)
+
+
+def _step(f: LogLikelihood, pi: Real, lam: Real, slope: Real, movable: Array, reached: float) -> Real | None:
+    for d in _directions(f, pi, lam, slope, movable, reached):
+        moved = _line_search(f, pi, lam, d, slope)
+        if moved is not None:
+            return moved
+    return None
+
+
+def _directions(f: LogLikelihood, pi: Real, lam: Real, slope: Real, movable: Array, reached: float) -> Iterator[Real]:
+    """What to try: the model's step, steps that lean towards that of EM, and the steepest category."""
+    level = float(pi[movable] @ slope[movable]) / float(pi[movable].sum())
+    free = np.flatnonzero(movable & ((pi > 0) | (slope > level)))
+    H = f.curvature(lam, free)
+    for lean in _LEANS:
+        d = np.zeros(f.k)
+        d[free] = _pruned(_leaning(H, pi[free], lean * reached), slope[free], pi[free])
+        yield d
+    yield _towards(pi, slope, movable)
+
+
+def _leaning(H: Curvature, pi: Real, weight: float) -> Curvature:
+    """``H + weight / pi``: EM's step is that of the curvature ``1 / pi`` alone, and moves no share below zero."""
+    if weight == 0:
+        return H
+    extra = weight / np.maximum(pi, _FLOOR * pi.mean())
+    return H + extra if H.ndim == 1 else H + np.diag(extra)
+
+
+def _pruned(H: Curvature, g: Real, pi: Real) -> Real:
+    """The step of the model, with everything that would fall below zero brought to zero exactly."""
+    inside, d = np.ones(len(g), dtype=bool), np.zeros(len(g))
+    for _ in range(_PIVOTS):
+        d[~inside] = -pi[~inside]
+        d[inside] = _solve(H, g, d, inside)
+        below = inside & (pi + d < 0)
+        if not below.any():
+            return d
+        inside &= ~below
+        if not inside.any():
+            break
+    return np.zeros(len(g))
+
+
+def _solve(H: Curvature, g: Real, d: Real, inside: Array) -> Real:
+    """``d[inside]`` given the rest of d, so that d sums to zero."""
+    total = -float(d[~inside].sum())
+    if H.ndim == 1:
+        weight = 1 / (H[inside] + _RIDGE * (H.max() or 1.0))
+        return np.asarray(weight * (g[inside] - (weight @ g[inside] - total) / weight.sum()))
+    own = H[np.ix_(inside, inside)]
+    right = g[inside] - H[np.ix_(inside, ~inside)] @ d[~inside]
+    scale = float(own.diagonal().mean())
+    own = own + scale  # adds the same everywhere for directions of a given sum, and makes the model regular
+    own.flat[:: len(own) + 1] += _RIDGE * scale
+    both, one = np.linalg.solve(own, np.column_stack([right, np.ones(len(right))])).T
+    return np.asarray(both + (total - both.sum()) / one.sum() * one)
+
+
+def _towards(pi: Real, slope: Real, movable: Array) -> Real:
+    """From ``pi`` to the movable category with the steepest slope: always upwards at first."""
+    d = np.where(movable, -pi, 0.0)
+    best = int(np.flatnonzero(movable)[slope[movable].argmax()])
+    d[best] += float(pi[movable].sum())
+    return d
+
+
+def _line_search(f: LogLikelihood, pi: Real, lam: Real, d: Real, slope: Real) -> Real | None:
+    """The first of the steps 1, 1/2, 1/4, ... that rises enough, or None."""
+    rise = float(slope @ d)
+    if not np.isfinite(rise) or rise <= 0:
+        return None
+    here, change, step = value(f, lam), f.lam(d), 1.0
+    slack = _SLACK * (1 + abs(here))
+    while step > 1e-12:
+        if value(f, lam + step * change) >= here + _ARMIJO * step * rise - slack:
+            moved = np.maximum(pi + step * d, 0)
+            return moved * (pi.sum() / moved.sum())
+        step /= 2
+    return None

@@ -1,0 +1,199 @@
+"""The log-likelihood of counted reports, its slope and its curvature, by the operators of the designs.
+
+    f(pi) = sum_i share_i ln lam_i,      lam = P pi        (one line of P for each report that was seen, of all samples)
+    slope g_j = sum_i share_i P[i, j] / lam_i,             curvature H = P' diag(share / lam^2) P
+
+where ``share_i`` is the count of report i over the number of all reports. f is concave on the simplex, and
+``sum_j pi_j g_j = 1``. Source: [Adeshiyan2011, eq. (3.3)], with the indices put right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
+from maskwell.errors import ParameterError, ReportError
+
+WRITTEN_LIMIT = 4 * 10**6
+"""Matrices with at most this many entries are written out; larger ones stay operators."""
+
+Curvature = Real
+"""H written out, shape (k, k), or its diagonal, shape (k,), where it is diagonal for directions that sum to zero."""
+
+
+class LogLikelihood(Protocol):
+    """What the climbers need: values at ``pi`` are found from ``lam``, the chances of the reports that were seen."""
+
+    share: Real
+    total: float
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+
+    def lam(self, pi: Real) -> Real:
+        """Chances of the seen reports, or their change along a direction."""
+
+    def slope(self, lam: Real) -> Real:
+        """The slope g, shape (k,)."""
+
+    def curvature(self, lam: Real, free: Array) -> Curvature:
+        """H for the categories in ``free`` (indices)."""
+
+
+def value(f: LogLikelihood, lam: Real) -> float:
+    """``sum share ln lam``; minus infinity where a seen report has no chance."""
+    if (lam <= 0).any():
+        return -np.inf
+    return float(f.share @ np.log(lam))
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """With the lines of P of the seen reports written out, shape (s, k)."""
+
+    rows: Real
+    share: Real
+    total: float
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return self.rows.shape[1]
+
+    def lam(self, pi: Real) -> Real:
+        """``P pi``."""
+        return np.asarray(self.rows @ pi)
+
+    def slope(self, lam: Real) -> Real:
+        """``P' (share / lam)``."""
+        return np.asarray((self.share / lam) @ self.rows)
+
+    def curvature(self, lam: Real, free: Array) -> Curvature:
+        """``P' diag(share / lam^2) P``."""
+        scaled = self.rows[:, free] * (np.sqrt(self.share) / lam)[:, None]
+        return np.asarray(scaled.T @ scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class Operators:
+    """With P as the operators of its designs. ``seen`` holds the codes of the seen reports of each sample."""
+
+    designs: tuple[CodedDesign, ...]
+    seen: tuple[Array, ...]
+    share: Real
+    total: float
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return self.designs[0].k
+
+    def lam(self, pi: Real) -> Real:
+        """``P pi`` of every sample, one after the other."""
+        return np.concatenate([d.forward(pi)[rows] for d, rows in zip(self.designs, self.seen, strict=True)])
+
+    def slope(self, lam: Real) -> Real:
+        """``P' (share / lam)``, summed over the samples."""
+        return self._spread(self.share / lam, lambda design, x: design.forward_adjoint(x))
+
+    def curvature(self, lam: Real, free: Array) -> Curvature:
+        """The diagonal ``p^2 share / lam^2``, summed over the samples: P acts as p on directions that sum to zero."""
+        return self._spread(self.share / lam**2, lambda design, x: _scale(design) ** 2 * x)[free]
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the curvature is known without writing anything out."""
+        return all(design.contrast_scale() is not None for design in self.designs)
+
+    def columns(self, chosen: Array) -> Real:
+        """The lines of the seen reports for some categories, written out, shape (s, chosen)."""
+        unit = np.zeros((len(chosen), self.k))
+        unit[np.arange(len(chosen)), chosen] = 1
+        return np.concatenate([d.forward(unit)[:, rows].T for d, rows in zip(self.designs, self.seen, strict=True)])
+
+    def _spread(self, values: Real, operate: Callable[[CodedDesign, Real], Real]) -> Real:
+        """Values of the seen reports put at their places among all reports, worked on and summed."""
+        total, start = np.zeros(self.k), 0
+        for design, rows in zip(self.designs, self.seen, strict=True):
+            full = np.zeros(design.m)
+            full[rows] = values[start : start + len(rows)]
+            total += operate(design, full)
+            start += len(rows)
+        return total
+
+
+def _scale(design: CodedDesign) -> float:
+    scale = design.contrast_scale()
+    assert scale is not None
+    return scale
+
+
+# ---- from designs and counts
+
+
+def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Written | Operators:
+    """The log-likelihood of counts of reports, one list of m counts for each design; errors for what cannot be.
+
+    Designs whose report is a set are written out; their counts are those of every possible set.
+    """
+    checked = _checked(designs, counts)
+    total = sum(float(x.sum()) for x in checked)
+    if total <= 0:
+        raise ReportError("there are no reports", hint="an estimate needs at least one report")
+    seen = tuple(np.flatnonzero(x) for x in checked)
+    share = np.concatenate([x[rows] for x, rows in zip(checked, seen, strict=True)]) / total
+    coded = tuple(design for design in designs if isinstance(design, CodedDesign))
+    operators = Operators(coded, seen, share, total) if len(coded) == len(designs) else None
+    if operators is not None and (operators.diagonal or _entries(designs) > WRITTEN_LIMIT):
+        _check_possible(operators)
+        return operators
+    lines = [design.matrix()[rows] for design, rows in zip(designs, seen, strict=True)]
+    written = Written(np.concatenate(lines), share, total)
+    _check_possible(written)
+    return written
+
+
+def _entries(designs: Sequence[Design]) -> int:
+    return max(design.m * design.k for design in designs)
+
+
+def _checked(designs: Sequence[Design], counts: Sequence[Array]) -> list[Real]:
+    if not designs or len(designs) != len(counts):
+        raise ParameterError(
+            f"{len(designs)} designs and {len(counts)} lists of counts", hint="give one list of counts for each design"
+        )
+    if len({design.k for design in designs}) > 1:
+        raise ParameterError(
+            f"designs of {sorted({design.k for design in designs})} categories cannot share proportions",
+            hint="all samples must ask about the same categories",
+        )
+    return [_checked_counts(design, np.asarray(x, dtype=np.float64)) for design, x in zip(designs, counts, strict=True)]
+
+
+def _checked_counts(design: Design, x: Real) -> Real:
+    if x.shape != (design.m,):
+        raise ReportError(
+            f"{x.size:,} counts for a design with {design.reports_in_words()} possible reports",
+            hint="give one count for each possible report"
+            + ("; counts by category of sets serve moments only" if design.reports_are_sets else ""),
+        )
+    if not np.isfinite(x).all() or (x < 0).any():
+        raise ReportError("counts must be finite and 0 or more", hint="count the reports")
+    return x
+
+
+def _check_possible(f: Written | Operators) -> None:
+    impossible = np.flatnonzero(f.lam(np.full(f.k, 1 / f.k)) == 0)
+    if len(impossible):
+        raise ReportError(
+            f"{len(impossible)} of the reports that were seen are impossible under the stated design",
+            hint="check that this is the design that made the reports",
+        )
