@@ -7,7 +7,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from bench import planning, proofs, speed
+from bench import intervals, planning, proofs, speed, tables
 from bench.measure import on_one_core
 
 
@@ -17,7 +17,7 @@ def main() -> None:
     machine = f"{platform.machine()}, Python {platform.python_version()}, one core"
     print(f"{when}, {machine}, {speed.kernel_name()} kernels\n")
     print("| job | measured | compared | bar |\n|---|---|---|---|")
-    for line in itertools.chain(speed.lines(), proofs.lines(), planning.lines()):
+    for line in itertools.chain(speed.lines(), proofs.lines(), planning.lines(), tables.lines()):
         print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")
         sys.stdout.flush()
 

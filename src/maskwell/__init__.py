@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.left_inverse import best_left_inverse as best_left_inverse
     from maskwell.estimation.left_inverse import minimax_left_inverse as minimax_left_inverse
     from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
+    from maskwell.estimation.listed_samples import ListedSamples as ListedSamples
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.result import Estimate as Estimate
     from maskwell.estimation.scores import ScoreRecovery as ScoreRecovery
@@ -170,6 +171,7 @@ _HOMES = {
         "minimax_left_inverse",
         "two_step_left_inverse",
     ],
+    "maskwell.estimation.listed_samples": ["ListedSamples"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.estimation.scores": [
