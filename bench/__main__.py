@@ -17,7 +17,7 @@ def main() -> None:
     machine = f"{platform.machine()}, Python {platform.python_version()}, one core"
     print(f"{when}, {machine}, {speed.kernel_name()} kernels\n")
     print("| job | measured | compared | bar |\n|---|---|---|---|")
-    for line in itertools.chain(speed.lines(), proofs.lines(), planning.lines(), tables.lines()):
+    for line in itertools.chain(speed.lines(), proofs.lines(), planning.lines(), tables.lines(), intervals.lines()):
         print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")
         sys.stdout.flush()
 
