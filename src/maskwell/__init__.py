@@ -55,6 +55,13 @@ if TYPE_CHECKING:
     from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
     from maskwell.estimation.listed_samples import ListedSamples as ListedSamples
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
+    from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
+    from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
+    from maskwell.estimation.regression.attention import fit_with_anchor as fit_with_anchor
+    from maskwell.estimation.regression.logistic import fit_logistic as fit_logistic
+    from maskwell.estimation.regression.multinomial import fit_multinomial as fit_multinomial
+    from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
+    from maskwell.estimation.regression.result import Regression as Regression
     from maskwell.estimation.result import Estimate as Estimate
     from maskwell.estimation.scores import ScoreRecovery as ScoreRecovery
     from maskwell.estimation.scores import mean_scores as mean_scores
@@ -173,6 +180,12 @@ _HOMES = {
     ],
     "maskwell.estimation.listed_samples": ["ListedSamples"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
+    "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],
+    "maskwell.estimation.regression.attention": ["fit_with_anchor"],
+    "maskwell.estimation.regression.logistic": ["fit_logistic"],
+    "maskwell.estimation.regression.multinomial": ["fit_multinomial"],
+    "maskwell.estimation.regression.predictor": ["fit_predictor"],
+    "maskwell.estimation.regression.result": ["Regression"],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.estimation.scores": [
         "ScoreRecovery",

@@ -19,6 +19,7 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
+from maskwell.cli.plan_options import survey_options
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -33,17 +34,22 @@ LEVEL = "0.95"
     epilog=example(
         "maskwell plan --k 10 --epsilon 1 --n 2000",
         "maskwell plan --categories never,once,often --rho 0.1 0.5 --margin 0.03 -o design.json",
+        "maskwell design warner --p 0.7 -o warner.json",
+        "maskwell plan warner.json --margin 0.05 --pi 0.1,0.9",
+        "maskwell plan warner.json --power 0.8 --pi 0.1,0.9 --against 0.15",
     )
 )
+@click.argument("designs", metavar="[D]...", type=FilePath(), nargs=-1)
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @demand_options
 @click.option("--n", metavar="N", help="Number of respondents: the margin is worked out.")
 @click.option("--margin", metavar="E", help="Half width of intervals that is wanted: N is worked out.")
-@click.option("--pi", metavar="A,B,...", help="True shares to plan for; equal by default.")
+@click.option("--pi", metavar="A,B,...", help="True shares to plan for; equal by default, with D the worst ones.")
+@survey_options
 @click.option("--level", metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
 @click.option("-o", "--output", type=FilePath(), metavar="D.json", help="Where the recommended design goes.")
-@plot_option("privacy against error for all designs")
+@plot_option("privacy against error for all designs; with D, the margin against the respondents")
 @click.option(
     "--picture",
     type=click.Choice(["frontier", "variance"]),
@@ -52,6 +58,7 @@ LEVEL = "0.95"
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @json_option
 def plan(
+    designs: tuple[str, ...],
     categories: str | None,
     k: str | None,
     *,
@@ -64,13 +71,69 @@ def plan(
     picture: str | None,
     force: bool,
     as_json: bool,
-    **demand: Any,
+    **options: Any,
 ) -> None:
-    """Choose a design for a privacy demand: all designs ranked, one recommended, and how many respondents it needs.
+    """Choose a design for a privacy demand, or plan a survey with designs that are chosen.
 
-    Subset selection of the best size adds least variance. The gamma-diagonal design is recommended where it needs at
-    most 5 % more respondents, because a report is one category.
+    Without D: all designs ranked, one recommended, and how many respondents it needs. Subset selection of the best size
+    adds least variance. The gamma-diagonal design is recommended where it needs at most 5 % more respondents, because
+    a report is one category.
+
+    With a design file D: respondents for a margin, or for a test with a given power. With --strata or several files:
+    how to divide respondents among strata, or among samples.
     """
+    from maskwell.cli.plan_survey import SURVEY, check_alone, plan_survey
+
+    survey, demand = (
+        {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
+    )
+    if designs or survey["strata"] is not None:
+        check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
+        asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
+        plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
+        return
+    _check_no_survey(survey)
+    _choose(
+        categories,
+        k,
+        n=n,
+        margin=margin,
+        pi=pi,
+        level=level,
+        output=output,
+        plot=plot,
+        picture=picture,
+        force=force,
+        as_json=as_json,
+        demand=demand,
+    )
+
+
+def _check_no_survey(survey: dict[str, Any]) -> None:
+    """Raise for options that need a design file."""
+    for name, value in survey.items():
+        if value is not None:
+            raise ParameterError(
+                f"--{name.replace('_', '-')} plans a survey with a design that is chosen",
+                hint="name the design file: maskwell plan design.json ...",
+            )
+
+
+def _choose(
+    categories: str | None,
+    k: str | None,
+    *,
+    n: str | None,
+    margin: str | None,
+    pi: str | None,
+    level: str | None,
+    output: str | None,
+    plot: str | None,
+    picture: str | None,
+    force: bool,
+    as_json: bool,
+    demand: dict[str, Any],
+) -> None:
     from maskwell.planning.choosing import choose
     from maskwell.reports.text_plan import plan_text
 

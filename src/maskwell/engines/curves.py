@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from maskwell.core.exact import as_fraction, check_probability, to_decimal
-from maskwell.core.phrases import fault_of
+from maskwell.engines.small_tables import read_lines
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
 
@@ -35,14 +33,7 @@ def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Cur
 
 
 def _read(path: str) -> dict[Fraction, dict[str, Fraction]]:
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file)
-            lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataFileError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or fault_of(error)}", hint=HINT
-        ) from error
+    lines = read_lines(path, hint=HINT)
     header = lines[0][1] if lines else []
     if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
         raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=HINT, path=path)

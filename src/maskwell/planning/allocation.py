@@ -9,6 +9,7 @@ from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
+from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import margin_of
 
@@ -24,7 +25,7 @@ class Allocation:
     ----------
     kind
         "strata" or "samples".
-    names
+    names, designs
         Of the parts.
     fractions
         Best shares of the respondents, shape (parts,).
@@ -46,6 +47,7 @@ class Allocation:
 
     kind: str
     names: tuple[str, ...]
+    designs: tuple[Design, ...]
     fractions: Real
     counts: tuple[int, ...]
     variance: float
@@ -83,6 +85,7 @@ class Allocation:
             "cost": self.cost,
             "gap": self.gap,
             **self.details,
+            "design": [design.to_dict() for design in self.designs],
         }
 
     def __repr__(self) -> str:

@@ -96,6 +96,7 @@ def allocate_samples(
     return Allocation(
         kind="samples",
         names=shown,
+        designs=tuple(designs),
         fractions=fractions,
         counts=counts,
         variance=fleet.variance(np.array(counts, dtype=float)),

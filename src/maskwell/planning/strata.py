@@ -120,6 +120,7 @@ def allocate_strata(
 @dataclass(frozen=True, eq=False)
 class _Strata:
     names: tuple[str, ...]
+    designs: tuple[Design, ...]
     W: Real
     c: Real
     costs: tuple[Fraction, ...]
@@ -145,6 +146,7 @@ class _Strata:
         details = {"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)]}
         return cls(
             tuple(stratum.name for stratum in strata),
+            tuple(stratum.design for stratum in strata),
             np.array([float(share) for share in shares]),
             np.sqrt([v.total for v in variances]),
             check_costs([stratum.cost for stratum in strata]),
@@ -225,6 +227,7 @@ class _Strata:
         return Allocation(
             kind="strata",
             names=self.names,
+            designs=self.designs,
             fractions=self.fractions,
             counts=counts,
             variance=self.variance(counts),

@@ -10,6 +10,7 @@
 :func:`plot_family`      what each parity leaves possible
 :func:`plot_frontier`    *choosing*: privacy against error, for every design
 :func:`plot_choice`      the same for a choice that was made
+:func:`plot_margins`     *how exact a survey will be*: the margin against the respondents, in its two parts
 :func:`plot_variance`    what randomization costs, against categories and parity
 =======================  =====================================================================================
 """
@@ -20,6 +21,7 @@ from maskwell.reports.choosing import plot_choice, plot_frontier
 from maskwell.reports.family import plot_family
 from maskwell.reports.flows import plot_flows
 from maskwell.reports.learned import plot_learned
+from maskwell.reports.margins import plot_margins
 from maskwell.reports.picture import Picture
 from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
 from maskwell.reports.revealed import plot_revealed
@@ -35,6 +37,7 @@ __all__ = [
     "plot_flows",
     "plot_frontier",
     "plot_learned",
+    "plot_margins",
     "plot_revealed",
     "plot_variance",
 ]

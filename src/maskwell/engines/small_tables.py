@@ -1,0 +1,42 @@
+"""Small tables that people write by hand: CSV with a header, every line told by its number."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+from maskwell.core.phrases import fault_of
+from maskwell.errors import DataFileError
+
+Line = tuple[int, list[str]]
+
+
+def read_lines(path: str, *, hint: str) -> list[Line]:
+    """The lines that are not empty, as their number in the file and their cells."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file)
+            return [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or fault_of(error)
+        raise DataFileError(f"cannot read {path}: {reason}", hint=hint, path=path) from error
+
+
+def read_small_table(
+    path: str, *, needed: Iterable[str], allowed: Iterable[str] = (), hint: str
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows by the names of their columns, with their line; an error for columns that are missing or unknown."""
+    lines = read_lines(path, hint=hint)
+    header = lines[0][1] if lines else []
+    known = {*needed, *allowed}
+    if not set(needed) <= set(header) <= known or len(set(header)) < len(header):
+        raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=hint, path=path)
+    for number, line in lines[1:]:
+        if len(line) != len(header):
+            raise DataFileError(
+                f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=hint, path=path
+            )
+    if len(lines) < 2:
+        raise DataFileError(f"{path} has no rows", hint=hint, path=path)
+    return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]

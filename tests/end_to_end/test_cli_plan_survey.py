@@ -1,0 +1,174 @@
+"""``maskwell plan`` with designs that are chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+
+
+@pytest.fixture(autouse=True)
+def designs() -> None:
+    run("design", "warner", "--p", "0.7", "-o", "w.json")
+    run("design", "warner", "--p", "0.8", "-o", "v.json")
+    run("design", "k-ary", "--categories", "a,b,c", "--gamma", "4", "-o", "k.json")
+    for name, p in (("s1", "0.75"), ("s2", "0.25")):
+        run("design", "simmons", "--p", p, "-o", f"{name}.json")
+
+
+def table(text: str) -> str:
+    Path("strata.csv").write_text(text, encoding="utf-8")
+    return "strata.csv"
+
+
+# ---- margins
+
+
+def test_respondents_for_a_margin() -> None:
+    found = run("plan", "w.json", "--margin", "0.05", "--pi", "0.1,0.9", "--json").json()
+    assert (found["n"], found["margin"], found["category"], found["worst_case"]) == (2156, 0.05, "yes", False)
+    assert found["worst_n"] == 2401 and found["direct_n"] == 139 and found["design"]["kind"] == "dense"
+    shown = run("plan", "w.json", "--margin", "0.05", "--pi", "0.1,0.9").out.splitlines()
+    assert shown[0] == "With w.json, 2,156 respondents give the share of yes within 0.05."
+    assert shown[-1] == "Next: maskwell audit w.json" and max(map(len, shown)) <= 100
+
+
+def test_the_margin_of_respondents_in_a_complex_sample() -> None:
+    found = run("plan", "w.json", "--n", "2000", "--deff", "1.5", "--cv-weights", "0.4", "--json").json()
+    assert found["worst_case"] and found["unit_variance"]["total"] == pytest.approx(1.5 * 0.25 + 1.16 * 1.3125)
+    assert "complex sample" in run("plan", "w.json", "--n", "2000", "--deff", "1.5").out
+
+
+def test_a_category() -> None:
+    one, two = (
+        run("plan", "k.json", "--n", "500", "--pi", "0.1,0.3,0.6", *more, "--json").json()
+        for more in ([], ["--category", "a"])
+    )
+    assert one["category"] == "c" and two["category"] == "a" and two["margin"] < one["margin"]
+    assert (
+        "could not be told from 0" in run("plan", "k.json", "--n", "50", "--pi", "0.1,0.3,0.6", "--category", "a").out
+    )
+
+
+def test_a_picture() -> None:
+    shown = run("plan", "w.json", "--margin", "0.05", "--plot", "m.svg").out.splitlines()
+    assert shown[-2] == "Picture: m.svg" and "2,401 respondents" in Path("m.svg").read_text(encoding="utf-8")
+    assert run("plan", "w.json", "--n", "100", "--plot", "n.svg", "--json").json()["plot"] == "n.svg"
+
+
+# ---- tests
+
+
+def test_respondents_for_a_test() -> None:
+    asked = ["plan", "w.json", "--pi", "0.1,0.9"]
+    found = run(*asked, "--against", "0.15", "--power", "0.8", "--json").json()
+    assert (found["n"], found["alpha"], found["null"], found["against"]) == (4439, 0.05, 0.1, 0.15)
+    assert found["margin"] == pytest.approx(0.0348, abs=1e-4)
+    assert run(*asked, "--against", "0.15", "--n", "4439", "--json").json()["power"] == pytest.approx(0.8, abs=1e-4)
+    near = run(*asked, "--power", "0.8", "--n", "2000", "--alpha", "0.01", "--json").json()
+    assert near["against"] > run(*asked, "--power", "0.8", "--n", "2000", "--json").json()["against"]
+    shown = run(*asked, "--against", "0.15", "--power", "0.8").out
+    assert shown.startswith(
+        "With w.json, 4,439 respondents find a share of 0.15 of yes instead of 0.1 with a chance of 0.8."
+    )
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+# ---- strata and samples
+
+
+def test_strata() -> None:
+    path = table("stratum,share,pi,design\ntown,0.6,0.2,w.json\nland,0.4,0.4,v.json\n")
+    found = run("plan", "--strata", path, "--n", "500", "--json").json()
+    assert [part["n"] for part in found["strata"]] == [344, 156] and found["n"] == 500
+    assert found["strata"][0]["fraction"] == pytest.approx(0.6875134) and len(found["design"]) == 2
+    shown = run("plan", "--strata", path, "--margin", "0.05").out
+    assert shown.startswith("Divide 1,7") and "within 0.05 (95 %)" in shown
+    one = table("stratum,share,pi,cost\ntown,0.6,0.2,1\nland,0.4,0.4,4\n")
+    dear = run("plan", "w.json", "--strata", one, "--budget", "1000", "--json").json()
+    assert dear["cost"] <= 1000 and dear["strata"][0]["n"] > dear["strata"][1]["n"] * 2
+
+
+def test_strata_of_three_categories() -> None:
+    path = table('stratum,share,pi\nx,0.5,"0.2,0.3,0.5"\ny,0.5,0.1 0.1 0.8\n')
+    found = run("plan", "k.json", "--strata", path, "--n", "100", "--category", "c", "--json").json()
+    assert sum(part["n"] for part in found["strata"]) == 100
+
+
+def test_samples() -> None:
+    found = run("plan", "s1.json", "s2.json", "--n", "1000", "--pi", "0.08,0.12,0.32,0.48", "--json").json()
+    assert [part["n"] for part in found["samples"]] == [731, 269]
+    assert found["best_variance"] * 1000 == pytest.approx(0.7885508432848432, rel=1e-9)
+    other = run("plan", "w.json", "v.json", "--n", "100", "--pi", "0.1,0.9").out
+    assert "1: w.json is not needed: the others tell more" in other
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["w.json"], "give --n, --margin, or --power"),
+        (["w.json", "--n", "10", "--margin", "0.1"], "both given"),
+        (["w.json", "--margin", "0"], "margin = 0 is not strictly between"),
+        (["w.json", "--margin", "-0.1"], "margin = -0.1"),
+        (["w.json", "--margin", "0.1", "--level", "1.5"], "level = 1.5"),
+        (["w.json", "--margin", "0.1", "--pi", "0.5,0.6"], "sums to 1.1"),
+        (["w.json", "--margin", "0.1", "--pi", "0.5"], "1 share for 2 categories"),
+        (["w.json", "--n", "100", "--category", "maybe"], "no category 'maybe'"),
+        (["w.json", "--n", "100", "--deff", "0"], "deff = 0"),
+        (["w.json", "--n", "100", "--alpha", "0.1"], "--alpha has no meaning here"),
+        (["w.json", "--n", "100", "--budget", "9"], "--budget has no meaning here"),
+        (["w.json", "--k", "2", "--n", "100"], "--k chooses a design"),
+        (["w.json", "--gamma", "2", "--n", "100"], "--gamma chooses a design"),
+        (["w.json", "--n", "100", "-o", "x.json"], "-o chooses a design"),
+        (["w.json", "--power", "0.8", "--against", "0.2"], "shares under the hypothesis"),
+        (["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"], "no difference to find"),
+        (
+            ["w.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.9", "--level", "0.9"],
+            "--level has no meaning",
+        ),
+        (
+            ["w.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.9", "--plot", "t.svg"],
+            "--plot has no meaning",
+        ),
+        (["k.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.4,0.5"], "needs the category"),
+        (["w.json", "v.json", "--n", "100"], "needs all respondents and the shares"),
+        (["w.json", "k.json", "--n", "100", "--pi", "0.1,0.9"], "categories differ"),
+        (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "cannot estimate what is wanted"),
+        (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "no answer 'x'"),
+        (["s1.json", "--n", "100"], "shares cannot be estimated"),
+        (["--k", "3", "--gamma", "2", "--power", "0.8"], "--power plans a survey"),
+        (["--strata", "none.csv", "--n", "10"], "cannot read none.csv"),
+        (["none.json", "--n", "10"], "none.json"),
+    ],
+)
+def test_refused(args: list[str], said: str) -> None:
+    refused("plan", *args, saying=said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("stratum,share\na,1\n", "has the columns stratum, share"),
+        ("stratum,share,pi,size\na,1,0.1,3\n", "has the columns"),
+        ("stratum,share,pi\n", "has no rows"),
+        ("", "has the columns none"),
+        ("stratum,share,pi\na,1\n", "line 2: 2 fields for 3 columns"),
+        ("stratum,share,pi\na,0.5,0.1\nb,0.4,0.1\n", "sum to 0.9, not 1"),
+        ("stratum,share,pi\na,1,1.2\n", "line 2: pi = 1.2 is not a probability"),
+        ("stratum,share,pi,design\na,1,0.2,nothing.json\n", "line 2: "),
+        ("stratum,share,pi,cost\na,1,0.2,0\n", "cost = 0 is not above 0"),
+    ],
+)
+def test_bad_strata(text: str, said: str) -> None:
+    refused("plan", "w.json", "--strata", table(text), "--n", "100", saying=said)
+
+
+def test_strata_need_a_design() -> None:
+    refused("plan", "--strata", table("stratum,share,pi\na,1,0.1\n"), "--n", "9", saying="stratum a has no design")
+    path = table("stratum,share,pi\na,1,0.1\n")
+    refused("plan", "w.json", "v.json", "--strata", path, "--n", "9", saying="2 design files")
+    refused("plan", "w.json", "--strata", path, "--n", "9", "--pi", "0.1,0.9", saying="--pi has no meaning here")
