@@ -18,7 +18,7 @@ from maskwell.core.arrays import Real
 Operator = Callable[[Real], Real]
 """A matrix applied to the last axis: shape (..., size) to (..., other size)."""
 
-TOGETHER = 64
+TOGETHER = 16
 """Axes are worked on together while their product of sizes, in and out, is at most this."""
 
 
