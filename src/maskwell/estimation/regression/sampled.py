@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.factors import Factor
 from maskwell.core.phrases import HINT, listed
-from maskwell.errors import InputError, MissingValueError, ParameterError
+from maskwell.core.survey_columns import check_weights
+from maskwell.errors import InputError, ParameterError
 
 LONELY = ("error", "certainty", "centre")
 
@@ -71,7 +73,8 @@ class Sampled:
         if clusters is not None:
             cluster, _ = _numbered(clusters, n, "clusters")
             cluster, parent = _nested(cluster, stratum)
-        made = cls(n, _weights(weights, n), stratum, cluster, parent, None, tuple(labels), lonely)
+        checked = None if weights is None else check_weights(weights, n)
+        made = cls(n, checked, stratum, cluster, parent, None, tuple(labels), lonely)
         fraction = None if population is None else made._fractions(population)
         return cls(n, made.weights, stratum, cluster, parent, fraction, tuple(labels), lonely)
 
@@ -158,37 +161,12 @@ class Sampled:
         return sizes
 
 
-def _weights(given: Any, n: int) -> Real | None:
-    if given is None:
-        return None
-    weights = np.asarray(given, dtype=np.float64)
-    if weights.shape != (n,):
-        raise _wrong_length("weights", weights.shape, n)
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
-    if len(wrong):
-        raise InputError(
-            f"{len(wrong):,} of {n:,} weights are not above 0: {weights[wrong[0]]:g} in row {wrong[0]}",
-            hint="leave rows without weight out, or mend the weights",
-            rows=wrong,
-        )
-    return weights
-
-
 def _numbered(given: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:
-    from maskwell.core import containers
-    from maskwell.core.labels import is_missing
-
-    column = containers.split(given) if not isinstance(given, np.ndarray) else containers.split_array(given)
-    data = np.asarray(column.data)
-    if len(data) != n:
-        raise _wrong_length(name, data.shape, n)
-    labels, codes = np.unique(data, return_inverse=True)
-    named = [column.distinct[int(i)] if i >= 0 else None for i in labels] if column.distinct else labels.tolist()
-    lost = int(column.missing.sum()) if column.missing is not None else 0
-    lost += sum(int((codes == i).sum()) for i, label in enumerate(named) if is_missing(label))
-    if lost:
-        raise MissingValueError(f"{lost:,} of {n:,} {name} are missing", hint="leave such rows out", count=lost)
-    return np.asarray(codes).reshape(-1), tuple(named)
+    factor = given if isinstance(given, Factor) else Factor.of(given, name)
+    if len(factor) != n:
+        raise _wrong_length(name, factor.codes.shape, n)
+    used, codes = np.unique(factor.codes, return_inverse=True)
+    return codes.reshape(-1), tuple(factor.labels[used].tolist())
 
 
 def _nested(cluster: Array, stratum: Array | None) -> tuple[Array, Array | None]:

@@ -14,45 +14,59 @@ Source: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.estimation.regression.likelihood import Likelihood
+from maskwell.estimation.regression.matrix import blocks
 from maskwell.estimation.regression.sampled import Sampled
 
 
 def score_variance(likelihood: Likelihood, theta: Real, sampled: Sampled) -> Real:
     """B on the common scale, shape (p, p)."""
     slopes = likelihood.slopes(theta)
-    between = _between_rows if sampled.cluster is None else _between_clusters
-    B = between(likelihood, slopes, sampled)
+    if sampled.cluster is None:
+        B = _between_rows(likelihood.score_blocks(slopes), likelihood.p, sampled)
+    else:
+        weights = 1.0 if sampled.weights is None else sampled.weights
+        columns = ((place, column * weights) for place, column in likelihood.score_columns(slopes))
+        B = _between_clusters(columns, likelihood.p, sampled)
     if sampled.fraction is not None:
         B = B + _randomization(likelihood, theta, sampled)
     return np.asarray(B)
 
 
-def _between_rows(likelihood: Likelihood, slopes: Real, sampled: Sampled) -> Real:
+def variance_of_total(scores: Real, sampled: Sampled) -> Real:
+    """Variance of the sum of weighted scores (n, p) under the sampling with replacement, shape (p, p)."""
+    if sampled.cluster is None:
+        return _between_rows(((where, scores[where]) for where in blocks(len(scores))), scores.shape[1], sampled)
+    return _between_clusters(enumerate(scores.T), scores.shape[1], sampled)
+
+
+def _between_rows(scores: Iterable[tuple[slice, Real]], p: int, sampled: Sampled) -> Real:
     """Every row is a draw of its own: one pass, nothing kept but sums by stratum."""
-    factor, p = sampled.factors(), likelihood.p
+    factor = sampled.factors()
     squares, sums = np.zeros((p, p)), np.zeros((len(factor), p))
-    for where, scores in likelihood.score_blocks(slopes):
-        stratum = np.zeros(len(scores), dtype=np.intp) if sampled.stratum is None else sampled.stratum[where]
-        squares += (scores * factor[stratum, None]).T @ scores
+    for where, block in scores:
+        stratum = np.zeros(len(block), dtype=np.intp) if sampled.stratum is None else sampled.stratum[where]
+        squares += (block * factor[stratum, None]).T @ block
         for j in range(p):
-            sums[:, j] += np.bincount(stratum, scores[:, j], minlength=len(factor))
+            sums[:, j] += np.bincount(stratum, block[:, j], minlength=len(factor))
     return squares - _centres(sums, sampled, factor)
 
 
-def _between_clusters(likelihood: Likelihood, slopes: Real, sampled: Sampled) -> Real:
+def _between_clusters(columns: Iterable[tuple[int, Real]], p: int, sampled: Sampled) -> Real:
+    """Sums by cluster first, a column of the scores at a time."""
     parents = np.asarray(sampled.cluster_stratum)
-    totals = np.zeros((len(parents), likelihood.p))
-    weights = 1.0 if sampled.weights is None else sampled.weights
-    for place, column in likelihood.score_columns(slopes):
-        totals[:, place] += np.bincount(np.asarray(sampled.cluster), column * weights, minlength=len(parents))
+    totals = np.zeros((len(parents), p))
+    for place, column in columns:
+        totals[:, place] += np.bincount(np.asarray(sampled.cluster), column, minlength=len(parents))
     factor = sampled.factors()
-    sums = np.zeros((len(factor), likelihood.p))
+    sums = np.zeros((len(factor), p))
     np.add.at(sums, parents, totals)
-    return (totals * factor[parents, None]).T @ totals - _centres(sums, sampled, factor)
+    return np.asarray((totals * factor[parents, None]).T @ totals - _centres(sums, sampled, factor))
 
 
 def _centres(sums: Real, sampled: Sampled, factor: Real) -> Real:

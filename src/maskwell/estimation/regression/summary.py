@@ -22,7 +22,7 @@ def summary_lines(result: Regression, level: float) -> list[str]:
     lines = [title.center(WIDTH).rstrip(), "=" * WIDTH, *_facts(result), "=" * WIDTH]
     lines += coefficient_lines(result, level)
     if result.latent is not None:
-        lines += ["-" * WIDTH, *coefficient_lines(result.latent, level)[1:]]
+        lines += ["-" * WIDTH, *coefficient_lines(result.latent, level)[2:]]
     lines.append("=" * WIDTH)
     return lines + [line for flag in result.flags for line in textwrap.wrap(f"note: {flag}", WIDTH)]
 

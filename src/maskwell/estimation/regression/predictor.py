@@ -1,0 +1,210 @@
+"""Regression with a randomized predictor: logistic and multinomial outcomes by likelihood, linear by moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
+from maskwell.errors import InputError
+from maskwell.estimation.regression.coefficients import Coefficients
+from maskwell.estimation.regression.evidence import Evidence
+from maskwell.estimation.regression.fitting import Fitted, fit
+from maskwell.estimation.regression.likelihood import Likelihood, Predictor
+from maskwell.estimation.regression.logistic import check_outcome, fingerprints, weight_flags
+from maskwell.estimation.regression.margins import Margins
+from maskwell.estimation.regression.matrix import ModelMatrix, as_matrix
+from maskwell.estimation.regression.mixture_rows import MixtureRows
+from maskwell.estimation.regression.newton import climb
+from maskwell.estimation.regression.result import Regression
+from maskwell.estimation.regression.rows import Recovered
+from maskwell.estimation.regression.sampled import Sampled
+
+FEW = 0.02
+"""A share of a category below this, or within two errors of zero, makes its coefficient shaky."""
+
+
+@dataclass(frozen=True, eq=False)
+class Randomized:
+    """A randomized predictor in a model.
+
+    Attributes
+    ----------
+    evidence
+        What the reports say about its true category.
+    versions
+        The model matrix if the true category were the first, the second, ..., shape (n, p) each.
+    names
+        Of the columns.
+    latent, latent_names
+        Columns that the shares of the categories depend on, shape (n, q), without the intercept.
+    label
+        Name of the predictor, for its own coefficients.
+    """
+
+    evidence: Evidence
+    versions: tuple[Array, ...]
+    names: tuple[str, ...]
+    latent: Array
+    latent_names: tuple[str, ...]
+    label: str
+
+
+def fit_predictor(
+    y: Any,
+    reports: Any,
+    design: Design | Sequence[Design],
+    W: Any = None,
+    *,
+    family: str = "logistic",
+    groups: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    lonely: str = "error",
+    names: Sequence[str] | None = None,
+    label: str = "x",
+    latent: Any = None,
+    variance: str | None = None,
+) -> Regression:
+    """Regression of an outcome on a randomized predictor x and other predictors W.
+
+        L_i = sum_j P[z_i, j] pi_j(V_i) f(y_i | x = j, W_i)
+
+    where ``pi_j`` are the shares of the true categories, a multinomial logit in ``latent`` (constant without it), and f
+    is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead
+    (:func:`fit_linear`). Putting recovered values in place of x would give wrong slopes, and is not offered. The
+    randomization must not depend on y. Source: derived.
+
+    Parameters
+    ----------
+    y
+        The outcome, asked directly: for "logistic" 1 (or True) for what is modelled and 0 for the rest; for
+        "multinomial" codes, the last one as reference; for "linear" numbers.
+    reports, design, groups
+        Codes of the reports of x, and their design, as in :func:`fit_logistic`. The last category of x is the
+        reference; terms are named ``x[T.yes]``.
+    W
+        Other predictors, shape (n, p), without a constant, which is added.
+    latent
+        Predictors of x itself, shape (n, q). If x depends on W they must be in it, or coefficients are biased.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> from maskwell.core.categories import Categories
+    >>> warner = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]], Categories.of(["yes", "no"]))
+    >>> z = np.repeat([0, 0, 1, 1], [250, 170, 210, 370])      # code 0 means yes
+    >>> y = np.repeat([1, 0, 1, 0], [250, 170, 210, 370])
+    >>> found = fit_predictor(y, z, warner)
+    >>> found.terms, found.estimates.round(2).tolist()         # who does it has three to four times the odds
+    (('Intercept', 'x[T.yes]'), [-0.66, 1.22])
+    """
+    evidence = Evidence.of(reports, design, groups)
+    n = evidence.n
+    values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)
+    V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)
+    sampled = Sampled.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
+    versions = tuple(_with_category(values, j, evidence.k) for j in range(evidence.k))
+    randomized = Randomized(evidence, versions, terms, V, latent_names, label)
+    if family == "linear":
+        from maskwell.estimation.regression.linear import regress_linear
+
+        return regress_linear(np.asarray(y, dtype=np.float64), randomized, sampled, designs=design)
+    return regress_on_randomized(_outcome(y, family), randomized, sampled, designs=design, variance=variance)
+
+
+def regress_on_randomized(
+    outcome: Evidence,
+    x: Randomized,
+    sampled: Sampled,
+    *,
+    designs: Design | Sequence[Design] | None,
+    variance: str | None,
+) -> Regression:
+    """Logistic or multinomial regression on a randomized predictor, from checked parts."""
+    check_outcome(outcome, x.evidence.n)
+    k, width = x.evidence.k, outcome.k - 1
+    matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
+    latent = ModelMatrix.of([x.latent], ("Intercept", *x.latent_names), sampled.weights, with_ones=True)
+    own = [Predictor(0, j, a * matrix.p) for j in range(k) for a in range(width)]
+    hidden = [Predictor(1, 0, width * matrix.p + c * latent.p) for c in range(k - 1)]
+    likelihood = Likelihood(MixtureRows(outcome, x.evidence), (matrix, latent), (*own, *hidden), sampled.weights)
+    labels, hidden_labels = tuple(outcome.categories.labels), x.evidence.categories.labels
+    terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
+    hidden_terms = tuple(f"{x.label}={c}: {t}" for c in hidden_labels[:-1] for t in latent.names)
+    found = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
+    shares = _shares(x.evidence, sampled.weights)
+    return Regression(
+        tuple(terms),
+        found.estimates[: len(terms)],
+        found.covariance[: len(terms), : len(terms)],
+        sampled.degrees_of_freedom,
+        family="logistic" if width == 1 else "multinomial",
+        categories=labels,
+        n=x.evidence.n,
+        log_likelihood=found.log_likelihood,
+        iterations=found.iterations,
+        converged=found.converged,
+        variance=found.variance,
+        flags=(*x.evidence.flags(), *found.flags, *rare_flags(x, shares), *weight_flags(sampled)),
+        latent=_part(found, hidden_terms, len(terms), sampled),
+        fingerprints=fingerprints(designs),
+        margins=Margins(matrix, outcome.k, sampled.weights, labels),
+    )
+
+
+def rare_flags(x: Randomized, shares: Real) -> tuple[str, ...]:
+    """Which categories of the predictor are too rare to say much about."""
+    labels = x.evidence.categories.labels
+    rare = [str(label) for label, share in zip(labels, shares, strict=True) if share < FEW]
+    if not rare:
+        return ()
+    return (f"few are {' or '.join(rare)} in {x.label}: coefficients that rest on them are unreliable",)
+
+
+def _starts(likelihood: Likelihood) -> list[Real]:
+    """Zero, and the shares of the categories with the outcome's coefficients from the recovered outcome."""
+    rows = likelihood.rows
+    assert isinstance(rows, MixtureRows)
+    hidden = Likelihood.shared(Recovered(rows.predictor), likelihood.matrices[1], likelihood.weights)
+    zero, start = np.zeros(likelihood.p), np.zeros(likelihood.p)
+    start[likelihood.p - hidden.p :] = climb(hidden, np.zeros(hidden.p), steps=3).theta
+    return [zero, start]
+
+
+def _part(found: Fitted, terms: tuple[str, ...], start: int, sampled: Sampled) -> Coefficients:
+    return Coefficients(terms, found.estimates[start:], found.covariance[start:, start:], sampled.degrees_of_freedom)
+
+
+def _shares(evidence: Evidence, weights: Real | None) -> Real:
+    counts = evidence.counts(weights)
+    return np.asarray(counts @ evidence.recovered / counts.sum())
+
+
+def _with_category(values: Array, j: int, k: int) -> Real:
+    """Columns of the model if the true category were j: ones, indicators of all but the last category, the rest."""
+    out = np.zeros((len(values), k + values.shape[1]))
+    out[:, 0] = 1.0
+    if j < k - 1:
+        out[:, 1 + j] = 1.0
+    out[:, k:] = values
+    return out
+
+
+def _outcome(y: Any, family: str) -> Evidence:
+    codes = np.asarray(y)
+    if family not in ("logistic", "multinomial"):
+        raise InputError(f"family = {family!r}", hint="family is logistic, multinomial or linear", family=family)
+    if codes.ndim != 1 or not np.isin(codes, np.arange(2 if family == "logistic" else 1 << 16)).all():
+        raise InputError(
+            "the outcome must be one column of " + ("zeros and ones" if family == "logistic" else "codes 0, 1, 2, ..."),
+            hint="for columns of text use mw.regress with a formula",
+        )
+    if family == "logistic":
+        return Evidence.direct(1 - codes.astype(np.intp), Categories.of([1, 0]))
+    return Evidence.direct(codes, Categories.numbered(int(codes.max()) + 1))

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from tests.support.regression import THREE, WARNER, draw, logistic_data
+
+from maskwell.errors import InputError, MissingValueError, ParameterError
+from maskwell.estimation.regression.logistic import fit_logistic
+from maskwell.estimation.regression.multinomial import fit_multinomial
+from maskwell.estimation.regression.sampled import Sampled
+
+
+@pytest.fixture
+def clustered():
+    rng = np.random.default_rng(2)
+    cluster = np.repeat(np.arange(40), 50)
+    x = rng.normal(size=2000) + rng.normal(size=40)[cluster]
+    yes = rng.random(2000) < 1 / (1 + np.exp(-(-0.3 + 0.6 * x + rng.normal(size=40)[cluster])))
+    weights = rng.uniform(0.5, 3, 2000)
+    return x[:, None], draw(WARNER.matrix(), np.where(yes, 0, 1), rng), cluster, weights
+
+
+def scores(found, X, z, P):
+    """Gradient of the log-likelihood of each row, from the formula."""
+    ones = np.column_stack([np.ones(len(X)), X])
+    s = 1 / (1 + np.exp(-ones @ found.estimates))
+    lam = P[z, 0] * s + P[z, 1] * (1 - s)
+    return (P[z, 0] * s / lam - s)[:, None] * ones, ones, s, lam
+
+
+def by_formula(found, X, z, P, weights, cluster, stratum):
+    """A^-1 B A^-1 written out."""
+    u, ones, s, lam = scores(found, X, z, P)
+    tau = P[z, 0] * s / lam
+    A = (ones * (weights * (s * (1 - s) - tau * (1 - tau)))[:, None]).T @ ones
+    B = np.zeros_like(A)
+    for h in np.unique(stratum):
+        of = np.unique(cluster[stratum == h])
+        totals = np.array([(u * weights[:, None])[(cluster == c) & (stratum == h)].sum(axis=0) for c in of])
+        away = totals - totals.mean(axis=0)
+        B += len(of) / (len(of) - 1) * away.T @ away
+    return np.linalg.inv(A) @ B @ np.linalg.inv(A)
+
+
+def test_weights_strata_and_clusters_as_the_formula_says(clustered):
+    X, z, cluster, weights = clustered
+    stratum = cluster // 10
+    found = fit_logistic(X, z, WARNER, weights=weights, strata=stratum, clusters=cluster)
+    expected = by_formula(found, X, z, WARNER.matrix(), weights, cluster, stratum)
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-6)
+    assert found.degrees_of_freedom == 36 and found.variance == "sandwich (weights, 4 strata, 40 clusters)"
+
+
+def test_rows_without_clusters_are_their_own(clustered):
+    X, z, _, weights = clustered
+    stratum = (np.arange(2000) % 3).astype(str)
+    found = fit_logistic(X, z, WARNER, weights=weights, strata=stratum)
+    own = fit_logistic(X, z, WARNER, weights=weights, strata=stratum, clusters=np.arange(2000))
+    np.testing.assert_allclose(found.covariance, own.covariance, rtol=1e-9)
+    assert found.degrees_of_freedom is None and own.degrees_of_freedom == 1997
+
+
+def test_a_brute_jackknife_over_clusters_agrees(clustered):
+    X, z, cluster, weights = clustered
+    found = fit_logistic(X, z, WARNER, weights=weights, clusters=cluster)
+    left = [fit_logistic(X[cluster != c], z[cluster != c], WARNER, weights=weights[cluster != c]) for c in range(40)]
+    away = np.array([one.estimates for one in left]) - found.estimates
+    jackknife = 39 / 40 * away.T @ away
+    np.testing.assert_allclose(found.standard_error, np.sqrt(np.diag(jackknife)), rtol=0.08)
+    plain = fit_logistic(X, z, WARNER, weights=weights)
+    assert found.standard_error[0] > 1.5 * plain.standard_error[0]  # clusters matter here, so the test can fail
+
+
+def test_a_multinomial_has_the_same_sandwich_as_its_jackknife():
+    rng = np.random.default_rng(3)
+    cluster = np.repeat(np.arange(30), 60)
+    truth = rng.choice(3, 1800, p=[0.5, 0.3, 0.2])
+    truth = np.where(rng.random(1800) < 0.5, truth, (cluster % 3))
+    x, z = rng.normal(size=1800), draw(THREE.matrix(), truth, rng)
+    found = fit_multinomial(x[:, None], z, THREE, clusters=cluster)
+    left = [fit_multinomial(x[cluster != c, None], z[cluster != c], THREE).estimates for c in range(30)]
+    away = np.array(left) - found.estimates
+    np.testing.assert_allclose(found.standard_error, np.sqrt(29 / 30 * (away**2).sum(axis=0)), rtol=0.15)
+
+
+def test_the_same_label_in_two_strata_is_two_clusters(clustered):
+    X, z, cluster, _ = clustered
+    nested = fit_logistic(X, z, WARNER, strata=cluster // 10, clusters=cluster % 10)
+    np.testing.assert_allclose(
+        nested.covariance, fit_logistic(X, z, WARNER, strata=cluster // 10, clusters=cluster).covariance
+    )
+
+
+def test_a_finite_population_takes_off_sampling_but_not_randomization():
+    """A census: all that is left is the randomization."""
+    X, z = logistic_data(1500, [-0.3, 0.7])
+    endless = fit_logistic(X, z, WARNER, variance="sandwich")
+    census = fit_logistic(X, z, WARNER, population=1500)
+    huge = fit_logistic(X, z, WARNER, population=10**9)
+    np.testing.assert_allclose(huge.covariance, endless.covariance, rtol=1e-5)
+    assert (census.standard_error < endless.standard_error).all()
+    assert (census.standard_error > 0.6 * endless.standard_error).all()
+    assert census.variance == "sandwich (finite population)"
+
+
+@pytest.mark.statistical
+def test_a_census_has_the_spread_of_its_randomization():
+    """One population, randomized afresh 300 times: mean estimated variance against observed variance.
+
+    The ratio has a standard error of about sqrt(2 / 300) = 8 %; a bar of 40 % is five of them: below 1e-6.
+    """
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=800)
+    truth = np.where(rng.random(800) < 1 / (1 + np.exp(-0.3 - 0.8 * x)), 0, 1)
+    fits = [fit_logistic(x[:, None], draw(WARNER.matrix(), truth, rng), WARNER, population=800) for _ in range(300)]
+    seen = np.var([one.estimates for one in fits], axis=0)
+    said = np.mean([np.diag(one.covariance) for one in fits], axis=0)
+    assert (np.abs(said / seen - 1) < 0.4).all(), said / seen
+    endless = fit_logistic(x[:, None], draw(WARNER.matrix(), truth, rng), WARNER)
+    assert endless.covariance[0, 0] > 1.2 * said[0]  # an ordinary error would be too large
+
+
+def test_strata_with_a_single_cluster_need_a_word():
+    X, z = logistic_data(300, [0.0, 0.5])
+    cluster, stratum = np.arange(300) // 10, np.where(np.arange(300) < 10, "lonely", "rest")
+    with pytest.raises(InputError, match="1 of 2 strata have a single cluster: lonely"):
+        fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster)
+    certain = fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, lonely="certainty")
+    centred = fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, lonely="centre")
+    assert (centred.standard_error > certain.standard_error).all()
+    with pytest.raises(ParameterError, match="lonely = 'average'"):
+        fit_logistic(X, z, WARNER, lonely="average")
+
+
+def test_bad_sampling_is_refused():
+    with pytest.raises(InputError, match="3 weights for 4 rows"):
+        Sampled.of(4, weights=[1, 2, 3])
+    with pytest.raises(InputError, match="weights: -1 in row 3 is not a number above 0"):
+        Sampled.of(4, weights=[1, 2, -1, 1])
+    with pytest.raises(InputError, match="weights: nan in row 2"):
+        Sampled.of(2, weights=[1, np.nan])
+    with pytest.raises(InputError, match=r"strata has shape \(3,\)"):
+        Sampled.of(4, strata=["a", "b", "a"])
+    with pytest.raises(MissingValueError, match="clusters: 1 of 3 rows have no value"):
+        Sampled.of(3, clusters=["a", None, "b"])
+    with pytest.raises(InputError, match="one population size for 2 strata"):
+        Sampled.of(4, strata=[1, 1, 2, 2], population=100)
+    with pytest.raises(InputError, match="stratum 1 has several population sizes"):
+        Sampled.of(4, strata=[1, 1, 2, 2], population=[10, 11, 12, 12])
+    with pytest.raises(InputError, match="2 sampled units and a population of 1"):
+        Sampled.of(4, strata=[1, 1, 2, 2], population=[1, 1, 12, 12])
+    X, z = logistic_data(50, [0.0, 1.0])
+    with pytest.raises(ParameterError, match="forgets clusters"):
+        fit_logistic(X, z, WARNER, clusters=np.arange(50) // 5, variance="observed")
+    with pytest.raises(ParameterError, match="variance = 'hc3'"):
+        fit_logistic(X, z, WARNER, variance="hc3")
