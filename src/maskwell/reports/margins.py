@@ -21,6 +21,9 @@ POINTS = 121
 REACH = 4
 """The picture goes from a quarter of the respondents to four times as many."""
 
+LONG = 10**6
+"""Numbers of respondents from here on are written as powers of ten."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
@@ -89,8 +92,10 @@ def _draw(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) ->
     axes = canvas.axes(left=LEFT, top=TOP, width=right - LEFT, height=HEIGHT)
     top = float(curve.margin[0]) * 1.06
     axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, top))
-    set_numbers(axes.xaxis, round_numbers(float(curve.n[0]), float(curve.n[-1])))
-    axes.xaxis.set_ticklabels([f"{x:,.0f}" for x in round_numbers(float(curve.n[0]), float(curve.n[-1]))])
+    ticks = round_numbers(float(curve.n[0]), float(curve.n[-1]))
+    set_numbers(axes.xaxis, ticks)
+    if ticks[-1] < LONG:
+        axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
     axes.grid(color=colour("grid"), linewidth=1)
     axes.fill_between(curve.n, curve.direct, curve.margin, **_added())
     axes.fill_between(curve.n, 0, curve.direct, **_sampling())
