@@ -17,6 +17,7 @@ COMMANDS = {
     "plan": ("maskwell.cli.plan:plan", "Choose a design for a demand, and how many respondents it needs."),
     "improve": ("maskwell.cli.improve:improve", "Find a design as private as a given one that tells more."),
     "verify": ("maskwell.cli.verify:verify", "Check a certificate: everything that it claims of a design."),
+    "device": ("maskwell.cli.device:device", "Print cards, dice tables or spinners that carry out a design."),
     "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),

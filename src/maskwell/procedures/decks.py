@@ -170,7 +170,7 @@ def _check_size(columns: Columns, most: int) -> int:
     if size > most:
         raise TooLargeError(
             f"an exact deck needs {big(size)} cards, more than {most:,}",
-            hint="round to a deck of at most N cards: --deck N (bounded_deck), and estimate with what it realises",
+            hint="round it: --deck N (bounded_deck), and estimate with the design that this realises",
             size=size,
             most=most,
         )
@@ -233,6 +233,16 @@ def from_shares(deck: Deck, shares: Iterable[Share], form: str) -> Deck:
     return Deck(realised=deck.realised, wish=deck.wish, cards=cards, form=form)
 
 
+def truth_labels(design: Design) -> list[str]:
+    """The true categories in words; those of several questions with commas.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> truth_labels(warner("0.7"))
+    ['yes', 'no']
+    """
+    return [_spoken(label) for label in design.inputs.labels]
+
+
 def report_labels(design: Design) -> list[str]:
     """What is said for each report, in row order: a label, or the categories of a set with commas.
 
@@ -240,7 +250,7 @@ def report_labels(design: Design) -> list[str]:
     >>> report_labels(Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2))
     ['a, b', 'a, c', 'b, c']
     """
-    names = [_spoken(label) for label in design.inputs.labels]
+    names = truth_labels(design)
     if isinstance(design.outputs, Categories):
         return [_spoken(label) for label in design.outputs.labels]
     texts = written_reports(design)

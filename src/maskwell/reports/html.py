@@ -73,11 +73,11 @@ class PageContent:
 
 def page(content: PageContent) -> str:
     """The whole page as text."""
-    template = _environment().get_template("report.html")
+    template = environment().get_template("report.html")
     return template.render(
         content=content,
         css={"light": variables("light"), "dark": variables("dark"), "text": TEXT_FONTS, "mono": MONO_FONTS},
-        version=_version(),
+        version=version_text(),
         figures=_figures(content),
         promise=_promise(content),
         key_figures=_key_figures(content),
@@ -87,7 +87,8 @@ def page(content: PageContent) -> str:
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates that escape every label, or an error that says what to install."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -98,7 +99,8 @@ def _environment() -> Environment:
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def _version() -> str:
+def version_text() -> str:
+    """The version that made a page."""
     try:
         return version("maskwell")
     except PackageNotFoundError:

@@ -1,0 +1,147 @@
+"""``maskwell device``."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.options import FilePath, example, json_option, load_design
+from maskwell.cli.output import print_json, print_lines
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.base import Design
+    from maskwell.procedures.realise import Device
+    from maskwell.reports.device_page import SheetOptions
+
+
+@click.command(
+    epilog=example(
+        "maskwell design warner --p 0.7 -o design.json",
+        "maskwell device design.json --question 'Did you ever evade taxes?' -o sheets.html",
+    )
+)
+@click.argument("design", metavar="D", type=FilePath())
+@click.option("--deck", metavar="N", help="Cards, or what stands for them, rounded to at most N if need be.")
+@click.option("--dice", is_flag=True, help="Dice in place of cards, as few as can be.")
+@click.option("--coins", is_flag=True, help="Coins in place of cards: dice of two faces.")
+@click.option("--spinner", is_flag=True, help="A spinner in place of cards.")
+@click.option("--faces", metavar="F", help="With --dice: faces of a die, 6 by default.")
+@click.option("--throws", metavar="R", help="With --dice or --coins: how many are thrown.")
+@click.option("--general", is_flag=True, help="A line for each true answer on every card, whatever the procedure.")
+@click.option("--not-less-private", is_flag=True, help="With --deck: round only to decks of at most the parity of D.")
+@click.option("--question", metavar="TEXT", help="The question, as it is printed.")
+@click.option("--innocuous", metavar="TEXT", help="The other question of procedures with two.")
+@click.option("--paper", type=click.Choice(["a4", "letter"]), help="The paper, if not the printer's own.")
+@click.option("-o", "--output", type=FilePath(), metavar="F.html", help="Where the sheets go; - is standard output.")
+@click.option("--realised", type=FilePath(), metavar="D2.json", help="Where the design that it realises goes.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@json_option
+def device(
+    design: str, output: str | None, realised: str | None, *, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Cards, dice, coins or a spinner that carry out the design in the file D, as sheets to print.
+
+    The sheets tell the respondent how to answer and what anyone could conclude, the interviewer what to do, and keep a
+    record of the device. Designs that go back to a named procedure get its classical cards; the others get cards with a
+    line for each true answer.
+
+    A device is exact. Where that would take too many cards, --deck N rounds to at most N, and then the design that the
+    device realises (--realised) must be used to estimate, not D.
+    """
+    if as_json and output == "-":
+        raise ParameterError("--json and -o - both need standard output", hint="write the sheets to a file")
+    if output is not None and output == realised:
+        raise ParameterError(f"sheets and design would both be {output}", hint="give them different names")
+    made = _made(load_design(design), options)
+    sheet = _sheet_options(design, realised, options)
+    written = _written(made, sheet, design, output, realised, force=force)
+    if as_json:
+        print_json({**made.to_dict(), **written})
+        return
+    from maskwell.reports.device_page import sheet_notes
+    from maskwell.reports.text_device import device_text
+
+    lines = device_text(
+        made,
+        design,
+        output=output if output != "-" else None,
+        realised=realised,
+        remarks=sheet_notes(made, sheet),
+        command=_typed(design, options),
+    )
+    print_lines(lines, err=output == "-")
+
+
+def _made(design: Design, options: dict[str, Any]) -> Device:
+    from maskwell.designs.demand import as_count
+    from maskwell.procedures.realise import make_device
+
+    media = [name for name in ("dice", "coins", "spinner") if options[name]]
+    if len(media) > 1:
+        raise ParameterError(f"--{' and --'.join(media)} are two devices", hint="choose one")
+    thrown = media and media[0] != "spinner"
+    if (options["throws"] is not None and not thrown) or (options["faces"] is not None and media != ["dice"]):
+        raise ParameterError("--faces and --throws go with --dice", hint="add --dice, or leave them out")
+    number = {name: None if options[name] is None else as_count(options[name], name) for name in ("throws", "faces")}
+    return make_device(
+        design,
+        medium="dice" if thrown else "spinner" if media else "cards",
+        most=None if options["deck"] is None else _most(options["deck"]),
+        not_less_private=options["not_less_private"],
+        general=options["general"],
+        dice=number["throws"],
+        faces=2 if media == ["coins"] else number["faces"] or 6,
+    )
+
+
+def _most(text: str) -> int:
+    from maskwell.designs.demand import as_count
+
+    most = as_count(text, "--deck")
+    if most < 1:
+        raise ParameterError(f"--deck {text}: a deck has at least one card", hint="for instance --deck 20")
+    return most
+
+
+def _sheet_options(path: str, realised: str | None, options: dict[str, Any]) -> SheetOptions:
+    from maskwell.reports.device_page import SheetOptions
+
+    return SheetOptions(
+        question=options["question"] or "",
+        innocuous=options["innocuous"],
+        paper=options["paper"],
+        design_file=realised or path,
+    )
+
+
+def _written(
+    made: Device, sheet: SheetOptions, path: str, output: str | None, realised: str | None, *, force: bool
+) -> dict[str, str]:
+    """Write the files that were asked for, both or none, and name them."""
+    from maskwell.designs.wire import dumps
+    from maskwell.engines.atomic import atomic_file
+    from maskwell.reports.device_page import device_page
+
+    texts = {} if output is None else {"output": (output, device_page(made, sheet))}
+    if realised is not None:
+        texts["realised_file"] = (realised, dumps(made.realised))
+    with ExitStack() as files:
+        for target, text in texts.values():
+            files.enter_context(atomic_file(target, force=force, inputs=[path])).write(text.encode())
+    return {name: target for name, (target, _) in texts.items()}
+
+
+def _typed(path: str, options: dict[str, Any]) -> str:
+    """What was typed, without the outputs."""
+    words = ["maskwell", "device", path]
+    for name in ("deck", "dice", "coins", "spinner", "faces", "throws", "general", "not_less_private", "paper"):
+        value = options[name]
+        if value:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    for name in ("question", "innocuous"):
+        words += [f"--{name}", options[name]] if options[name] else []
+    return shlex.join(words)

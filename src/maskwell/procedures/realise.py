@@ -1,0 +1,186 @@
+"""From a design to the thing that lies on the table: which cards, dice or spinner, and what they realise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from maskwell.core.exact import to_text
+from maskwell.designs.base import Design
+from maskwell.errors import ParameterError
+from maskwell.procedures.bounded import bounded_deck
+from maskwell.procedures.classical import Known, best_deck, known_procedure
+from maskwell.procedures.decks import MOST_CARDS, Deck, make_deck, report_labels, truth_labels
+from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
+from maskwell.procedures.spinner import Spinner, make_spinner, sizes_in_tenths
+
+Medium = Literal["cards", "dice", "spinner"]
+MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
+OWN_WAY = ("simmons", "crosswise", "triangular", "kuk", "chow")
+"""Procedures that are carried out with other things than cards that tell what to say."""
+
+_NO_LIMIT = 10**1000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Device:
+    """A way to carry out a design with real people.
+
+    Attributes
+    ----------
+    general
+        The deck that has a line for each truth on every card: it exists for every design.
+    deck
+        The cards that are used: classical or simple ones where the design has them, else those of ``general``.
+    dice, spinner
+        What stands in for the cards, if anything does.
+    procedure
+        A named procedure that is carried out in its own way, without the cards.
+    """
+
+    general: Deck
+    deck: Deck
+    dice: DiceTable | None = None
+    spinner: Spinner | None = None
+    procedure: Known | None = None
+
+    @property
+    def realised(self) -> Design:
+        """The design that the device realises, to be used in estimation."""
+        return self.deck.realised
+
+    @property
+    def form(self) -> str:
+        """What lies on the table: cards, dice, coins, spinner, or the name of the procedure."""
+        if self.procedure is not None:
+            return self.procedure.family
+        if self.dice is not None:
+            return "coins" if self.dice.faces == 2 else "dice"
+        return "cards" if self.spinner is None else "spinner"
+
+    def warnings(self) -> list[str]:
+        """What must not be overlooked."""
+        found = [] if self.deck.exact else [_rounded(self.deck)]
+        return [*found, *(() if self.spinner is None else self.spinner.warnings())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a JSON answer; cards and kinds count the general deck, whatever is printed."""
+        wished, found = self.deck.parities
+        return {
+            "cards": self.general.size,
+            "kinds": self.general.kinds,
+            "exact": self.deck.exact,
+            "error": float(self.deck.error),
+            "error_exact": to_text(self.deck.error),
+            "realised": [[to_text(p) for p in row] for row in self.realised.exact_matrix()],
+            "parity": {"asked": self.deck.wish.parity(), "realised": self.realised.parity()},
+            "parity_exact": {"asked": to_text(wished), "realised": to_text(found)},
+            "less_private": self.deck.less_private,
+            "deck": _cards(self.general),
+            "used": {"form": self.form, "cards": self.deck.size, "kinds": self.deck.kinds, "deck": _cards(self.deck)},
+            **(_thrown(self.dice) if self.dice is not None else {}),
+            **(_spun(self.spinner) if self.spinner is not None else {}),
+            "design": self.realised.to_dict(),
+            "warnings": self.warnings(),
+        }
+
+
+def make_device(
+    design: Design,
+    *,
+    medium: Medium = "cards",
+    most: int | None = None,
+    not_less_private: bool = False,
+    general: bool = False,
+    dice: int | None = None,
+    faces: int = 6,
+) -> Device:
+    """The device for a design: exact, or rounded to at most so many cards.
+
+    Parameters
+    ----------
+    medium
+        "cards", "dice" or "spinner".
+    most
+        Round to at most so many cards; by default the device is exact, and more than 1000 cards are refused.
+    not_less_private
+        Round only to decks whose parity is at most that of the design.
+    general
+        Print a line for each truth on every card, also where a named procedure has cards of its own.
+    dice, faces
+        Of a dice table; as few dice as can be by default.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> device = make_device(warner("0.7"))
+    >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
+    (Deck(size=10, kinds=2, form='warner', exact=True), 3)
+    """
+    if medium not in MEDIA:
+        raise ParameterError(f"medium = {medium!r}", hint=f"one of {', '.join(MEDIA)}")
+    if not_less_private and most is None:
+        raise ParameterError(
+            "an exact device has the privacy of its design", hint="leave it out, or say how many cards: --deck N"
+        )
+    own = known_procedure(design) if medium == "cards" and most is None and not general else None
+    if own is not None and own.family in OWN_WAY and _few_cards(own):
+        cards = make_deck(design, most=_NO_LIMIT)
+        return Device(general=cards, deck=cards, procedure=own)
+    laid = _general(design, most, medium, not_less_private=not_less_private)
+    deck = laid if general else best_deck(laid)
+    return Device(
+        general=laid,
+        deck=deck,
+        dice=dice_table(deck, dice=dice, faces=faces) if medium == "dice" else None,
+        spinner=make_spinner(deck) if medium == "spinner" else None,
+    )
+
+
+def _few_cards(own: Known) -> bool:
+    """Whether the procedure needs no more cards than people can shuffle."""
+    shares = [own.parameters[name] for name in ("p", "theta1", "theta2") if name in own.parameters]
+    return all(share.denominator <= MOST_CARDS for share in shares)
+
+
+def _general(design: Design, most: int | None, medium: Medium, *, not_less_private: bool) -> Deck:
+    if most is None:
+        return make_deck(design, most=MOST_CARDS)
+    sizes = sizes_in_tenths(most) if medium == "spinner" else None
+    return bounded_deck(design, most, not_less_private=not_less_private, sizes=sizes)
+
+
+def _rounded(deck: Deck) -> str:
+    """What rounding did, to the probabilities and to the privacy."""
+    wished, found = deck.parities
+    if deck.less_private and isinstance(found, float):
+        privacy = "a report can now reveal the answer, because some probability was rounded to 0"
+    elif deck.less_private:
+        privacy = "it is less private than was asked for"
+    else:
+        privacy = "it is at least as private as was asked for" if found < wished else "its parity is the same"
+    moved = f"probabilities moved by up to {float(deck.error):.2g}"
+    return f"this is not the design that was asked for: {moved}, and {privacy}; estimate with what the deck realises"
+
+
+def _cards(deck: Deck) -> list[Mapping[str, Any]]:
+    reports, truths = report_labels(deck.realised), truth_labels(deck.realised)
+    return [
+        {"copies": card.copies, "answers": {t: reports[i] for t, i in zip(truths, card.answers, strict=True)}}
+        for card in deck.cards
+    ]
+
+
+def _thrown(table: DiceTable) -> dict[str, Any]:
+    runs = [
+        {"from": faces_in_words(table, run.first), "to": faces_in_words(table, run.last), "kind": run.kind}
+        for run in table.runs()
+    ]
+    sums = table.sums()
+    by_sum = None if sums is None else [{"from": low, "to": high, "kind": kind} for low, high, kind in sums]
+    shape = {"dice": table.dice, "faces": table.faces, "outcomes": table.outcomes, "table": runs, "sums": by_sum}
+    return {"expected_rolls": float(table.expected_rolls), "throws": shape}
+
+
+def _spun(spinner: Spinner) -> dict[str, Any]:
+    sectors = [{"from": float(s.start), "to": float(s.stop), "kind": s.kind} for s in spinner.sectors]
+    return {"spinner": {"sectors": sectors, "in_tenths": spinner.in_tenths}}

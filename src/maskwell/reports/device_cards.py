@@ -1,0 +1,187 @@
+"""What is printed on cards, and how cards share a sheet of paper.
+
+Nothing on a card but its instruction tells its kind: no number, no mark. A sheet fits both A4 and Letter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from maskwell.errors import TooLargeError
+from maskwell.procedures.decks import Card, Deck, report_labels, truth_labels
+
+MOST_PRINTED = 120
+"""Cards that are printed one by one; of larger decks a sheet of each kind is printed as often as needed."""
+
+SHEET = (186.0, 240.0)  # millimetres that both A4 and Letter leave for cards
+GRIDS = ((3, 4), (2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
+_LINE, _LETTER, _AROUND = 5.2, 2.15, (10.0, 17.0)  # millimetres: of a line, of a letter, and of what is not text
+
+
+@dataclass(frozen=True)
+class Face:
+    """The text of one card.
+
+    Attributes
+    ----------
+    copies
+        How many cards of this kind there are.
+    text
+        What the card says, in large letters; empty where a table says it.
+    note
+        One sentence below it.
+    rows
+        Pairs of a truth and what to say, or of a number and a truth where ``ordered``.
+    """
+
+    copies: int
+    text: str = ""
+    note: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+    ordered: bool = False
+
+    def in_short(self) -> str:
+        """The card in one line, for lists."""
+        if self.ordered:
+            return "; ".join(f"{place} {name}" for place, name in self.rows)
+        pairs = "; ".join(f"{truth}: say {quoted(report)}" for truth, report in self.rows)
+        return pairs or self.text
+
+    def lines(self, width: float) -> int:
+        """Lines of text on a card so many millimetres wide, generously counted."""
+        half = max(4, int((width - _AROUND[0]) / 2 / _LETTER))
+        table = sum(max(math.ceil(len(part) / half) for part in row) for row in self.rows) + 2 * bool(self.rows)
+        whole = max(8, int((width - _AROUND[0]) / _LETTER))
+        return table + 2 * math.ceil(1.5 * len(self.text) / whole) + math.ceil(len(self.note) / whole)
+
+
+@dataclass(frozen=True)
+class CardSheet:
+    """One side of paper with cards, and the line above them."""
+
+    heading: str
+    columns: int
+    rows: int
+    faces: tuple[Face, ...]
+
+
+def quoted(label: str) -> str:
+    """A label as it is said.
+
+    >>> quoted("yes")
+    '“yes”'
+    """
+    return f"“{label}”"
+
+
+def either(labels: Sequence[str]) -> str:
+    """Labels to choose from, in a sentence.
+
+    >>> either(["yes", "no"]), either(["a", "b", "c"])
+    ('“yes” or “no”', '“a”, “b” or “c”')
+    """
+    shown = [quoted(label) for label in labels]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def letter(number: int) -> str:
+    """A, B, ..., Z, AA, AB, ... for 0, 1, ...
+
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'AA')
+    """
+    first = letter(number // 26 - 1) if number >= 26 else ""
+    return first + ascii_uppercase[number % 26]
+
+
+def faces_of(deck: Deck) -> list[Face]:
+    """What each kind of card says; where one needs a table all have one, so that none is known from afar."""
+    plain = all(card.face != "table" for card in deck.cards)
+    return [_MADE[card.face.split()[0] if plain else "table"](deck, card) for card in deck.cards]
+
+
+def _truth(deck: Deck, card: Card) -> Face:  # noqa: ARG001
+    return Face(card.copies, "Give your true answer.", "Say what is true of you.")
+
+
+def _fixed(deck: Deck, card: Card) -> Face:
+    said = quoted(report_labels(deck.realised)[card.answers[0]])
+    return Face(card.copies, f"Say {said}.", "Say it whatever your true answer is.")
+
+
+def _table(deck: Deck, card: Card) -> Face:
+    reports = report_labels(deck.realised)
+    return Face(
+        card.copies, rows=tuple(zip(truth_labels(deck.realised), (reports[i] for i in card.answers), strict=True))
+    )
+
+
+def _statement(deck: Deck, card: Card) -> Face:
+    sensitive, reports = truth_labels(deck.realised)[0], report_labels(deck.realised)
+    note = f"Is this right for you? Say {either(reports)}."
+    if deck.form == "mangat":
+        note = f"If your true answer is {quoted(sensitive)}, always say {quoted(reports[0])}. Else: is it right?"
+    return Face(card.copies, f"“My true answer is: {truth_labels(deck.realised)[int(card.face.split()[1])]}.”", note)
+
+
+def _order(deck: Deck, card: Card) -> Face:
+    reports, truths = report_labels(deck.realised), truth_labels(deck.realised)
+    places = sorted((answer, truth) for truth, answer in enumerate(card.answers))
+    rows = tuple((reports[answer], truths[truth]) for answer, truth in places)
+    return Face(card.copies, note="Say only the number before your true answer.", rows=rows, ordered=True)
+
+
+_MADE: dict[str, Callable[[Deck, Card], Face]] = {
+    "truth": _truth,
+    "fixed": _fixed,
+    "table": _table,
+    "statement": _statement,
+    "order": _order,
+}
+
+
+def grid_for(faces: Sequence[Face]) -> tuple[int, int]:
+    """Columns and rows of the smallest cards that hold every face.
+
+    >>> grid_for([Face(1, "Say “yes”.")]), grid_for([Face(1, rows=(("often", "never"),) * 12)])
+    ((3, 4), (2, 2))
+    """
+    for columns, rows in GRIDS:
+        width, height = SHEET[0] / columns, SHEET[1] / rows
+        if all(face.lines(width) * _LINE + _AROUND[1] <= height for face in faces):
+            return columns, rows
+    raise TooLargeError(
+        f"a card of {max(len(face.rows) for face in faces)} lines does not fit a sheet of paper",
+        hint="use fewer categories or shorter labels",
+    )
+
+
+def sheets_of(faces: Sequence[Face], *, name: str = "Cards") -> list[CardSheet]:
+    """All cards on sheets of paper; of large decks one sheet for each kind, with how often to print it."""
+    columns, rows = grid_for(faces)
+    total, room = sum(face.copies for face in faces), columns * rows
+    if total > MOST_PRINTED and len(faces) < math.ceil(total / room):
+        return [_many(face, columns, rows, name) for face in faces]
+    cards = [face for face in faces for _ in range(face.copies)]
+    return [
+        CardSheet(
+            f"{name} {start + 1} to {min(start + room, total)} of {total}",
+            columns,
+            rows,
+            tuple(cards[start : start + room]),
+        )
+        for start in range(0, total, room)
+    ]
+
+
+def _many(face: Face, columns: int, rows: int, name: str) -> CardSheet:
+    room = columns * rows
+    prints = math.ceil(face.copies / room)
+    spare = prints * room - face.copies
+    left = f" and throw {spare} away" if spare else ""
+    times = "once" if prints == 1 else f"{prints} times"
+    heading = f"{name}: {face.copies:,} of this kind. Print this sheet {times}{left}"
+    return CardSheet(heading, columns, rows, (face,) * room)
