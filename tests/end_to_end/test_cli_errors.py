@@ -77,7 +77,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["improve", "kary.json", "--sensitive", "maybe"], ["no category 'maybe'", "a, b, c"]),
     (["audit", "many.json", "--sensitive", "no"], ["no category 'no'", "0, 1, 2"]),
     ([*KARY, "--categories", "a,,b"], ["label 2 is empty", "comma"]),
-    (["design", "simmons", "--epsilon", "1"], ["no such option: --epsilon", "maskwell design simmons --help"]),
+    (["design", "chow", "--epsilon", "1"], ["no such option: --epsilon", "maskwell design chow --help"]),
     (["design", "warner", "--p", "1.2"], ["p = 1.2 is not a probability"]),
     (["design", "warner", "--p", "70"], ["70 for 70 %? write 0.7"]),
     (["convert", "--rho", "0.1", "1"], ["rho2 = 1 is not strictly between 0 and 1"]),

@@ -23,6 +23,7 @@ from maskwell.cli.options import (
     split_list,
 )
 from maskwell.cli.output import print_json, print_lines
+from maskwell.cli.tuning import demand_text, solved, tuned_parameters, tuning_parameters
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -121,8 +122,10 @@ def _family_command(procedure: Procedure) -> click.Command:
     from maskwell.procedures.procedure import Kind
 
     params: list[click.Parameter] = []
+    tunable = bool(solved(procedure))
     for parameter in procedure.parameters:
-        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter)]
+        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=tunable)]
+    params += tuning_parameters(procedure)
     if procedure.truths_named:
         params.append(click.Option(["--categories"], metavar="A,B,...", help=_categories_help(procedure)))
     if procedure.needs_categories:
@@ -144,7 +147,7 @@ def _family_command(procedure: Procedure) -> click.Command:
     )
 
 
-def _option(parameter: Parameter) -> click.Option:
+def _option(parameter: Parameter, *, may_miss: bool) -> click.Option:
     from maskwell.procedures.procedure import Kind
 
     help_ = f"{parameter.help[0].upper()}{parameter.help[1:]}."
@@ -154,7 +157,7 @@ def _option(parameter: Parameter) -> click.Option:
         return click.Option([parameter.option], is_flag=True, help=help_)
     many = parameter.kind in (Kind.PROBABILITIES, Kind.LABELS)
     metavar = "A,B,..." if many else parameter.name[0].upper()
-    needed = parameter.required and not parameter.planned
+    needed = parameter.required and not parameter.planned and not may_miss
     return click.Option([parameter.option, parameter.name], required=needed, metavar=metavar, help=help_)
 
 
@@ -175,8 +178,9 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
                 hint="name them with --categories a,b,c, or say how many with --k 3",
             )
         reports = options.get("reports")
+        tuned = tuned_parameters(procedure, options)
         made = procedure.design(
-            _parameters(procedure, options, categories),
+            _parameters(procedure, options, categories) if tuned is None else tuned,
             categories=categories,
             reports=None if reports is None else Categories.of(read_labels(reports, "--reports")),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
@@ -191,6 +195,9 @@ def _with_demand(made: Design, procedure: Procedure, options: dict[str, Any]) ->
     from maskwell.planning.demanded import remembering
     from maskwell.procedures.procedure import Kind
 
+    tuned = demand_text(procedure, options)
+    if tuned is not None:
+        return made.with_provenance(demand=tuned)
     asked = any(parameter.kind is Kind.DEMAND for parameter in procedure.parameters)
     demand = given_demand(options) if asked else None
     return made if demand is None else remembering(made, demand)

@@ -108,6 +108,11 @@ def _swallowed(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     if context is None or "extra argument" not in error.format_message():
         return ""
+    return swallowed_option(context)
+
+
+def swallowed_option(context: click.Context) -> str:
+    """The fault of a command in which an option took the name of another for its value; empty without one."""
     options = [one for one in context.command.get_params(context) if isinstance(one, click.Option)]
     known = {name for option in options for name in option.opts}
     taken = [(option.opts[-1], context.params.get(str(option.name))) for option in options]

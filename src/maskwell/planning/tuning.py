@@ -291,11 +291,12 @@ class _Search:
     def _out_of_reach(self, value: Fraction, low: Parity, high: Parity) -> ParameterError:
         kept = "".join(f", {name} = {_shown(v)}" for name, v in self.kept.items())
         ends = [f"{to_float(end):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
+        alike = "all that tell anything have no bound" + "; a bound on the ratio is possible" * (
+            self.measure.name == "parity" and self.tunable.by_parity is None
+        )
         return ParameterError(
             f"{self.family}{kept} has no member with {self.measure.name} {to_float(value):.6g}",
-            hint=f"its members range from {ends[0]} to {ends[1]}"
-            if low != high
-            else f"all that tell anything have {ends[0]}",
+            hint=f"its members range from {ends[0]} to {ends[1]}" if low != high else alike,
             attainable=(low, high),
         )
 
@@ -341,9 +342,13 @@ def _kept_of(found: Tunable, given: Mapping[str, Any]) -> Kept:
 
 
 def _read_kept(family: str, found: Tunable, given: Mapping[str, Any]) -> Kept:
-    if set(given) != set(found.kept):
-        needs = f"needs {', '.join(found.kept)}" if found.kept else "keeps no parameter"
-        raise ParameterError(f"{family} {needs} and solves for {found.free}", hint="give the others, and only them")
+    missing, unknown = [n for n in found.kept if n not in given], [n for n in given if n not in found.kept]
+    if missing or unknown:
+        raise ParameterError(
+            f"{family} is tuned by {found.free} and keeps {', '.join(found.kept) or 'nothing else'}",
+            hint=f"give {', '.join(missing)}" if missing else f"leave out {', '.join(unknown)}",
+            given=dict(given),
+        )
     return {name: read(given[name]) for name, read in found.kept.items()}
 
 

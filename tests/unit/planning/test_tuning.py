@@ -88,10 +88,10 @@ def test_a_float_is_never_exceeded() -> None:
         ("kuk", {"value": 200, "theta2": "0.2", "draws": 3}, "range from 1 to 125"),
         ("mangat-singh", {"value": 2, "t": "0.8"}, "range from 4 to no bound"),
         ("mangat-singh", {"value": 2, "t": 1}, "t = 1 is not a probability"),
-        ("mangat", {"value": 3, "measure": "parity"}, "all that tell anything have no bound"),
+        ("mangat", {"value": 3, "measure": "parity"}, "have no bound; a bound on the ratio is possible"),
         ("simmons", {"value": 3, "beta": 0}, "all that tell anything have no bound"),
-        ("simmons", {"value": 3}, "simmons needs beta and solves for p"),
-        ("warner", {"value": 3, "p": "0.7"}, "warner keeps no parameter and solves for p"),
+        ("simmons", {"value": 3}, "give beta"),
+        ("warner", {"value": 3, "p": "0.7"}, "leave out p"),
         ("chow", {"value": 3}, "chow has no parameter that can be tuned"),
     ],
 )
