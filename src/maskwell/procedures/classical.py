@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import MaskwellError, MatrixError
 from maskwell.procedures.decks import MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
+from maskwell.procedures.forced import forced
+from maskwell.procedures.mangat import mangat
 from maskwell.procedures.procedure import Kind
 from maskwell.procedures.registry import PROCEDURES
 
@@ -42,12 +45,19 @@ def known_procedure(design: Design) -> Known | None:
     kinds = {parameter.name: parameter.kind for parameter in procedure.parameters}
     try:
         given = {name: _read(str(text), kinds[name]) for name, text in texts.items()}
-        categories = design.inputs if procedure.needs_categories else None
+        categories = _own_categories(design) if procedure.needs_categories else None
         made = procedure.design(given, categories=categories, allow_unidentifiable=True)
     except (KeyError, ValueError, TypeError, MaskwellError):
         return None
     same = made.exact_matrix() == design.exact_matrix()
     return Known(procedure.name, given) if same else None
+
+
+def _own_categories(design: Design) -> Categories:
+    """The categories of the sensitive question, where truths are pairs of it and an unrelated answer too."""
+    labels = design.inputs.labels
+    paired = "variables" in design.provenance and all(isinstance(one, tuple) for one in labels)
+    return Categories.of(dict.fromkeys(one[0] for one in labels if isinstance(one, tuple))) if paired else design.inputs
 
 
 def _read(text: str, kind: Kind) -> Any:
@@ -86,6 +96,24 @@ def _simple(deck: Deck) -> Deck | None:
     return found if found is not None and found.size <= max(MOST_CARDS, deck.size) else None
 
 
+def instructed(deck: Deck) -> Design | None:
+    """The design of the instructions, where the truths of a design are kinds of people who may not follow them.
+
+    Nobody can be asked whether they always say no; they are asked as if everybody followed the rule.
+
+    >>> from maskwell.procedures.cheating import cheating
+    >>> from maskwell.procedures.decks import make_deck
+    >>> instructed(make_deck(cheating("1/5"))).provenance["family"]   # one card in five says: say yes
+    'forced'
+    """
+    known, chances = known_procedure(deck.wish), deck.realised.exact_matrix()[0]
+    if known is None or known.family not in ("cheating-detection", "lie-detector"):
+        return None
+    if known.family == "cheating-detection":
+        return forced(1 - chances[1], chances[1], 0, allow_unidentifiable=True)
+    return mangat(1 - chances[2], allow_unidentifiable=True)
+
+
 def _warner(given: Given, _: int) -> list[Share]:
     return [(given["p"], (0, 1), "statement 0"), (1 - given["p"], (1, 0), "statement 1")]
 
@@ -109,8 +137,15 @@ def _bourke_dalenius(given: Given, k: int) -> list[Share]:
     return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(given["weights"])]
 
 
+def _abul_ela(given: Given, k: int) -> list[Share]:
+    shares = enumerate(given["probabilities"])
+    return [(share, tuple(int(j != named) for j in range(k)), f"statement {named}") for named, share in shares]
+
+
 FORMS: dict[str, Callable[[Given, int], list[Share]]] = {
     "warner": _warner,
+    "kim-warde": _warner,
+    "abul-ela": _abul_ela,
     "mangat": _mangat,
     "mangat-singh": _mangat_singh,
     "christofides": _christofides,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
-from maskwell.core.exact import to_text
+from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.bounded import bounded_deck
-from maskwell.procedures.classical import Known, best_deck, known_procedure
+from maskwell.procedures.classical import Known, best_deck, instructed, known_procedure
 from maskwell.procedures.decks import MOST_CARDS, Deck, make_deck, report_labels, truth_labels
 from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
 from maskwell.procedures.spinner import Spinner, make_spinner, sizes_in_tenths
 
 Medium = Literal["cards", "dice", "spinner"]
 MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
-OWN_WAY = ("simmons", "crosswise", "triangular", "kuk", "chow")
+OWN_WAY = ("simmons", "soberanis-cruz", "greenberg-statements", "crosswise", "triangular", "kuk", "chow")
 """Procedures that are carried out with other things than cards that tell what to say."""
 
 _NO_LIMIT = 10**1000
@@ -32,7 +33,8 @@ class Device:
     general
         The deck that has a line for each truth on every card: it exists for every design.
     deck
-        The cards that are used: classical or simple ones where the design has them, else those of ``general``.
+        The cards that are used: classical or simple ones where the design has them, else those of ``general``. Where
+        the truths are kinds of people, some of whom do not follow the rules, they ask as if everybody did.
     dice, spinner
         What stands in for the cards, if anything does.
     procedure
@@ -48,7 +50,7 @@ class Device:
     @property
     def realised(self) -> Design:
         """The design that the device realises, to be used in estimation."""
-        return self.deck.realised
+        return self.general.realised
 
     @property
     def form(self) -> str:
@@ -61,22 +63,22 @@ class Device:
 
     def warnings(self) -> list[str]:
         """What must not be overlooked."""
-        found = [] if self.deck.exact else [_rounded(self.deck)]
+        found = [] if self.general.exact else [_rounded(self.general)]
         return [*found, *(() if self.spinner is None else self.spinner.warnings())]
 
     def to_dict(self) -> dict[str, Any]:
         """The content of a JSON answer; cards and kinds count the general deck, whatever is printed."""
-        wished, found = self.deck.parities
+        wished, found = self.general.parities
         return {
             "cards": self.general.size,
             "kinds": self.general.kinds,
-            "exact": self.deck.exact,
-            "error": float(self.deck.error),
-            "error_exact": to_text(self.deck.error),
+            "exact": self.general.exact,
+            "error": float(self.general.error),
+            "error_exact": to_text(self.general.error),
             "realised": [[to_text(p) for p in row] for row in self.realised.exact_matrix()],
-            "parity": {"asked": self.deck.wish.parity(), "realised": self.realised.parity()},
+            "parity": {"asked": self.general.wish.parity(), "realised": self.realised.parity()},
             "parity_exact": {"asked": to_text(wished), "realised": to_text(found)},
-            "less_private": self.deck.less_private,
+            "less_private": self.general.less_private,
             "deck": _cards(self.general),
             "used": {"form": self.form, "cards": self.deck.size, "kinds": self.deck.kinds, "deck": _cards(self.deck)},
             **(_thrown(self.dice) if self.dice is not None else {}),
@@ -127,7 +129,9 @@ def make_device(
         cards = make_deck(design, most=_NO_LIMIT)
         return Device(general=cards, deck=cards, procedure=own)
     laid = _general(design, most, medium, not_less_private=not_less_private)
-    deck = laid if general else best_deck(laid)
+    asked = instructed(laid)
+    plain = laid if asked is None else make_deck(asked)
+    deck = plain if general else best_deck(plain)
     return Device(
         general=laid,
         deck=deck,
@@ -139,7 +143,8 @@ def make_device(
 def _few_cards(own: Known) -> bool:
     """Whether the procedure needs no more cards than people can shuffle."""
     shares = [own.parameters[name] for name in ("p", "theta1", "theta2") if name in own.parameters]
-    return all(share.denominator <= MOST_CARDS for share in shares)
+    together = common_denominator([*own.parameters.get("statements", ()), own.parameters.get("unrelated", Fraction(0))])
+    return together <= MOST_CARDS and all(int(share.denominator) <= MOST_CARDS for share in shares)
 
 
 def _general(design: Design, most: int | None, medium: Medium, *, not_less_private: bool) -> Deck:

@@ -29,10 +29,15 @@ GRID_FACES = 12
 COIN_OUTCOMES = 64
 WIDE_MATRIX, LONG_MATRIX = 6, 16
 SMALL_LEGEND = 4
+TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")
+"""Forms in which everybody says what is true."""
+
 NAMES = {
     "truth-or-fixed": "Cards: the truth, or a word that is named",
     "table": "Cards with a line for each true answer",
     "warner": "Warner's cards",
+    "kim-warde": "Warner's cards for this stratum",
+    "abul-ela": "Statements about each category",
     "mangat": "Mangat's cards",
     "mangat-singh": "Mangat and Singh's cards",
     "christofides": "Christofides' numbers",
@@ -87,7 +92,7 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
 
 
 def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
-    script, design = _script(device, options), device.realised
+    script, design = _script(device, options), device.deck.realised
     words = words_for(device) if script is None else script.words
     return {
         "title": _title(device) if script is None else script.title,
@@ -96,6 +101,7 @@ def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
         "rule": RULE if _is_by_chance(device) else "",
         "questions": () if script is None else script.questions,
         "truths": truth_labels(design),
+        "truth_heading": _heading(design),
         "protection": protection(design) if script is None else protection(design, script.hidden),
         "together": TOGETHER,
         "once": once(design),
@@ -107,11 +113,17 @@ def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
         "spinner": None if device.spinner is None else spinner_svg(device.spinner),
         "facts": _facts(device, options),
         "counted": _counted(device),
-        "matrix": _matrix(design),
-        "rounded": not device.deck.exact,
+        "matrix": _matrix(device.realised),
+        "rounded": not device.general.exact,
         "warnings": device.warnings(),
         "design_file": options.design_file,
     }
+
+
+def _heading(design: Design) -> str:
+    """What is looked up on a card: the true answer, or the answers to several questions."""
+    names = design.provenance.get("variables")
+    return ", ".join(map(str, names)).capitalize() if isinstance(names, list) else "True answer"
 
 
 def _script(device: Device, options: SheetOptions) -> Script | None:
@@ -128,7 +140,7 @@ def sheet_notes(device: Device, options: SheetOptions) -> list[str]:
 
 def _is_by_chance(device: Device) -> bool:
     """Whether people may be told to say what is not true; two questions at once are always answered truthfully."""
-    return device.procedure is None and device.deck.form not in ("warner", "mangat-singh", "bourke-dalenius")
+    return device.procedure is None and device.deck.form not in TRUTHFUL
 
 
 def _title(device: Device) -> str:
@@ -215,7 +227,7 @@ def _coins(table: DiceTable) -> list[tuple[str, int | None]]:
 
 
 def _facts(device: Device, options: SheetOptions) -> list[tuple[str, str]]:
-    deck, design = device.deck, device.realised
+    deck, design = device.general, device.realised
     wished, found = deck.parities
     asked = [] if deck.exact else [("Parity asked for", parity_text(wished))]
     nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {float(deck.error):.2g}"
@@ -263,10 +275,11 @@ def _listed(value: Any) -> str:
 
 def _counted(device: Device) -> list[tuple[int, list[str]]]:
     """How many cards there are of each kind, and what they make of each truth; nothing where that is too much."""
-    lines = device.deck.kinds + (device.realised.m if _matrix(device.realised) else 0)
-    if device.form != "cards" or lines > LONG_MATRIX or device.realised.k > WIDE_MATRIX:
+    asked = device.deck.realised
+    lines = device.deck.kinds + (asked.m if _matrix(device.realised) else 0)
+    if device.form != "cards" or lines > LONG_MATRIX or asked.k > WIDE_MATRIX:
         return []
-    reports = report_labels(device.realised)
+    reports = report_labels(asked)
     return [(card.copies, [reports[i] for i in card.answers]) for card in device.deck.cards]
 
 

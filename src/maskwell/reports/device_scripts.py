@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import to_decimal
+from maskwell.core.exact import common_denominator, to_decimal
 from maskwell.designs.base import Design
 from maskwell.procedures.classical import Known
 from maskwell.procedures.decks import report_labels, truth_labels
@@ -142,25 +142,62 @@ def _triangular(given: Any, design: Design, question: str, innocuous: str | None
 
 
 def _simmons(given: Any, design: Design, question: str, innocuous: str | None) -> Script:
-    p, share = given["p"], given.get("beta")
-    other, notes = _other(share, innocuous)
+    p, say = given["p"], f"Say {either(report_labels(design))}."
     faces = [
-        Face(p.numerator, "Answer question A.", f"Say {either(report_labels(design))}."),
-        Face(p.denominator - p.numerator, "Answer question B.", f"Say {either(report_labels(design))}."),
+        Face(p.numerator, "Answer question A.", say),
+        Face(p.denominator - p.numerator, "Answer question B.", say),
     ]
-    faces = [face for face in faces if face.copies]
+    share = given.get("beta", given.get("alpha"))
+    follow = f"Answer the question that the card names, truthfully: {either(report_labels(design))}."
+    return _with_cards("Two questions", design, (question, innocuous), faces, share, follow)
+
+
+def _statements(given: Any, design: Design, question: str, innocuous: str | None) -> Script:
+    reports, own = report_labels(design), _own_labels(design, len(given["statements"]))
+    shares = [*given["statements"], given["unrelated"]]
+    size = common_denominator(shares)
+    texts = [*(f"“My true answer to A is: {name}.”" for name in own), "Answer question B."]
+    notes = [*[f"Is this right for you? Say {either(reports)}."] * len(own), f"Say {either(reports)}."]
+    faces = [Face(int(share * size), text, note) for share, text, note in zip(shares, texts, notes, strict=True)]
+    follow = (
+        f"Is it a statement? Say {quoted(reports[0])} if it is right for you, else {quoted(reports[1])}. Does it name "
+    )
+    follow += "question B? Then answer that one."
+    return _with_cards("Statements and a question", design, (question, innocuous), faces, given.get("beta"), follow)
+
+
+def _own_labels(design: Design, count: int) -> list[str]:
+    """Labels of the sensitive question alone, where truths are pairs of it and an unrelated answer."""
+    labels = design.inputs.labels
+    return list(
+        dict.fromkeys(str(one[0]) if len(labels) > count and isinstance(one, tuple) else str(one) for one in labels)
+    )
+
+
+def _with_cards(
+    title: str,
+    design: Design,
+    asked: tuple[str, str | None],
+    faces: list[Face],
+    share: Fraction | None,
+    follow: str,
+) -> Script:
+    """Two questions, and cards that say which of them to answer."""
+    other, notes = _other(share, asked[1])
+    kept = [face for face in faces if face.copies]
     steps = (
         "Read both questions and think of your true answers. Keep them to yourself.",
         "Mix the cards. Draw one and look at it. Let nobody else see it.",
-        f"Answer the question that the card names, truthfully: {either(report_labels(design))}.",
-        f"{ALONE} Do not say which question it was.",
+        follow,
+        f"{ALONE} Do not say what the card was about.",
         BACK,
     )
-    counted = tuple(f"{face.copies} × {face.text}" for face in faces)
-    before = (f"Print and cut the cards, and count them: {p.denominator} in all.", *counted, _share_rule(share))
+    counted = tuple(f"{face.copies} × {face.text}" for face in kept)
+    size = sum(face.copies for face in kept)
+    before = (f"Print and cut the cards, and count them: {size} in all.", *counted, _share_rule(share))
     rules = rules_around(design, before, CARD_EACH, thing="card")
-    sheets = tuple(sheets_of(faces))
-    return Script("Two questions", Words(steps, rules), tuple(zip("AB", (question, other), strict=True)), sheets, notes)
+    questions = tuple(zip("AB", (asked[0], other), strict=True))
+    return Script(title, Words(steps, rules), questions, tuple(sheets_of(kept)), notes)
 
 
 def _kuk(given: Any, design: Design, question: str, innocuous: str | None) -> Script:  # noqa: ARG001
@@ -209,6 +246,8 @@ SCRIPTS: dict[str, Callable[[Any, Design, str, str | None], Script]] = {
     "crosswise": _crosswise,
     "triangular": _triangular,
     "simmons": _simmons,
+    "soberanis-cruz": _simmons,
+    "greenberg-statements": _statements,
     "kuk": _kuk,
     "chow": _chow,
 }

@@ -65,7 +65,7 @@ def said_by(deck: Deck, thing: str = "card") -> str:
     reports, form = report_labels(deck.realised), deck.form
     if form == "bourke-dalenius":
         return "Find your true answer in the list. Say the number in front of it."
-    if form == "warner":
+    if form in ("warner", "kim-warde", "abul-ela"):
         return f"The {thing} gives you a statement: {_right(reports)}."
     if form == "mangat-singh":
         return f"The {thing} asks for your true answer, or it gives you a statement: {_right(reports)}."
@@ -198,7 +198,7 @@ def _dice_each(table: DiceTable) -> tuple[str, ...]:
 
 
 def _rules(device: Device, before: Sequence[str], each: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return rules_around(device.realised, before, each, thing=_THING[device.form])
+    return rules_around(device.deck.realised, before, each, thing=_THING[device.form])
 
 
 _THING = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}

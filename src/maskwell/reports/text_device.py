@@ -33,11 +33,11 @@ def device_text(
 
 
 def _as_private(device: Device) -> list[str]:
-    return ["--not-less-private rounds to the side of privacy"] if device.deck.less_private else []
+    return ["--not-less-private rounds to the side of privacy"] if device.general.less_private else []
 
 
 def _nearness(device: Device, path: str) -> str:
-    return f"realises {path} exactly" if device.deck.exact else f"realises a design near {path}"
+    return f"realises {path} exactly" if device.general.exact else f"realises a design near {path}"
 
 
 def _thing(device: Device) -> str:
@@ -58,18 +58,20 @@ _PROCEDURES = {
     "crosswise": "A sheet with two questions",
     "triangular": "A sheet with two questions",
     "simmons": "A sheet with two questions and a deck of cards",
+    "soberanis-cruz": "A sheet with two questions and a deck of cards",
+    "greenberg-statements": "A sheet with two questions and a deck of statements",
     "kuk": "A pair of decks",
     "chow": "An urn of two colours",
 }
 
 
 def _facts(device: Device, realised: str | None) -> list[tuple[str, str]]:
-    wished, found = device.deck.parities
-    exact = device.deck.exact
+    wished, found = device.general.parities
+    exact = device.general.exact
     general = device.general
     shown = [("parity", parity_text(found) + ("" if exact else f", where {parity_text(wished)} was asked for"))]
     if not exact:
-        shown.append(("largest error", f"{float(device.deck.error):.3g}"))
+        shown.append(("largest error", f"{float(device.general.error):.3g}"))
     if device.dice is not None:
         rolls = to_decimal(Fraction(round(1000 * device.dice.expected_rolls), 1000))
         shown.append(("expected rolls", rolls))
@@ -129,7 +131,7 @@ def _left(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _next(device: Device, path: str, output: str | None, realised: str | None, command: str) -> str:
-    if not device.deck.exact and realised is None:
+    if not device.general.exact and realised is None:
         return _fitting("keep the design that it realises", command, "--realised realised.json")
     if output is None:
         return _fitting("sheets to print", command, "-o sheets.html")

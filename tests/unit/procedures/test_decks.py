@@ -19,6 +19,7 @@ from maskwell.procedures.bounded import bounded_deck
 from maskwell.procedures.classical import best_deck, classical_deck, known_procedure
 from maskwell.procedures.decks import Card, Deck, make_deck, report_labels, truth_or_fixed, written_reports
 from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
+from maskwell.procedures.realise import make_device
 from maskwell.procedures.registry import make_design
 from maskwell.procedures.spinner import make_spinner, sizes_in_tenths
 
@@ -171,6 +172,8 @@ def test_simple_cards_realise_the_same_design() -> None:
         ("warner", {"p": "0.7"}, 2),
         ("warner", {"p": "0.2"}, 2),
         ("mangat", {"p": "0.7"}, 2),
+        ("kim-warde", {"p": "0.7"}, 2),
+        ("abul-ela", {"categories": THREE, "probabilities": ["0.6", "0.3", "0.1"]}, 3),
         ("mangat-singh", {"t": "0.4", "p": "0.7"}, 3),
         ("christofides", {"probabilities": ["1/2", "1/3", "1/6"]}, 3),
         ("bourke-dalenius", {"categories": THREE, "weights": ["0.7", "0.2", "0.1"]}, 3),
@@ -277,3 +280,50 @@ def test_large_decks_are_quick() -> None:
     deck = bounded_deck(design, 300)
     assert realised(deck) == deck.realised.exact_matrix()
     assert deck.kinds <= k * (k - 1) + 1
+
+
+@pytest.mark.parametrize(
+    ("family", "form", "asked"),
+    [
+        ("cheating-detection", "truth-or-fixed", [[1, "1/5"], [0, "4/5"]]),
+        ("lie-detector", "mangat", [[1, "4/5"], [0, "1/5"]]),
+    ],
+)
+def test_nobody_is_asked_whether_they_follow_the_rules(family: str, form: str, asked: list[list[object]]) -> None:
+    """The truths of these designs are kinds of people; the cards ask as if everybody were honest."""
+    design = make_design(family, p="1/5")
+    device = make_device(design)
+    assert device.realised is design
+    assert device.deck.form == form
+    assert device.deck.realised.exact_matrix() == Dense.of(asked).exact_matrix()
+    assert device.deck.realised.inputs == Categories.of(["yes", "no"])
+    rounded = make_device(make_design(family, p="0.2001"), most=5)
+    assert rounded.realised.exact_matrix() == design.exact_matrix()
+    assert rounded.deck.realised.exact_matrix() == device.deck.realised.exact_matrix()
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters"),
+    [
+        ("simmons", {"p": "0.7", "beta": "1/4"}),
+        ("simmons", {"p": "0.7"}),
+        ("soberanis-cruz", {"p": "0.7", "alpha": "1/4"}),
+        ("greenberg-statements", {"categories": THREE, "statements": ["0.5", "0.2", "0.1"], "unrelated": "0.2"}),
+        ("crosswise", {"q": "1/6"}),
+        ("triangular", {"q": "1/6"}),
+        ("kuk", {"theta1": "0.8", "theta2": "0.2", "draws": 6}),
+        ("chow", {"red": 30, "blue": 20, "draws": 5}),
+    ],
+)
+def test_procedures_that_need_no_such_cards(family: str, parameters: dict[str, object]) -> None:
+    device = make_device(make_design(family, **parameters))
+    assert device.procedure is not None
+    assert device.form == family
+    assert device.to_dict()["exact"] is True
+
+
+def test_a_share_that_needs_too_many_cards_is_refused() -> None:
+    with pytest.raises(TooLargeError):
+        make_device(make_design("simmons", p="0.70001", beta="1/4"))
+    with pytest.raises(ParameterError):
+        make_device(make_design("warner", p="0.7"), medium="stones")  # type: ignore[arg-type]
