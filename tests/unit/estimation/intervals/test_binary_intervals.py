@@ -64,6 +64,12 @@ def test_score_coverage_is_close_to_nominal_over_all_shares() -> None:
         assert min(covered) > 0.925
 
 
+def test_no_yes_at_all_leaves_no_rounding_below_zero() -> None:
+    for n in range(2, 400):
+        assert wilson(0, n, 0.97)[0] == 0
+        assert wilson(n, n, 0.97)[1] == 1
+
+
 def test_a_mirrored_deck_gives_the_same_intervals() -> None:
     """Warner with p and with 1 - p are one design with the reports swapped, so the order of the ends turns around."""
     for method in ("score", "exact"):

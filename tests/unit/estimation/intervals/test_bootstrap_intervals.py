@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from maskwell import Categories, Design, Estimate, Uniform, best_left_inverse, estimate_by_moments, make_design
 from maskwell.errors import ParameterError
@@ -50,6 +51,17 @@ def test_bca_ends_are_those_of_scipy() -> None:
     error = estimate.standard_error[0]
     assert np.abs(found - [*wanted.confidence_interval]).max() < 0.05 * error
     assert np.abs(found - plain).max() > 0.08 * error
+
+
+def test_bca_moves_the_tails_as_the_formula_says() -> None:
+    """Six replicates in ten below the estimate: z0 is the normal quantile at 0.6."""
+    estimate = estimate_of([330, 60, 10], KUK)
+    values = estimate.pi_hat + np.repeat([-0.1, 0.1], [600, 400])[:, None] * [1, -1]
+    found = bootstrap._bca(estimate, values, np.array([0.025, 0.975]))[0]
+    d = np.repeat(KUK.left_inverse()[0], [330, 60, 10]) - estimate.pi_hat[0]
+    a, z0 = (d**3).sum() / (6 * (d**2).sum() ** 1.5), norm.ppf(0.6)
+    z = z0 + norm.ppf([0.025, 0.975])
+    np.testing.assert_allclose(found, norm.cdf(z0 + z / (1 - a * z)))
 
 
 def test_a_chosen_left_inverse_is_used_again() -> None:
