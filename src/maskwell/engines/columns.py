@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ KEPT_OFFENDERS = 1000
 
 @dataclass(frozen=True)
 class Assignment:
-    """A design and the column, or the columns of a product of designs, that it belongs to.
+    """A design and its column, or its columns: one for each factor of a product, one for each answer of a report.
 
     ``when`` names the rows that used it, by columns and their values: all of them when it is empty.
 
@@ -42,30 +42,62 @@ class Assignment:
 
     @classmethod
     def of(cls, columns: str, design: Design, when: Sequence[tuple[str, str]] = ()) -> Assignment:
-        """From names separated by commas, one for each factor of a product; any other design has one column."""
-        names = columns.split(",") if isinstance(design, Kronecker) else [columns]
+        """From names separated by commas, where the design is a product or its reports are tuples of answers."""
+        names = columns.split(",") if isinstance(design, Kronecker) or answers_in(design) > 1 else [columns]
         assigned = cls(tuple(name.strip() if len(names) > 1 else name for name in names), design, tuple(when))
         assigned._check()
         return assigned
 
     @cached_property
     def leaves(self) -> tuple[Design, ...]:
-        """The design of each column."""
+        """The design itself, or the factors of a product."""
         return tuple(_leaves(self.design))
 
+    @cached_property
+    def parts(self) -> tuple[tuple[Design, tuple[str, ...]], ...]:
+        """Each of the leaves with its columns."""
+        names = iter(self.columns)
+        return tuple((leaf, tuple(next(names) for _ in range(width))) for leaf, width in self._widths)
+
+    @property
+    def _widths(self) -> list[tuple[Design, int]]:
+        one_each = len(self.columns) == len(self.leaves)  # a tuple may also stand in one column, as text
+        return [(leaf, 1 if one_each else answers_in(leaf)) for leaf in self.leaves]
+
     def _check(self) -> None:
-        if len(self.leaves) != len(self.columns):
-            raise ParameterError(
-                f"a product of {len(self.leaves)} designs is given {len(self.columns)} column: {','.join(self.columns)}"
-                if len(self.columns) == 1
-                else f"a product of {len(self.leaves)} designs is given {len(self.columns)} columns",
-                hint=f"name one column for each of the {len(self.leaves)} designs: first,second=DESIGN",
-            )
+        if sum(width for _, width in self._widths) != len(self.columns):
+            raise self._wrong_number()
         if any(isinstance(leaf, Blocks) for leaf in self.leaves):
             raise ParameterError(
                 "a block design needs the cell of every row, and files are randomized column by column",
                 hint="split the file by cell and use each cell's own design",
             )
+
+    def _wrong_number(self) -> ParameterError:
+        given = f"{len(self.columns)} columns" if len(self.columns) > 1 else f"1 column: {self.columns[0]}"
+        if len(self.leaves) == 1:
+            return ParameterError(
+                f"a report of {answers_in(self.design)} answers is given {given}",
+                hint="name one column for each answer: first,second=DESIGN",
+            )
+        return ParameterError(
+            f"a product of {len(self.leaves)} designs is given {given}",
+            hint=f"name one column for each of the {len(self.leaves)} designs: first,second=DESIGN",
+        )
+
+
+def answers_in(design: Design) -> int:
+    """How many answers a report of the design holds: more than one where all reports are tuples of that length.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> answers_in(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], outputs=Categories.of([("yes", "no"), ("no", "yes")])))
+    2
+    """
+    labels = design.outputs.labels if isinstance(design.outputs, Categories) else ()
+    if isinstance(labels, range):
+        return 1
+    lengths = {len(label) if isinstance(label, tuple) else 1 for label in labels}
+    return max(lengths) if len(lengths) == 1 else 1
 
 
 def _leaves(design: Design) -> Iterable[Design]:
@@ -107,6 +139,8 @@ class Problems:
     unknown: int = 0
     missing: int = 0
     first_missing: int | None = None
+    together: bool = False
+    """Whether the values are those of several columns together."""
 
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)
@@ -135,7 +169,10 @@ class Problems:
             self.first_missing = first_row + (first if places is None else int(places[first]))
 
     def _note_unknown(self, error: UnknownCategoryError) -> None:
-        found: dict[Any, int] = error.objects["offenders"]  # type: ignore[assignment]
+        self.note_unknown(error.objects["offenders"])  # type: ignore[arg-type]
+
+    def note_unknown(self, found: Mapping[Any, int]) -> None:
+        """Remember values that cannot be used, and how often each occurs."""
         self.unknown += sum(found.values())
         for value, times in found.items():
             if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
@@ -168,15 +205,17 @@ class Problems:
 
     @property
     def _named(self) -> str:
-        return f"column {shorten(repr(self.column), 24)}"
+        return f"column{'s' * self.together} {shorten(repr(self.column), 24)}"
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
         are = "is" if self.unknown == 1 else "are"
-        wrong = f"{self._named}: {self.unknown:,} of {rows:,} values {are} no category: "
+        wrong = (
+            f"{self._named}: {self.unknown:,} of {rows:,} values {are} no {'report' if self.together else 'category'}: "
+        )
         common, distinct = self.offenders.most_common(SHOWN), len(self.offenders)
         shown = (f"{value!r} ({times:,} {'time' if times == 1 else 'times'})" for value, times in common)
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
-        then = "; only an empty cell counts as missing" if empty else "; recode these, or make another design"
+        then = "; only an empty cell counts as missing" if empty else self._other_columns()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
             wrong + listed(shown, distinct, MESSAGE - len(wrong), at_least=distinct == KEPT_OFFENDERS),
@@ -185,6 +224,11 @@ class Problems:
             offenders=dict(self.offenders),
             count=self.unknown,
         )
+
+    def _other_columns(self) -> str:
+        if self.together or not all(isinstance(label, tuple) for label in self.categories.labels):
+            return "; recode these, or make another design"
+        return "; name one column for each answer"
 
 
 def raise_first(problems: Iterable[Problems], rows: int) -> None:

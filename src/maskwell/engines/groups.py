@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.core.categories import Categories
+from maskwell.core.categories import Categories, Encoded
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.kronecker import Kronecker
+from maskwell.engines.answers import ReportReader
 from maskwell.engines.arrow import require
 from maskwell.engines.columns import Assignment, Problems, joint_codes
 from maskwell.errors import ParameterError, ReportError
@@ -204,23 +205,24 @@ class _VariableReader:
             Problems(name, known) for name, known in zip(variable.group_columns, self._values, strict=True)
         ]
         self._by_choice = [
-            [Problems(name, check_reports_one(leaf)) for name, leaf in zip(choice.columns, choice.leaves, strict=True)]
+            [ReportReader(check_reports_one(leaf), names, missing) for leaf, names in choice.parts]
             for choice in variable.choices
         ]
 
     @property
     def problems(self) -> list[Problems]:
-        return [p for problems in self._by_choice for p in problems]
+        return [p for readers in self._by_choice for reader in readers for p in reader.problems]
 
     def read(self, columns: dict[str, Any], rows: int, first_row: int) -> _Part:
         kept, choice = self._choose(columns, rows, first_row)
         code, size = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=np.int64)
-        for number, problems in enumerate(self._by_choice):
+        for number, readers in enumerate(self._by_choice):
             own = np.flatnonzero(kept & (choice == number))
-            for problem in problems if len(own) else ():
-                found = _codes(problem, columns[problem.column], own, first_row, self._policy)
-                code[own] = code[own] * len(problem.categories) + found
-                size[own] *= len(problem.categories)
+            for reader in readers if len(own) else ():
+                values = [_taken(columns[name], own) for name in reader.names]
+                found = _placed(reader.read(values, first_row, own), len(own))
+                code[own] = code[own] * len(reader.reports) + found
+                size[own] *= len(reader.reports)
                 kept[own[found < 0]] = False
         return _Part(kept, choice, code, size)
 
@@ -228,7 +230,8 @@ class _VariableReader:
         if not self.group_problems:
             return np.ones(rows, dtype=np.bool_), np.zeros(rows, dtype=np.int64)
         policy, everything = "drop" if self._policy == "drop" else "error", np.arange(rows)
-        codes = [_codes(p, columns[p.column], everything, first_row, policy) for p in self.group_problems]
+        found = [p.encode(columns[p.column], first_row, policy, everything) for p in self.group_problems]
+        codes = [_placed(one, rows) for one in found]
         kept = np.logical_and.reduce([one >= 0 for one in codes])
         joint = joint_codes([np.maximum(one, 0) for one in codes], [len(v) for v in self._values])
         choice = self._number_of[joint]
@@ -256,11 +259,14 @@ class _VariableReader:
         )
 
 
-def _codes(problem: Problems, column: Any, places: Array, first_row: int, policy: str) -> Array:
-    """Codes of the rows in these places of a column, -1 for those without a value or whose value cannot be used."""
-    values = column if len(places) == len(column) else column.take(require().array(places))
-    encoded = problem.encode(values, first_row, policy, places)
-    found = np.full(len(places), -1, dtype=np.int64)
+def _taken(column: Any, places: Array) -> Any:
+    """The rows in these places of a column."""
+    return column if len(places) == len(column) else column.take(require().array(places))
+
+
+def _placed(encoded: Encoded | None, rows: int) -> Array:
+    """Codes of the rows, -1 for those without a value or whose value cannot be used."""
+    found = np.full(rows, -1, dtype=np.int64)
     if encoded is not None:
         found[slice(None) if encoded.kept is None else encoded.kept] = encoded.codes
     return found

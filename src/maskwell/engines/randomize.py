@@ -29,7 +29,7 @@ from maskwell.engines.columns import (
     separate_codes,
 )
 from maskwell.engines.files import engine_of, find_column, open_sink, open_source
-from maskwell.errors import DataFileError
+from maskwell.errors import DataFileError, ParameterError
 
 Progress = Callable[[int, float | None], None]
 """Told the rows so far and, where it is known, the share of the file."""
@@ -214,12 +214,23 @@ def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer], schema: An
     return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def _check_one_column_each(assignment: Assignment) -> None:
+    several = next((names for _, names in assignment.parts if len(names) > 1), None)
+    if several is not None:
+        raise ParameterError(
+            f"the reports of one design for the columns {', '.join(several)}: files are randomized column by column",
+            hint="randomize tables in Python, design.sample(codes); estimate reads such columns",
+            columns=several,
+        )
+
+
 class ColumnRandomizer:
     """One assignment at work: from true values to reports, batch after batch."""
 
     def __init__(
         self, assignment: Assignment, schema: Any, path: str, random: RandomSource, *, texts_only: bool
     ) -> None:
+        _check_one_column_each(assignment)
         self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
         self.positions = [find_column(schema, name, path) for name in self._names]
         self._fields = [schema.field(position) for position in self.positions]

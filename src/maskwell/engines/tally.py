@@ -14,6 +14,7 @@ from maskwell.core.counts import Counts
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
+from maskwell.engines.answers import ReportReader
 from maskwell.engines.arrow import bits_from_array, describe, missing_rows, require
 from maskwell.engines.columns import (
     Assignment,
@@ -76,13 +77,15 @@ def tally_file(
 def _counter(
     assignments: Sequence[Assignment], fields: Sequence[Any], positions: Sequence[int], missing: str
 ) -> CodeCounter | SetCounter:
-    names = [name for assignment in assignments for name in assignment.columns]
-    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
-    for name, leaf, field in zip(names, leaves, fields, strict=True):
+    parts = [part for assignment in assignments for part in assignment.parts]
+    owners = [(name, leaf) for leaf, names in parts for name in names]
+    for (name, leaf), field in zip(owners, fields, strict=True):
         check_made_by(leaf, field, name)
-    if len(leaves) == 1 and leaves[0].reports_are_sets:
-        return SetCounter(leaves[0], names[0], positions[0], missing)
-    return CodeCounter(joint_design(assignments), names, leaves, positions, missing)
+    first, names = parts[0]
+    if len(parts) == 1 and first.reports_are_sets:
+        return SetCounter(first, names[0], positions[0], missing)
+    readers = [ReportReader(_outputs(leaf), names, missing) for leaf, names in parts]
+    return CodeCounter(joint_design(assignments), readers, positions)
 
 
 def check_made_by(design: Design, field: Any, name: str) -> None:
@@ -102,20 +105,24 @@ class CodeCounter:
 
     rows_at_once = 1 << 20
 
-    def __init__(
-        self, design: Design, names: Sequence[str], leaves: Sequence[Design], positions: Sequence[int], missing: str
-    ) -> None:
-        self.design, self.dropped, self._positions, self._policy = design, 0, positions, missing
-        self.problems = [Problems(n, _outputs(leaf)) for n, leaf in zip(names, leaves, strict=True)]
-        self._sizes = [leaf.m for leaf in leaves]
+    def __init__(self, design: Design, readers: Sequence[ReportReader], positions: Sequence[int]) -> None:
+        self.design, self.dropped, self._readers = design, 0, readers
+        places = iter(positions)
+        self._places = [[next(places) for _ in reader.names] for reader in readers]
+        self._sizes = [len(reader.reports) for reader in readers]
         nothing = Reports(design.fingerprint, design.k, design.encoding, design.empty_reports(0))
         self._values = np.array(design.tally(nothing).values)  # zeros, after checking that there is room for them
         self._n = 0
 
+    @property
+    def problems(self) -> list[Problems]:
+        """Of all columns."""
+        return [problem for reader in self._readers for problem in reader.problems]
+
     def add(self, batch: Any, row: int, weights: Array | None) -> None:
         """Count the next rows."""
-        columns = zip(self.problems, self._positions, strict=True)
-        encoded = [p.encode(batch.column(position), row + 1, self._policy) for p, position in columns]
+        columns = zip(self._readers, self._places, strict=True)
+        encoded = [reader.read([batch.column(i) for i in places], row + 1) for reader, places in columns]
         found: list[Encoded] = [one for one in encoded if one is not None]
         if len(found) < len(encoded) or any(self.problems):
             return

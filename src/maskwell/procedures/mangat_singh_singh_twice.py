@@ -60,5 +60,4 @@ MANGAT_SINGH_SINGH_TWICE = Procedure(
     truths=tuple(KINDS.labels),
     truths_named=False,
     reports=tuple(with_unrelated().labels),
-    reports_named=False,
 )

@@ -89,7 +89,7 @@ class Procedure:
     reports
         Labels of the reports, or None when they depend on the parameters, are the categories, or are sets of them.
     reports_named
-        Whether the caller may give the reports other labels.
+        Whether the caller may give the reports other labels; where they are tuples, also the single answers.
     may_fail
         Whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
         ``allow_unidentifiable``.
@@ -163,12 +163,20 @@ class Procedure:
     def _relabelled(self, design: Design, inputs: Categories | None, reports: Categories | None) -> Design:
         if inputs is None and reports is None:
             return design
-        outputs = cast(Categories, design.outputs) if reports is None else reports
-        if len(outputs) != design.m:
-            raise LabelError(
-                f"{len(outputs)} names for the {design.m} reports of {self.name}", hint=f"give {design.m} names"
-            )
+        old = cast(Categories, design.outputs)
+        outputs = old if reports is None else self._reports_renamed(old, reports)
         return design.with_labels(design.inputs if inputs is None else self._renamed(design.inputs, inputs), outputs)
+
+    def _reports_renamed(self, old: Categories, new: Categories) -> Categories:
+        """The new names, or tuples of them where reports are tuples and the names are those of single answers."""
+        if len(new) == len(old):
+            return new
+        answers = single_answers(old)
+        if len(new) == len(answers):
+            names = dict(zip(answers, new.labels, strict=True))
+            return Categories.of(tuple(names[one] for one in cast(Sequence[Hashable], label)) for label in old.labels)
+        either = f"{len(answers)} for the single answers, or {len(old)}" if answers else f"{len(old)}"
+        raise LabelError(f"{len(new)} names for the {len(old)} reports of {self.name}", hint=f"give {either} names")
 
     def _renamed(self, old: Categories, new: Categories) -> Categories:
         """The new names, or pairs that begin with them where the truths are pairs."""
@@ -177,3 +185,14 @@ class Procedure:
             return new
         pairs = cast(Sequence[tuple[Hashable, ...]], old.labels)
         return Categories.of((names[pair[0]], *pair[1:]) for pair in pairs)
+
+
+def single_answers(reports: Categories) -> list[Hashable]:
+    """The answers that occur in reports that are tuples, in the order in which they first come; else none.
+
+    >>> single_answers(Categories.of([("yes", "no"), ("no", "no")])), single_answers(Categories.of(["yes", "no"]))
+    (['yes', 'no'], [])
+    """
+    if not all(isinstance(label, tuple) for label in reports.labels):
+        return []
+    return [*dict.fromkeys(one for label in reports.labels for one in cast(Sequence[Hashable], label))]

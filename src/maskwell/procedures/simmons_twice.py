@@ -60,5 +60,4 @@ SIMMONS_TWICE = Procedure(
     truths=REPORTS,
     truths_named=False,
     reports=REPORTS,
-    reports_named=False,
 )

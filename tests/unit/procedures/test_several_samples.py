@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
-from maskwell.errors import InputError, NotIdentifiableError, ParameterError
+from maskwell.errors import InputError, LabelError, NotIdentifiableError, ParameterError
 from maskwell.procedures.abul_ela import abul_ela
 from maskwell.procedures.cheating import cheating
 from maskwell.procedures.device import NO_PROTECTION
@@ -26,7 +26,7 @@ from maskwell.procedures.liu_chow import liu_chow
 from maskwell.procedures.mangat import mangat
 from maskwell.procedures.mangat_singh_singh import mangat_singh_singh
 from maskwell.procedures.mangat_singh_singh_twice import mangat_singh_singh_twice
-from maskwell.procedures.registry import make_design
+from maskwell.procedures.registry import PROCEDURES, make_design
 from maskwell.procedures.repeated import repeated
 from maskwell.procedures.samples import ONE_SOURCE
 from maskwell.procedures.simmons import simmons
@@ -301,3 +301,14 @@ def test_bad_parameters_are_refused_with_a_hint(family: str, given: dict[str, An
     assert caught.value.hint  # type: ignore[union-attr]
     if 20 in given.values() or 70 in given.values():
         assert "%" in caught.value.hint  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("family", ["simmons-twice", "mangat-singh-singh-twice"])
+def test_single_answers_may_be_named(family: str) -> None:
+    design = PROCEDURES[family].design({"p1": "0.6", "p2": "0.8"}, reports=Categories.of([1, 0]))
+    assert list(design.outputs.labels) == [(1, 1), (1, 0), (0, 1), (0, 0)]  # type: ignore[union-attr]
+    four = PROCEDURES[family].design({"p1": "0.6", "p2": "0.8"}, reports=Categories.of(list("abcd")))
+    assert four == design.with_labels(design.inputs, Categories.of(list("abcd")))
+    with pytest.raises(LabelError, match="3 names for the 4 reports") as caught:
+        PROCEDURES[family].design({"p1": "0.6", "p2": "0.8"}, reports=Categories.of([1, 2, 3]))
+    assert caught.value.hint == "give 2 for the single answers, or 4 names"
