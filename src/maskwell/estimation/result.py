@@ -184,9 +184,10 @@ class Estimate:
             "level": level,
             "interval_method": intervals.method,
             "estimates": rows,
-            "covariance": None if self.covariance is None else self.covariance.tolist(),
-            "sampling_variance": self.sampling_variance.tolist(),
-            "randomization_variance": self.randomization_variance.tolist(),
+            **({} if self.moments is None else {"moments": self.moments.tolist()}),
+            "covariance": None if self.covariance is None else _listed(self.covariance),
+            "sampling_variance": _listed(self.sampling_variance),
+            "randomization_variance": _listed(self.randomization_variance),
             "flags": [*self.flags, *intervals.flags],
             "design": self.fingerprint,
         }
@@ -226,6 +227,12 @@ def _plain(label: Hashable) -> Any:
     if isinstance(label, tuple):
         return [_plain(part) for part in label]
     return label if isinstance(label, str | int | float | bool) else str(label)
+
+
+def _listed(values: Real) -> list[Any]:
+    """As nested lists, with None for NaN, which JSON does not know."""
+    missing = np.isnan(values)
+    return list((np.where(missing, None, values.astype(object)) if missing.any() else values).tolist())
 
 
 def _number(value: float) -> float | None:
