@@ -231,8 +231,9 @@ def _plain(label: Hashable) -> Any:
 
 def _listed(values: Real) -> list[Any]:
     """As nested lists, with None for NaN, which JSON does not know."""
-    missing = np.isnan(values)
-    return list((np.where(missing, None, values.astype(object)) if missing.any() else values).tolist())
+    shown = values.astype(object)
+    shown[np.isnan(values)] = None
+    return list(shown.tolist())
 
 
 def _number(value: float) -> float | None:

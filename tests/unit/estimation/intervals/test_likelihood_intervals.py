@@ -1,0 +1,91 @@
+"""Intervals of maximum likelihood estimates: at the boundary, and for several samples."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from maskwell import Dense, Design, Estimate, make_design
+from maskwell.errors import ParameterError
+from maskwell.estimation.likelihood import estimate_by_likelihood, likelihood_of
+from maskwell.estimation.samples import Sample
+
+P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")
+
+
+def estimate_of(counts: list[int], design: Design) -> Estimate:
+    return estimate_by_likelihood(Sample.of(counts, design).counts, design)
+
+
+def two_warners() -> Estimate:
+    samples = [
+        Sample.of([120, 180], make_design("warner", p="0.7")),
+        Sample.of([60, 140], make_design("warner", p="0.8")),
+    ]
+    return likelihood_of(samples, None)
+
+
+def test_at_the_boundary_the_default_is_profile() -> None:
+    estimate = estimate_of([5, 60, 35], P3)
+    assert estimate.default_interval == "profile"
+    said = estimate.to_dict()
+    assert said["interval_method"] == "profile"
+    assert said["estimates"][0]["standard_error"] is None
+    assert said["estimates"][0]["interval"] == pytest.approx([0, 0.0463], abs=5e-5)
+    json.dumps(said, allow_nan=False)
+    assert said["covariance"][0] == [None] * 3
+    assert said["moments"][0] == pytest.approx(-0.1181, abs=5e-5)
+    assert "profile intervals" in repr(estimate)
+
+
+def test_inside_the_default_is_wald() -> None:
+    assert estimate_of([30, 50, 20], P3).default_interval == "wald"
+
+
+def test_two_to_two_keeps_its_score_interval() -> None:
+    estimate = estimate_of([80, 420], FORCED)
+    assert estimate.pi_hat[0] == 0
+    assert estimate.default_interval == "score"
+    np.testing.assert_allclose(estimate.confidence_interval()[0], [0, 0.0374], atol=5e-5)
+
+
+def test_what_does_not_work_there_says_so() -> None:
+    estimate = estimate_of([5, 60, 35], P3)
+    assert any("not defined" in flag for flag in estimate.intervals(0.95, "wald").flags)
+    found = estimate.intervals(0.95, "bootstrap", seed=1, replicates=200)
+    assert any("not valid: prefer profile" in flag for flag in found.flags)
+    assert (found.low >= 0).all()
+    with pytest.raises(ParameterError, match="no bca interval for an estimate by ml"):
+        estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
+
+
+def test_profile_intervals_of_two_samples() -> None:
+    estimate = two_warners()
+    low, high = estimate.confidence_interval(0.95, "profile")[0]
+
+    def value(t: float) -> float:
+        first, second = 0.3 + 0.4 * t, 0.2 + 0.6 * t
+        return float(120 * np.log(first) + 180 * np.log(1 - first) + 60 * np.log(second) + 140 * np.log(1 - second))
+
+    best = value(float(estimate.pi_hat[0]))
+    assert [2 * (best - value(t)) for t in (low, high)] == pytest.approx([chi2.ppf(0.95, 1)] * 2, abs=1e-6)
+    wald = estimate.confidence_interval(0.95, "wald")[0]
+    np.testing.assert_allclose([low, high], wald, atol=0.01)
+
+
+@pytest.mark.parametrize("source", ["reports", "model"])
+def test_bootstrap_intervals_of_two_samples(source: str) -> None:
+    estimate = two_warners()
+    found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=1000, source=source)
+    np.testing.assert_allclose(found, estimate.confidence_interval(0.95, "wald"), atol=0.015)
+
+
+def test_several_samples_have_no_score_interval() -> None:
+    estimate = two_warners()
+    assert estimate.default_interval == "wald"
+    with pytest.raises(ParameterError, match="one sample"):
+        estimate.intervals(0.95, "score")
