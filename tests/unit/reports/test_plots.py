@@ -106,6 +106,22 @@ def test_learned_holds_the_interval_and_its_parts() -> None:
     assert "true share" in picture.columns
 
 
+def test_learned_draws_the_ends_of_an_interval_that_is_not_symmetric() -> None:
+    estimate = estimate_of([270, 730])
+    picture = plot_learned(estimate)
+    interval = np.column_stack([picture.data["low"], picture.data["high"]])
+    np.testing.assert_allclose(interval, estimate.confidence_interval(0.95, "score"))
+    assert interval[0, 0] == 0 < estimate.pi_hat[0]
+    assert picture.columns[2:4] == ["from", "to"]
+    assert picture.rows[0][2:4] == ["0.0\u00a0%", "9.7\u00a0%"]
+    assert "(0.0 to 9.7) percent" in picture.text
+    bars = [patch.get_xy()[:, 0] for patch in picture.figure().axes[1].patches]
+    assert (min(bars[0]), max(bars[0])) == pytest.approx(tuple(interval[0]))
+    wald = plot_learned(estimate, interval="wald")
+    assert wald.data["low"][0] < 0
+    assert "plus or minus" in wald.text
+
+
 def test_learned_says_what_it_leaves_out() -> None:
     picture = plot_learned(estimate_of([2] * 60))
     assert len(picture.rows) == 24
