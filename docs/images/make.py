@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +20,15 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
+from maskwell.planning.sample_plan import plan_sample
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Lines, Steps
+from maskwell.procedures.decks import make_deck
+from maskwell.procedures.forced import forced
+from maskwell.procedures.realise import make_device
+from maskwell.procedures.spinner import make_spinner
+from maskwell.procedures.warner import warner
+from maskwell.reports.device_cards import Face, faces_of, sheets_of
 from maskwell.reports.picture import NARROW, WIDE, Picture
 from maskwell.reports.plots import (
     plot_canonical,
@@ -29,9 +38,11 @@ from maskwell.reports.plots import (
     plot_flows,
     plot_frontier,
     plot_learned,
+    plot_margins,
     plot_revealed,
     plot_variance,
 )
+from maskwell.reports.spinner_drawing import spinner_svg
 from maskwell.reports.style import TEXT_FONTS, colour
 
 FOLDER = Path(__file__).parent
@@ -93,7 +104,55 @@ def story() -> str:
     return re.sub(r" style=\"\"", "", "\n".join(parts)) + "\n"
 
 
-def pages() -> dict[str, Picture]:
+class Drawing(NamedTuple):
+    """A picture that no data stand behind."""
+
+    text: str
+    drawn: str
+
+    def save(self, path: Path) -> None:
+        """Write it."""
+        path.write_text(self.drawn, encoding="utf-8")
+
+
+def devices() -> Drawing:
+    """A sheet of cards and a spinner, as they are printed."""
+    cards = sheets_of(faces_of(make_device(warner("0.7")).deck))[0]
+    spinner = spinner_svg(make_spinner(make_deck(forced("1/2", "1/4", "1/4"))))
+    width, height = 680, 300
+    text = (
+        "Left: a sheet of ten cards to cut out, seven with the statement “My true answer is: yes” and three with “My "
+        "true answer is: no”. Right: a spinner of three fields, A of 90, B of 180 and C of 90 degrees."
+    )
+    placed_spinner = re.sub(r'<svg class="spinner" xmlns="[^"]*"', '<svg x="420" y="30"', spinner, count=1)
+    placed_spinner = re.sub(r'width="160mm" height="160mm"', 'width="240" height="240"', placed_spinner, count=1)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" aria-labelledby="devices-title devices-desc" font-family="{TEXT_FONTS}">',
+        "<title id='devices-title'>Cards to cut out, and a spinner</title>",
+        f"<desc id='devices-desc'>{html.escape(text, quote=False)}</desc>",
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        *(_card(face, 24 + 120 * (i % 3), 24 + 63 * (i // 3)) for i, face in enumerate(cards.faces)),
+        placed_spinner,
+        "</svg>",
+    ]
+    return Drawing(text, "\n".join(parts) + "\n")
+
+
+def _card(face: Face, x: int, y: int) -> str:
+    """One card of the sheet, 120 by 63 pixels."""
+    bold, plain = textwrap.wrap(face.text, 17), textwrap.wrap(face.note, 30)
+    rows = [(line, 10, 600) for line in bold] + [(line, 6.5, 400) for line in plain]
+    lines = "".join(
+        f'<text x="{x + 60}" y="{y + 18 + 12 * i}" font-size="{size}" font-weight="{weight}" '
+        f'text-anchor="middle">{html.escape(line)}</text>'
+        for i, (line, size, weight) in enumerate(rows)
+    )
+    box = f'<rect x="{x}" y="{y}" width="120" height="63" fill="none" stroke="#000" stroke-width="0.6"'
+    return f'{box} stroke-dasharray="3 2"/>{lines}'
+
+
+def pages() -> dict[str, Picture | Drawing]:
     """The pictures of the pages, by the name of their file."""
     return {
         "two-demands": plot_demands(OVERLAPPING),
@@ -104,8 +163,10 @@ def pages() -> dict[str, Picture]:
         "family-alone": plot_family(),
         "met": plot_revealed(Fraction(5), demand=SUSPICION),
         "not-met": plot_revealed(Fraction(16), demand=SUSPICION),
+        "margin": plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)),
         "variance": plot_variance(),
         "frontier": plot_frontier(10, demand=Demand.from_epsilon(1)),
+        "devices": devices(),
     }
 
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
     from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
     from maskwell.estimation.regression.attention import fit_with_anchor as fit_with_anchor
+    from maskwell.estimation.regression.by_formula import regress as regress
     from maskwell.estimation.regression.logistic import fit_logistic as fit_logistic
     from maskwell.estimation.regression.multinomial import fit_multinomial as fit_multinomial
     from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
@@ -123,6 +124,8 @@ if TYPE_CHECKING:
     from maskwell.procedures.dice import DiceTable as DiceTable
     from maskwell.procedures.dice import dice_table as dice_table
     from maskwell.procedures.kim_warde import kim_warde_strata as kim_warde_strata
+    from maskwell.procedures.realise import Device as Device
+    from maskwell.procedures.realise import make_device as make_device
     from maskwell.procedures.registry import make_design as make_design
     from maskwell.procedures.repeated import repeated as repeated
     from maskwell.procedures.sensitivity import Sensitivity as Sensitivity
@@ -130,6 +133,8 @@ if TYPE_CHECKING:
     from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
+    from maskwell.reports.device_page import SheetOptions as SheetOptions
+    from maskwell.reports.device_page import device_page as device_page
     from maskwell.reports.plots import Picture as Picture
     from maskwell.reports.plots import plot_canonical as plot_canonical
     from maskwell.reports.plots import plot_choice as plot_choice
@@ -182,6 +187,7 @@ _HOMES = {
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],
     "maskwell.estimation.regression.attention": ["fit_with_anchor"],
+    "maskwell.estimation.regression.by_formula": ["regress"],
     "maskwell.estimation.regression.logistic": ["fit_logistic"],
     "maskwell.estimation.regression.multinomial": ["fit_multinomial"],
     "maskwell.estimation.regression.predictor": ["fit_predictor"],
@@ -215,6 +221,7 @@ _HOMES = {
     "maskwell.procedures.bounded": ["bounded_deck"],
     "maskwell.procedures.decks": ["Deck", "make_deck"],
     "maskwell.procedures.dice": ["DiceTable", "dice_table"],
+    "maskwell.procedures.realise": ["Device", "make_device"],
     "maskwell.procedures.registry": ["make_design"],
     "maskwell.procedures.bourke_dalenius": ["permutation_deck"],
     "maskwell.procedures.kim_warde": ["kim_warde_strata"],
@@ -222,6 +229,7 @@ _HOMES = {
     "maskwell.procedures.sensitivity": ["Sensitivity", "sensitivity_to_q"],
     "maskwell.procedures.shared": ["shared"],
     "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
+    "maskwell.reports.device_page": ["SheetOptions", "device_page"],
     "maskwell.reports.plots": [
         "Picture",
         "plot_canonical",

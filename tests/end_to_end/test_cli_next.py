@@ -67,6 +67,9 @@ COMMANDS = [
     ["design", "l-diverse", "--k", "10", "--l", "3"],
     ["design", "k-ary", "--k", "3", "--gamma", "3", "-o", "with space.json"],
     ["verify", "proof.json"],
+    *(["device", f"{name}.json"] for name in ("kary", "spaced", "warner", "direct", "chow", "revealing", "product")),
+    ["device", "warner.json", "-o", "sheets.html", "--dice"],
+    ["device", "large.json", "--deck", "100"],
 ]
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b|\bCOLUMN\b")
 

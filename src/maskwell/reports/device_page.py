@@ -231,6 +231,7 @@ def _facts(device: Device, options: SheetOptions) -> list[tuple[str, str]]:
     wished, found = deck.parities
     asked = [] if deck.exact else [("Parity asked for", parity_text(wished))]
     nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {float(deck.error):.2g}"
+    together = design.provenance.get("samples")
     return [
         ("Device", _in_short(device)),
         ("Realises the design", nearness),
@@ -242,6 +243,7 @@ def _facts(device: Device, options: SheetOptions) -> list[tuple[str, str]]:
             if _matrix(design)
             else [("Truths", _first(truth_labels(design))), ("Reports", _first(report_labels(design)))]
         ),
+        *([("Samples", str(together))] if together else []),
         ("Fingerprint of the design", design.fingerprint),
         ("File to estimate with", options.design_file),
     ]

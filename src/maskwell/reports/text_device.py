@@ -78,6 +78,8 @@ def _facts(device: Device, realised: str | None) -> list[tuple[str, str]]:
     if device.procedure is not None or general.kinds != device.deck.kinds:
         kinds = counted(general.kinds, "kind", "kinds")
         shown.append(("as plain cards", f"{counted(general.size, 'card', 'cards')} of {kinds} (--general)"))
+    together = device.realised.provenance.get("samples")
+    shown += [("samples", str(together))] if together else []
     return shown + ([("realised design", realised)] if realised else [])
 
 
@@ -136,8 +138,7 @@ def _next(device: Device, path: str, output: str | None, realised: str | None, c
     if output is None:
         return _fitting("sheets to print", command, "-o sheets.html")
     estimate = f"maskwell estimate ANSWERS.csv --design COLUMN={shlex.quote(realised or path)}"
-    printed = f"print {output} from a browser; later: "
-    return printed + estimate if len(printed + estimate) + len("Next: ") <= COLUMNS else f"later: {estimate}"
+    return f"print it from a browser; later: {estimate}"
 
 
 def _fitting(what: str, command: str, more: str) -> str:
