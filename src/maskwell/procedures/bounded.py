@@ -22,7 +22,7 @@ from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_d
 LARGEST = 10**5
 NOTE = "the deck realises this design; estimate with it, not with the one that was asked for"
 _NEAR = 1e-9  # errors of floats closer than this are compared as fractions
-_TOP_UP = 1e-12
+_TOP_UP = 1e-10
 
 
 def bounded_deck(
@@ -64,7 +64,7 @@ def bounded_deck(
         return make_deck(design, most=as_count(most, "most"))
     wish = _Wish.of(design, columns)
     for size, counts in wish.nearest(allowed):
-        if wish.keeps_rank(counts) and not (not_less_private and wish.is_exceeded_by(counts)):
+        if not (not_less_private and wish.is_exceeded_by(counts)) and wish.keeps_rank(counts):
             return Deck(realised=_realised(design, counts, size), wish=design, cards=lay_out(counts))
     limit = " and has at most its parity" if not_less_private else ""
     raise ParameterError(
@@ -86,28 +86,37 @@ def _sizes(most: int, sizes: Iterable[int] | None) -> list[int]:
 class _Wish:
     """The design that was asked for, with what decks are compared with."""
 
-    columns: Columns
+    columns: list[list[int]]  # over one denominator: sums of fractions would take their time
+    denominator: int
     rank: int
     parity: Fraction | float
 
     @classmethod
     def of(cls, design: Design, columns: Columns) -> _Wish:
-        return cls(columns, _rank(columns), design.parity_exact())
+        common = common_denominator(chain.from_iterable(columns))
+        numbers = [[p.numerator * (common // p.denominator) for p in column] for column in columns]
+        return cls(numbers, common, _rank(columns), design.parity_exact())
 
     def nearest(self, sizes: Sequence[int]) -> Iterator[tuple[int, list[list[int]]]]:
         """Sizes with their counts, the nearest first, ties by size; floats sort them, fractions decide what is near."""
-        distinct = np.array([[float(p) for p in column] for column in {tuple(sorted(c)): c for c in self.columns}])
+        distinct = np.array(
+            [[n / self.denominator for n in column] for column in {tuple(sorted(c)) for c in self.columns}]
+        )
         errors = np.array([_float_error(distinct, size) for size in sizes])
         order = np.argsort(errors, kind="stable")
         while len(order):
             near = errors[order] <= errors[order[0]] + _NEAR
-            rounded = [(sizes[i], [_largest_remainder(c, sizes[i]) for c in self.columns]) for i in order[near]]
-            yield from sorted(rounded, key=lambda found: (self._error(*found), found[0]))
+            rounded = [(sizes[i], self._rounded(sizes[i])) for i in order[near]]
+            yield from sorted(rounded, key=lambda found: (Fraction(self._error(*found), found[0]), found[0]))
             order = order[~near]
 
-    def _error(self, size: int, counts: list[list[int]]) -> Fraction:
+    def _rounded(self, size: int) -> list[list[int]]:
+        return [_largest_remainder(column, self.denominator, size) for column in self.columns]
+
+    def _error(self, size: int, counts: list[list[int]]) -> int:
+        """The largest distance from the wish, times the size and the denominator."""
         pairs = zip(chain.from_iterable(counts), chain.from_iterable(self.columns), strict=True)
-        return max(abs(Fraction(n, size) - p) for n, p in pairs)
+        return max(abs(n * self.denominator - p * size) for n, p in pairs)
 
     def keeps_rank(self, counts: list[list[int]]) -> bool:
         """Whether as many shares can be estimated as from the design."""
@@ -115,7 +124,10 @@ class _Wish:
 
     def is_exceeded_by(self, counts: list[list[int]]) -> bool:
         """Whether the parity of the deck is above that of the design."""
-        return Dense.from_integers(counts).parity_exact() > self.parity
+        if isinstance(self.parity, float):
+            return False
+        high, low = self.parity.numerator, self.parity.denominator
+        return any(max(row) * low > min(row) * high for row in zip(*counts, strict=True))
 
 
 def _rank(columns: Columns) -> int:
@@ -131,16 +143,15 @@ def _float_error(columns: Real, size: int) -> float:
     return float(np.abs(np.where(raised, part - 1, part)).max()) / size
 
 
-def _largest_remainder(column: Sequence[Fraction], size: int) -> list[int]:
+def _largest_remainder(column: Sequence[int], denominator: int, size: int) -> list[int]:
     """Counts that sum to the size: all rounded down, then those with the largest remainders up, the first on ties.
 
-    >>> _largest_remainder([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)], 3)
+    >>> _largest_remainder([2, 1, 1], 4, 3)
     [1, 1, 1]
     """
-    parts = [divmod(p.numerator * size, p.denominator) for p in column]
-    remainders = [Fraction(rest, p.denominator) for (_, rest), p in zip(parts, column, strict=True)]
+    parts = [divmod(n * size, denominator) for n in column]
     counts = [whole for whole, _ in parts]
-    for i in sorted(range(len(column)), key=lambda i: (-remainders[i], i))[: size - sum(counts)]:
+    for i in sorted(range(len(column)), key=lambda i: (-parts[i][1], i))[: size - sum(counts)]:
         counts[i] += 1
     return counts
 
