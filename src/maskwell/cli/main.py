@@ -20,6 +20,7 @@ COMMANDS = {
     "device": ("maskwell.cli.device:device", "Print cards, dice tables or spinners that carry out a design."),
     "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
+    "regress": ("maskwell.cli.regress:regress", "Regression where the outcome or a predictor was randomized."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),
     "completion": ("maskwell.cli.completion:completion", "Print the script for completion in a shell."),
 }

@@ -30,7 +30,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
 }
-_NEGATIVE = re.compile(r"(?<![\w.])-(\d[\d.,]*)")
+_NEGATIVE = re.compile(r"(?<![\w.])-(\d+(?:[.,]\d+)*)")
 _MARKDOWN = re.compile(r"([\\|*`<]|(?<!\w)_|_(?!\w))")
 
 

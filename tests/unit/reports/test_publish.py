@@ -44,7 +44,14 @@ def test_latex_protects_what_would_be_read_as_a_command(nasty):
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("-0.5", "$-0.5$"), ("x-1", "x-1"), ("-0.5 to -0.1", "$-0.5$ to $-0.1$"), ("1e-05", "1e-05"), ("", "")],
+    [
+        ("-0.5", "$-0.5$"),
+        ("x-1", "x-1"),
+        ("-0.5 to -0.1", "$-0.5$ to $-0.1$"),
+        ("1e-05", "1e-05"),
+        ("l = -19.5.", "l = $-19.5$."),
+        ("", ""),
+    ],
 )
 def test_only_a_minus_in_front_of_a_number_is_a_minus(text, shown):
     assert in_latex(text) == shown

@@ -201,7 +201,7 @@ def _check_finite(gram: Real, arrays: Sequence[Array], names: Sequence[str]) -> 
             if lost:
                 raise MissingValueError(
                     f"column {shorten(name)!r}: {lost:,} of {len(values):,} values are missing or not finite",
-                    hint="leave such rows out with missing='drop', or mend the column",
+                    hint="mend the column, or leave these rows out",
                     column=name,
                     count=lost,
                 )

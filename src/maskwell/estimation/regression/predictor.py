@@ -136,7 +136,7 @@ def regress_on_randomized(
     likelihood = Likelihood(MixtureRows(outcome, x.evidence), (matrix, latent), (*own, *hidden), sampled.weights)
     labels, hidden_labels = tuple(outcome.categories.labels), x.evidence.categories.labels
     terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
-    hidden_terms = tuple(f"{x.label}={c}: {t}" for c in hidden_labels[:-1] for t in latent.names)
+    hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
     found = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
     shares = _shares(x.evidence, sampled.weights)
     return Regression(
@@ -175,6 +175,17 @@ def _starts(likelihood: Likelihood) -> list[Real]:
     zero, start = np.zeros(likelihood.p), np.zeros(likelihood.p)
     start[likelihood.p - hidden.p :] = climb(hidden, np.zeros(hidden.p), steps=3).theta
     return [zero, start]
+
+
+def _said(label: str, category: Any) -> str:
+    """A category of a predictor, or of several together.
+
+    >>> _said("x", "yes"), _said("x, z", ("yes", "no"))
+    ('x=yes', 'x=yes, z=no')
+    """
+    if not isinstance(category, tuple):
+        return f"{label}={category}"
+    return ", ".join(f"{name}={part}" for name, part in zip(label.split(", "), category, strict=True))
 
 
 def _part(found: Fitted, terms: tuple[str, ...], start: int, sampled: Sampled) -> Coefficients:

@@ -20,19 +20,20 @@ def summary_lines(result: Regression, level: float) -> list[str]:
     """Facts in two columns, the coefficients, and the notes."""
     title = f"{result.family.capitalize()} regression with randomized response"
     lines = [title.center(WIDTH).rstrip(), "=" * WIDTH, *_facts(result), "=" * WIDTH]
-    lines += coefficient_lines(result, level)
+    parts = [result] if result.latent is None else [result, result.latent]
+    width = min(NAMES, max(len(term) for part in parts for term in part.terms))
+    lines += coefficient_lines(result, level, width)
     if result.latent is not None:
-        lines += ["-" * WIDTH, *coefficient_lines(result.latent, level)[2:]]
+        lines += ["-" * WIDTH, *coefficient_lines(result.latent, level, width)[2:]]
     lines.append("=" * WIDTH)
     return lines + [line for flag in result.flags for line in textwrap.wrap(f"note: {flag}", WIDTH)]
 
 
-def coefficient_lines(found: Coefficients, level: float) -> list[str]:
+def coefficient_lines(found: Coefficients, level: float, width: int) -> list[str]:
     """A header and one line for each coefficient."""
     tail = (1 - level) / 2
     letter = "z" if found.degrees_of_freedom is None else "t"
     header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{tail:.3g}", f"{1 - tail:.3g}]"]
-    width = min(NAMES, max(len(term) for term in found.terms))
     rows = zip(
         found.terms,
         found.estimates,
@@ -55,7 +56,7 @@ def _facts(result: Regression) -> list[str]:
         ("No. observations:", f"{result.n:,}"),
         ("Model:", _model(result)),
         ("Log-likelihood:", "n/a" if math.isnan(result.llf) else f"{result.llf:.3f}"),
-        ("Variance:", shorten(result.variance, 40)),
+        ("Variance:", shorten(result.variance, WIDTH // 2 - 20)),
         ("Pseudo R-squared:", "n/a" if result.prsquared is None else f"{result.prsquared:.4f}"),
         ("Converged:", "yes" if result.converged else "no"),
         ("AIC:", "n/a" if math.isnan(result.llf) else f"{result.aic:.1f}"),

@@ -1,0 +1,133 @@
+"""``maskwell regress``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.options import FilePath, designs_option, example, json_option, read_assignments
+from maskwell.cli.output import print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.sampling import OPTIONS, plan_columns
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from maskwell.estimation.regression.result import Regression
+
+FORMATS = ["text", "md", "latex", "csv"]
+SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population", "--lonely")
+
+
+def _sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name in reversed(SAMPLING):
+        command = click.option(name, **OPTIONS[name])(command)
+    return command
+
+
+@click.command(
+    epilog=example(
+        "printf 'evaded,place\\n' > answers.csv",
+        "printf '%s,town\\n' yes no yes no no yes yes no >> answers.csv",
+        "printf '%s,country\\n' no no yes no no no yes no >> answers.csv",
+        "maskwell design warner --p 0.9 -o warner.json",
+        "maskwell regress answers.csv --formula 'evaded ~ place' --design evaded=warner.json",
+    )
+)
+@click.argument("file", type=FilePath())
+@click.option(
+    "--formula", required=True, metavar="'Y ~ A + B'", help="Outcome and predictors, such as 'y ~ age + C(region)'."
+)
+@designs_option
+@click.option(
+    "--latent", metavar="'~ A'", help="What the shares of a randomized predictor depend on; all others by default."
+)
+@click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
+@click.option(
+    "--variance",
+    type=click.Choice(["observed", "expected", "sandwich"]),
+    help="What standard errors rest on; the sandwich where the sampling calls for it.",
+)
+@click.option("--exponentiate", is_flag=True, help="Odds ratios in place of their logarithms.")
+@_sampling_options
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="Rows without a value: refuse, or leave them out.",
+)
+@click.option(
+    "--format", "style", type=click.Choice(FORMATS), default="text", help="A table to paste: Markdown, LaTeX or CSV."
+)
+@plot_options("the coefficients with their intervals")
+@json_option
+def regress(
+    file: str,
+    designs: tuple[str, ...],
+    *,
+    formula: str,
+    latent: str | None,
+    level: str,
+    variance: str | None,
+    exponentiate: bool,
+    missing: str,
+    style: str,
+    plot: str | None,
+    force: bool,
+    as_json: bool,
+    **sampling: Any,
+) -> None:
+    """Regression on the true answers behind the reports in FILE.
+
+    The outcome, predictors or both may be randomized: give the design of each. Two categories of the outcome make a
+    logistic, more a multinomial regression; numbers a linear one on a randomized predictor. The last category of a
+    design is the reference.
+    """
+    from maskwell.core.exact import check_probability
+
+    if as_json and style != "text":
+        raise ParameterError(f"--json and --format {style}", hint="choose one of them")
+    confidence = float(check_probability(level, "level", open_=True))
+    check_plot(plot, force=force, inputs=[file])
+    assignments, paths = read_assignments(designs)
+    found = _fitted(file, formula, assignments, latent, missing, variance, sampling)
+    if exponentiate and found.family == "linear":
+        raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
+    drawn = write_plot(
+        plot, plot_content(plot, lambda: _picture(found, confidence, exponentiate=exponentiate)), force=force
+    )
+    if as_json:
+        print_json({**found.to_dict(confidence, exponentiate=exponentiate), **drawn})
+        return
+    from maskwell.reports.text_regress import regress_table, regress_text
+
+    if style == "text":
+        print_lines(with_plot(regress_text(found, confidence, paths, exponentiate=exponentiate), plot))
+    else:
+        print_lines(regress_table(found, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
+
+
+def _fitted(
+    file: str,
+    formula: str,
+    assignments: Any,
+    latent: str | None,
+    missing: str,
+    variance: str | None,
+    sampling: dict[str, Any],
+) -> Regression:
+    from maskwell.engines.model_frame import read_model_frame
+    from maskwell.estimation.regression.by_formula import regress_frame
+
+    plan = plan_columns({**sampling, "replicates": None})
+    frame = read_model_frame(file, formula, assignments, plan=plan, latent=latent, missing=missing)
+    return regress_frame(frame, lonely=sampling["lonely"], variance=variance)
+
+
+def _picture(found: Regression, level: float, *, exponentiate: bool) -> Any:
+    from maskwell.reports.coefficients import plot_coefficients
+
+    return plot_coefficients(found, level=level, exponentiate=exponentiate)

@@ -1,0 +1,387 @@
+"""Everything that a regression needs of a table: the columns of a formula, the reports, the sampling; read once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.categories import Categories
+from maskwell.core.factors import Factor
+from maskwell.core.phrases import shorten
+from maskwell.designs.base import Design
+from maskwell.engines.arrow import missing_rows, require
+from maskwell.engines.columns import Assignment, raise_first
+from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side
+from maskwell.engines.groups import SampleReader, Samples, Variable, variables_of
+from maskwell.engines.plan_columns import PlanColumns, PlanReader
+from maskwell.engines.tables import Table, open_table
+from maskwell.errors import InputError, MissingValueError, ParameterError
+
+MOST_CATEGORIES = 64
+"""Categories of all randomized predictors together; each costs a copy of the model matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportColumn:
+    """A randomized variable, or several together: codes, the designs, and which of them each row used."""
+
+    codes: Array
+    designs: tuple[Design, ...]
+    groups: Array
+    categories: Categories
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFrame:
+    """A table made ready for a regression.
+
+    Attributes
+    ----------
+    formula
+        As typed.
+    outcome_name, outcome
+        The outcome: reports of a randomized one, codes of one asked directly, or numbers.
+    outcome_kind
+        "reports", "categories" or "numbers".
+    outcome_categories
+        Of a directly asked outcome; the last is the reference.
+    versions, names
+        The model matrix, shape (n, p): one, or one for each category of the randomized predictors.
+    predictor, predictor_name
+        The reports of the randomized predictors, None without one.
+    latent, latent_names
+        Columns that the categories of the randomized predictors depend on, with their intercept.
+    plan
+        Weights, strata, clusters and population, as far as they are given.
+    rows, dropped
+        Rows of the table, and how many were left out for missing values.
+    matrix_of
+        The model matrix of another table with the same columns.
+    """
+
+    formula: str
+    outcome_name: str
+    outcome: Any
+    outcome_kind: str
+    outcome_categories: Categories | None
+    versions: tuple[Real, ...]
+    names: tuple[str, ...]
+    predictor: ReportColumn | None
+    predictor_name: str
+    latent: Real | None
+    latent_names: tuple[str, ...]
+    plan: dict[str, Any]
+    rows: int
+    dropped: int
+    matrix_of: Callable[[Any], Real]
+
+
+def read_model_frame(
+    data: Any,
+    formula: str,
+    assignments: Sequence[Assignment],
+    *,
+    plan: PlanColumns | None = None,
+    latent: str | None = None,
+    missing: str = "error",
+) -> ModelFrame:
+    """Read what a regression needs from a table in memory or from a file.
+
+    ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
+    formula without it. ``missing`` is "error" or "drop".
+    """
+    if missing not in ("error", "drop"):
+        raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
+    parsed, plan = read_formula(formula), plan or PlanColumns()
+    variables = {name: v for v in variables_of(assignments) for name in [_one_column(v)]}
+    _check_used(variables, parsed)
+    right, needed = (None, ()) if latent is None else read_right_side(latent)
+    covariates = [*dict.fromkeys([*parsed.columns, *needed])]
+    randomized = [name for name in parsed.columns if name in variables]
+    if latent is not None and {*needed} & {*randomized}:
+        raise InputError(f"latent = {latent!r} names a randomized predictor", hint="use other columns there")
+    with open_table(data) as table:
+        check_columns([parsed.outcome, *covariates], table.names)
+        groups = [name for v in variables.values() for name in v.group_columns]
+        names = [parsed.outcome, *covariates, *groups, *_plan_names(plan, table)]
+        columns = table.columns([*dict.fromkeys(names)])
+        texts_only = table.texts_only
+    rows = len(next(iter(columns.values())))
+    reader = _Reader(columns, rows, missing, texts_only)
+    own = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
+    joint = reader.reports([variables[name] for name in randomized]) if randomized else None
+    plain = [name for name in covariates if name not in randomized]
+    reader.note_missing([*plain, *([] if own else [parsed.outcome])])
+    kept = reader.finish()
+    frame = {name: reader.covariate(name, kept) for name in plain}
+    return _assembled(parsed, right, reader, kept, frame, own.get(parsed.outcome), joint, randomized, variables, plan)
+
+
+def _assembled(
+    parsed: Formula,
+    right: Any,
+    reader: _Reader,
+    kept: Array,
+    frame: dict[str, Any],
+    own: _Joint | None,
+    joint: _Joint | None,
+    randomized: Sequence[str],
+    variables: Mapping[str, Variable],
+    plan: PlanColumns,
+) -> ModelFrame:
+    inputs = [variables[name].choices[0].design.inputs for name in randomized]
+    coding, versions = _coded(parsed.right, frame, randomized, inputs, int(kept.sum()))
+    latent: Real | None = None
+    latent_names: tuple[str, ...] = ()
+    if joint is not None:
+        latent, latent_names = _latent(parsed.without(randomized) if right is None else right, frame, int(kept.sum()))
+    outcome, kind, categories = reader.outcome(parsed.outcome, own, kept)
+    return ModelFrame(
+        parsed.text,
+        parsed.outcome,
+        outcome,
+        kind,
+        categories,
+        versions,
+        coding.names,
+        None if joint is None else joint.column(kept),
+        ", ".join(randomized),
+        latent,
+        latent_names,
+        reader.plan(plan, kept),
+        len(kept),
+        int((~kept).sum()),
+        _matrix_of(coding, parsed, randomized, inputs),
+    )
+
+
+def _coded(
+    right: Any, frame: dict[str, Any], randomized: Sequence[str], inputs: Sequence[Categories], n: int
+) -> tuple[Coding, tuple[Real, ...]]:
+    """The model matrix for each combination of categories of the randomized predictors, the first one slowest."""
+    pandas = _pandas()
+    sizes = [len(categories) for categories in inputs]
+    if int(np.prod(sizes)) > MOST_CATEGORIES:
+        raise ParameterError(
+            f"the randomized predictors have {int(np.prod(sizes)):,} categories together",
+            hint=f"at most {MOST_CATEGORIES} are possible; use fewer of them, or group their categories",
+        )
+    every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
+    table = pandas.DataFrame({**frame, **_latent_columns(randomized, inputs, every)}, index=range(n))
+    coding, values = Coding.learn(right, table)
+    if not randomized:
+        return coding, (values,)
+    combinations = np.array(np.unravel_index(np.arange(int(np.prod(sizes))), sizes)).T
+    versions = []
+    for combination in combinations:
+        fixed = _latent_columns(randomized, inputs, [np.full(n, code) for code in combination])
+        versions.append(coding.apply(table.assign(**fixed)))
+    return coding, tuple(versions)
+
+
+def _latent_columns(names: Sequence[str], inputs: Sequence[Categories], codes: Sequence[Array]) -> dict[str, Any]:
+    """Columns of true categories; the last category is the reference, so it comes first."""
+    pandas, found = _pandas(), {}
+    for name, categories, own in zip(names, inputs, codes, strict=True):
+        levels = [str(label) for label in (categories.labels[-1], *categories.labels[:-1])]
+        found[name] = pandas.Categorical.from_codes((own + 1) % len(levels), categories=levels)
+    return found
+
+
+def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str, ...]]:
+    coding, values = Coding.learn(right, _pandas().DataFrame(frame, index=range(n)))
+    if "Intercept" not in coding.names:
+        return values, coding.names
+    place = coding.names.index("Intercept")
+    return np.delete(values, place, axis=1), tuple(name for name in coding.names if name != "Intercept")
+
+
+def _matrix_of(
+    coding: Coding, parsed: Formula, randomized: Sequence[str], inputs: Sequence[Categories]
+) -> Callable[[Any], Real]:
+    def matrix_of(data: Any) -> Real:
+        with open_table(data) as table:
+            check_columns(parsed.columns, table.names)
+            columns = table.columns(parsed.columns) if parsed.columns else {}
+            rows = len(next(iter(columns.values()))) if columns else len(data)
+            reader = _Reader(columns, rows, "error", table.texts_only)
+        reader.note_missing(parsed.columns)
+        kept = reader.finish()
+        frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
+        for name, categories in zip(randomized, inputs, strict=True):
+            codes = categories.encode(columns[name], match="text").codes.astype(np.int64)
+            frame.update(_latent_columns([name], [categories], [codes]))
+        return coding.apply(_pandas().DataFrame(frame, index=range(rows)))
+
+    return matrix_of
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Reports of one or several variables in all rows, before rows are left out."""
+
+    codes: Array
+    samples: Array
+    designs: tuple[Design, ...]
+
+    def column(self, kept: Array) -> ReportColumn:
+        return ReportColumn(self.codes[kept], self.designs, self.samples[kept], self.designs[0].inputs)
+
+
+class _Reader:
+    """Columns of one table, and which of its rows can be used."""
+
+    def __init__(self, columns: Mapping[str, Any], rows: int, missing: str, texts_only: bool) -> None:  # noqa: FBT001
+        self._columns, self._rows, self._policy, self._texts_only = columns, rows, missing, texts_only
+        self._kept = np.ones(rows, dtype=np.bool_)
+        self._lost: dict[str, int] = {}
+
+    def reports(self, variables: Sequence[Variable]) -> _Joint:
+        """Codes of the reports of some variables together."""
+        samples = Samples(tuple(variables))
+        reader = SampleReader(samples, self._policy)
+        kept, sample, codes = reader.read(dict(self._columns), self._rows, 1)
+        raise_first(reader.problems, self._rows)
+        all_codes, all_samples = np.zeros(self._rows, dtype=np.intp), np.zeros(self._rows, dtype=np.intp)
+        all_codes[kept], all_samples[kept] = codes, sample
+        self._kept &= kept
+        return _Joint(all_codes, all_samples, tuple(samples.designs))
+
+    def note_missing(self, names: Sequence[str]) -> None:
+        """Leave out rows without a value in one of these columns, and remember how many."""
+        for name in names:
+            lost = missing_values(self._columns[name])
+            if lost.any():
+                self._lost[name] = int(lost.sum())
+                self._kept &= ~lost
+
+    def finish(self) -> Array:
+        """Which rows can be used; an error where there are missing values and no policy for them."""
+        if self._lost and self._policy == "error":
+            name, count = next(iter(self._lost.items()))
+            more = f" (and {len(self._lost) - 1} more columns)" if len(self._lost) > 1 else ""
+            raise MissingValueError(
+                f"column {shorten(name, 24)!r}: {count:,} of {self._rows:,} values are missing{more}",
+                hint="leave such rows out: --missing drop, or missing='drop'",
+                columns=dict(self._lost),
+            )
+        if not self._kept.any():
+            raise MissingValueError("no row has all its values", hint="check the columns and their missing values")
+        return self._kept
+
+    def covariate(self, name: str, kept: Array) -> Any:
+        """A column as pandas has it: numbers, or categories in their natural order."""
+        column, arrow = _filtered(self._columns[name], kept), require()
+        kind = column.type
+        if arrow.types.is_boolean(kind):
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.bool_)
+        numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind)
+        if numeric:
+            return np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
+        numbers = _as_numbers(column) if self._texts_only else None
+        return _as_categories(column) if numbers is None else numbers
+
+    def outcome(self, name: str, own: _Joint | None, kept: Array) -> tuple[Any, str, Categories | None]:
+        """The outcome, what kind it is, and its categories if it was asked directly."""
+        if own is not None:
+            return own.column(kept), "reports", None
+        values = self.covariate(name, kept)
+        if isinstance(values, np.ndarray) and not np.isin(values, (0, 1)).all():
+            return values, "numbers", None
+        if isinstance(values, np.ndarray):
+            return 1 - values.astype(np.intp), "categories", Categories.of([1, 0])
+        labels = [*values.categories[1:], values.categories[0]]  # the first value is the reference, as elsewhere
+        return (values.codes.astype(np.intp) - 1) % len(labels), "categories", Categories.of(labels)
+
+    def plan(self, plan: PlanColumns, kept: Array) -> dict[str, Any]:
+        """What is known about the sampling of the rows that are used."""
+        if not plan:
+            return {}
+        found = PlanReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
+        return {name: _some(value, kept) for name, value in found.items()}
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What a reader of plan columns asks of a schema."""
+
+    columns: Mapping[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns."""
+        return list(self.columns)
+
+
+def _some(value: Any, kept: Array) -> Any:
+    if isinstance(value, list):
+        return [_some(one, kept) for one in value]
+    if isinstance(value, Factor):
+        return value.take(np.flatnonzero(kept))
+    return value[kept] if isinstance(value, np.ndarray) and value.ndim else value
+
+
+def missing_values(column: Any) -> Array:
+    """Rows without a value; a number that is not one counts as missing."""
+    lost = missing_rows(column)
+    if require().types.is_floating(column.type):
+        lost = lost | np.isnan(np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.float64))
+    return lost
+
+
+def _filtered(column: Any, kept: Array) -> Any:
+    return column if kept.all() else column.filter(require().array(kept))
+
+
+def _as_numbers(column: Any) -> Real | None:
+    """Texts as numbers, None if one of them is none."""
+    arrow = require()
+    try:
+        return np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
+    except arrow.ArrowException:
+        return None
+
+
+def _as_categories(column: Any) -> Any:
+    arrow, pandas = require(), _pandas()
+    if not arrow.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    labels = column.dictionary.to_pylist()
+    codes = np.asarray(column.indices.to_numpy(zero_copy_only=False))
+    used = [labels[i] for i in np.unique(codes)]
+    ordered = sorted(used, key=str)
+    place = {label: i for i, label in enumerate(ordered)}
+    table = np.array([place.get(label, -1) for label in labels])
+    return pandas.Categorical.from_codes(table[codes], categories=ordered)
+
+
+def _one_column(variable: Variable) -> str:
+    if len(variable.columns) != 1:
+        raise ParameterError(
+            f"one design for the columns {', '.join(variable.columns)}", hint="give each column its own design"
+        )
+    return variable.columns[0]
+
+
+def _check_used(variables: Mapping[str, Variable], parsed: Formula) -> None:
+    for name in variables:
+        if name != parsed.outcome and name not in parsed.columns:
+            raise InputError(
+                f"there is a design for {shorten(name)!r}, which the formula does not name",
+                hint=f"the formula names {shorten(', '.join((parsed.outcome, *parsed.columns)), 60)}",
+            )
+
+
+def _plan_names(plan: PlanColumns, table: Table) -> list[str]:
+    names = [*plan.numeric, *plan.labelled]
+    table.check(names)
+    return names
+
+
+def _pandas() -> Any:
+    return importlib.import_module("pandas")

@@ -1,0 +1,121 @@
+"""Tables of any kind, by column: files, pandas, polars, Arrow, or a mapping from names to columns; as Arrow columns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.phrases import HINT, fault_of, listed
+from maskwell.engines.arrow import require
+from maskwell.engines.base import Source
+from maskwell.engines.files import engine_of, open_source
+from maskwell.errors import DataFileError, WrongTypeError
+
+
+class Table:
+    """Columns by name.
+
+    Attributes
+    ----------
+    names
+        All columns there are.
+    where
+        What to call the table in messages.
+    texts_only
+        Whether numbers come as text, as in a CSV file.
+    """
+
+    names: list[str]
+    where: str
+    texts_only: bool
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Some columns, each one Arrow array."""
+        raise NotImplementedError
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise for the first name that is no column."""
+        for name in names:
+            if self.names.count(name) != 1:
+                raise self.unknown(name)
+
+    def unknown(self, name: str) -> DataFileError:
+        """The error for a name that is no column, with the columns there are."""
+        close = difflib.get_close_matches(name, self.names, n=1)
+        columns = f"columns: {listed(self.names, len(self.names), HINT - len('columns: '))}"
+        hint = f"did you mean {close[0]!r}?" if close and close[0] != name else columns
+        problem = "has several columns" if name in self.names else "has no column"
+        return DataFileError(f"{self.where} {problem} {name!r}", hint=hint, column=name, columns=self.names)
+
+
+class MemoryTable(Table):
+    """A table that is in memory already."""
+
+    texts_only = False
+
+    def __init__(self, names: Sequence[str], pick: Any) -> None:
+        self.names, self.where, self._pick = [*map(str, names)], "the table", pick
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Some columns, each one Arrow array."""
+        self.check(names)
+        arrow = require()
+        try:
+            return {name: _array(self._pick(name)) for name in names}
+        except (arrow.ArrowException, TypeError, ValueError) as error:
+            raise WrongTypeError(
+                f"a column cannot be read: {fault_of(error)}", hint="give columns of one kind of value each"
+            ) from error
+
+
+class FileTable(Table):
+    """A file that is open; only the columns that are asked for are read."""
+
+    def __init__(self, path: str, source: Source) -> None:
+        self.names, self.where = list(source.schema.names), path
+        self._source, self.texts_only = source, engine_of(path).TEXTS_ONLY
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Some columns, each one Arrow array; a file is read once."""
+        self.check(names)
+        arrow = require()
+        positions = sorted(self.names.index(name) for name in names)
+        kept = [self.names[i] for i in positions]
+        batches = list(self._source.batches(positions))
+        if not sum(map(len, batches)):
+            raise DataFileError(f"{self.where} has no rows", hint="give a file with at least one row", path=self.where)
+        read = arrow.Table.from_batches(batches)
+        return {name: _array(read.column(place)) for place, name in enumerate(kept)}
+
+
+@contextmanager
+def open_table(data: Any) -> Iterator[Table]:
+    """A table of any kind, or the path of a file."""
+    if isinstance(data, str | Path):
+        with open_source(str(data)) as source:
+            yield FileTable(str(data), source)
+        return
+    if isinstance(data, Mapping):
+        yield MemoryTable(list(data), data.__getitem__)
+    elif hasattr(data, "column_names") and hasattr(data, "column"):
+        yield MemoryTable(data.column_names, data.column)
+    elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        yield MemoryTable(list(data.columns), data.__getitem__)
+    else:
+        raise WrongTypeError(
+            f"a table is needed, not a {type(data).__name__}",
+            hint="give a DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or a path",
+        )
+
+
+def _array(values: Any) -> Any:
+    """A column as one Arrow array."""
+    arrow = require()
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    if not isinstance(values, arrow.Array | arrow.ChunkedArray):
+        values = arrow.array(values, from_pandas=True)
+    return values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values
