@@ -126,6 +126,8 @@ class Estimate:
     def contrast(self, coefficients: Any) -> Combination:
         """``sum_j c_j pi_hat_j`` with its standard error ``sqrt(c' Cov c)``.
 
+        NaN for an error where a covariance is not defined, as at the boundary of maximum likelihood, which is flagged.
+
         >>> from maskwell.designs.dense import Dense
         >>> from maskwell.estimation.moments import estimate_by_moments
         >>> from maskwell.estimation.samples import Sample
