@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from maskwell.cli.options import FilePath, designs_option, example, json_option, missing_option, read_assignments
 from maskwell.cli.output import Progress, print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.sampling import check_plan, denominator_of, plan_columns, sampling_options, scheme_of
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwell.engines.columns import Assignment
+    from maskwell.estimation.result import Estimate
+
+INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe"]
+FORMATS = ["text", "md", "latex", "csv"]
 
 
 @click.command(
@@ -17,34 +32,173 @@ from maskwell.cli.output import Progress, print_json, print_lines
 )
 @click.argument("file", type=FilePath())
 @designs_option
+@click.option("--direct", metavar="COL,...", help="Columns that were asked directly, for tables with the others.")
+@click.option("--by", metavar="COL,...", help="Estimate for each value of these columns, too.")
+@click.option(
+    "--method",
+    type=click.Choice(["moments", "ml"]),
+    default="moments",
+    show_default=True,
+    help="Unbiased moment estimates, or maximum likelihood, which stays within 0 and 1.",
+)
+@click.option(
+    "--interval",
+    type=click.Choice(INTERVALS),
+    help="Method of the intervals; score for one yes-or-no question without a plan, else wald.",
+)
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
+@sampling_options
 @click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
 @missing_option
+@click.option(
+    "--format", "style", type=click.Choice(FORMATS), default="text", help="A table to paste: Markdown, LaTeX or CSV."
+)
+@plot_options("the estimates with their intervals")
 @json_option
 def estimate(
-    file: str, designs: tuple[str, ...], level: str, counts: str | None, missing: str, *, as_json: bool
+    file: str,
+    designs: tuple[str, ...],
+    *,
+    direct: str | None,
+    by: str | None,
+    method: str,
+    interval: str | None,
+    level: str,
+    counts: str | None,
+    missing: str,
+    style: str,
+    plot: str | None,
+    force: bool,
+    as_json: bool,
+    **sampling: Any,
 ) -> None:
     """Estimate the true shares behind the reports in FILE, with standard errors and intervals.
 
-    Several --design give the table of all these columns together.
+    Several --design give the table of all these columns together. --weights, --strata, --clusters, --population and
+    --replicates say how the rows were sampled; without them they are a simple random sample of a large population.
     """
     from maskwell.core.exact import check_probability
-    from maskwell.engines.tally import tally_file
-    from maskwell.estimation.moments import estimate_by_moments
-    from maskwell.reports.text import estimate_text
 
+    if as_json and style != "text":
+        raise ParameterError(f"--json and --format {style}", hint="choose one of them")
     confidence = float(check_probability(level, "level", open_=True))
+    check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
-    variables = [name for assignment in assignments for name in assignment.columns]
+    asked = _Asked(file, (*assignments, *_direct(file, direct)), missing, counts, method, by)
     with Progress() as progress:
-        tally = tally_file(file, assignments, missing=missing, counts=counts, progress=progress)
-    found = estimate_by_moments(tally.counts, tally.design)
+        found = _estimated(asked, sampling, progress)
+    found.estimate.intervals(confidence, interval)  # refused before anything is written
+    drawn = write_plot(plot, plot_content(plot, lambda: _picture(found.estimate, confidence, interval)), force=force)
     if as_json:
-        content = {"variables": variables, **found.to_dict(confidence), "rows": tally.rows, "dropped": tally.dropped}
-        print_json(content)
-        return
-    lines = estimate_text(found, variables, confidence, paths)
-    if tally.dropped:
-        were = "was" if tally.dropped == 1 else "were"
-        lines.insert(-1, f"note: {tally.dropped:,} of {tally.rows:,} rows had no report and {were} left out")
-    print_lines(lines)
+        print_json({**found.to_dict(confidence, interval), **drawn})
+    elif style == "text":
+        print_lines(with_plot(found.text(confidence, interval, paths), plot))
+    else:
+        from maskwell.reports.text_estimate import estimate_table
+
+        print_lines(estimate_table(found.estimate, found.variables, confidence, interval=interval, by=by).lines(style))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be estimated from which file."""
+
+    file: str
+    assignments: tuple[Assignment, ...]
+    missing: str
+    counts: str | None
+    method: str
+    by: str | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An estimate, the columns it is about, and how many rows it rests on."""
+
+    estimate: Estimate
+    variables: list[str]
+    rows: int
+    dropped: int
+    by: str | None = None
+
+    def to_dict(self, level: float, interval: str | None) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = self.estimate.to_dict(level, interval)
+        return {"variables": self.variables, **found, "rows": self.rows, "dropped": self.dropped}
+
+    def text(self, level: float, interval: str | None, paths: dict[str, str]) -> list[str]:
+        """Lines for people."""
+        from maskwell.reports.text_estimate import estimate_text
+
+        lines = estimate_text(self.estimate, self.variables, level, paths, interval=interval, by=self.by)
+        if self.dropped:
+            were = "was" if self.dropped == 1 else "were"
+            lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had no report and {were} left out")
+        return lines
+
+
+def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
+    plan = plan_columns(sampling, asked.by)
+    check_plan(sampling)
+    variables = [*dict.fromkeys(name for one in asked.assignments for name in one.columns)]
+    if plan:
+        return _by_plan(asked, sampling, variables, progress)
+    if any(one.when for one in asked.assignments):
+        return _by_groups(asked, variables, progress)
+    return _by_counts(asked, variables, progress)
+
+
+def _by_counts(asked: _Asked, variables: list[str], progress: Progress) -> _Found:
+    from maskwell.engines.tally import tally_file
+
+    tally = tally_file(asked.file, asked.assignments, missing=asked.missing, counts=asked.counts, progress=progress)
+    if asked.method == "ml":
+        from maskwell.estimation.likelihood import estimate_by_likelihood as estimator
+    else:
+        from maskwell.estimation.moments import estimate_by_moments as estimator
+    return _Found(estimator(tally.counts, tally.design), variables, tally.rows, tally.dropped)
+
+
+def _by_groups(asked: _Asked, variables: list[str], progress: Progress) -> _Found:
+    from maskwell.engines.survey import tally_groups
+    from maskwell.estimation.samples import Sample
+    from maskwell.estimation.several import estimate_samples  # type: ignore[import-not-found]
+
+    tally = tally_groups(asked.file, asked.assignments, missing=asked.missing, counts=asked.counts, progress=progress)
+    samples = [Sample(one.counts, one.design) for one in tally.samples]
+    return _Found(estimate_samples(samples, method=asked.method), variables, tally.rows, tally.dropped)
+
+
+def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], progress: Progress) -> _Found:
+    from maskwell.engines.survey import tally_survey
+    from maskwell.estimation.sampling.survey import estimate_cells
+
+    if asked.method == "ml":
+        raise ParameterError(
+            "--method ml with a sampling plan or --by", hint="use moments: they are unbiased under any sampling plan"
+        )
+    columns = plan_columns(sampling, asked.by)
+    tally = tally_survey(
+        asked.file, asked.assignments, columns, missing=asked.missing, counts=asked.counts, progress=progress
+    )
+    designs = dict(enumerate(tally.designs))
+    scheme, size = scheme_of(sampling, tally.cells), denominator_of(sampling)
+    found = estimate_cells(tally.cells, designs, scheme, denominator=size)
+    return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
+
+
+def _direct(file: str, names: str | None) -> Sequence[Assignment]:
+    """Columns that were asked directly: the truth is reported, whatever it is."""
+    if names is None:
+        return ()
+    from maskwell.cli.options import split_list
+    from maskwell.engines.columns import Assignment
+    from maskwell.engines.direct import direct_design
+
+    return [Assignment((name,), direct_design(file, name)) for name in split_list(names, "--direct")]
+
+
+def _picture(found: Estimate, level: float, interval: str | None) -> Any:
+    from maskwell.reports.plots import plot_learned
+
+    return plot_learned(found, level=level, interval=interval)

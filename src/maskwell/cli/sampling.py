@@ -11,7 +11,10 @@ from maskwell.cli.options import split_list
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
+    from maskwell.core.cells import Cells
     from maskwell.engines.plan_columns import PlanColumns
+    from maskwell.estimation.sampling.replicates import ReplicateRule
+    from maskwell.estimation.sampling.scheme import Scheme
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +26,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--population": {
         "metavar": "N|COL",
         "help": "Units there were to draw from, in all or, in a column, in each stratum; A,B for two stages.",
+    },
+    "--denominator": {
+        "metavar": "N",
+        "help": "Known size of the population: shares are totals over N in place of the sum of the weights.",
     },
     "--replicates": {"metavar": "PREFIX", "help": "How the names of the columns of replicate weights start."},
     "--replicate-method": {
@@ -66,8 +73,39 @@ def _names(text: str | None, option: str) -> tuple[str, ...]:
     return () if text is None else tuple(split_list(text, option))
 
 
+def scheme_of(given: Mapping[str, Any], cells: Cells) -> Scheme:
+    """How the rows were drawn, as the options say."""
+    from maskwell.estimation.sampling.scheme import Scheme
+
+    if given["replicates"] is not None:
+        return Scheme("replicates", replicates=_replicate_rule(given, cells))
+    return Scheme("poisson" if given["poisson"] else "stages", lonely=given["lonely"])
+
+
+def _replicate_rule(given: Mapping[str, Any], cells: Cells) -> ReplicateRule:
+    from maskwell.core.exact import as_fraction
+    from maskwell.estimation.sampling.jackknife import strata_of_replicates
+    from maskwell.estimation.sampling.replicates import ReplicateRule
+
+    method, rho = given["replicate_method"], None if given["fay"] is None else float(as_fraction(given["fay"], "fay"))
+    strata = strata_of_replicates(cells) if method == "jkn" else None
+    return ReplicateRule(method, rho=rho, strata=strata)
+
+
+def denominator_of(given: Mapping[str, Any]) -> float | None:
+    """The size of the population that shares are to be taken of, None for the sum of the weights."""
+    from maskwell.core.exact import as_fraction
+
+    return None if given["denominator"] is None else float(as_fraction(given["denominator"], "denominator"))
+
+
 def check_plan(given: Mapping[str, Any]) -> None:
     """Raise for options that would be left aside."""
+    if given["denominator"] is not None and not (given["inclusion"] or given["weights"] or given["population"]):
+        raise ParameterError(
+            "--denominator without --weights, --inclusion or --population",
+            hint="without them every row stands for itself, and shares are shares of the rows",
+        )
     if given["replicate_method"] and not given["replicates"]:
         raise ParameterError("--replicate-method without --replicates", hint="name the columns: --replicates repw")
     if given["replicates"] and not given["replicate_method"]:

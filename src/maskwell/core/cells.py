@@ -44,6 +44,8 @@ class Cells:
         Rows of each line.
     weight, square
         Sums of the weights and of their squares; both equal to ``n`` without weights.
+    chance
+        Shape (lines, 1): sums of inclusion probabilities; (lines, 0) where they were not given.
     population
         Shape (lines, stages): how many units each stage was drawn from. No columns where that is not known.
     replicates
@@ -70,6 +72,7 @@ class Cells:
     n: Array
     weight: Real
     square: Real
+    chance: Real
     population: Real
     replicates: Real
     weighted: bool
@@ -88,6 +91,7 @@ class Cells:
         population: Sequence[Any] = (),
         replicates: Any = None,
         count: Any = None,
+        chance: Any = None,
         auxiliary: Any = None,
     ) -> Cells:
         """Group one batch of rows. Weights are taken as they are: see :mod:`maskwell.core.survey_columns` for checks.
@@ -109,6 +113,8 @@ class Cells:
             Replicate weights, shape (n, R).
         count
             How many reports each row stands for; 1 by default.
+        chance
+            Inclusion probabilities.
         auxiliary
             Values that the weights were calibrated with, shape (n, p).
         """
@@ -121,6 +127,7 @@ class Cells:
         w = None if weight is None else numbers(weight, "weights", n)
         times = None if count is None else numbers(count, "counts", n)
         sizes = [numbers(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
+        chances = None if chance is None else numbers(chance, "inclusion probabilities", n)
         square = None if w is None else w * w
         lines = cls(
             stratum=_factor(stratum, "strata", n),
@@ -132,6 +139,7 @@ class Cells:
             n=np.broadcast_to(np.int64(1), n) if times is None else times.astype(np.int64),
             weight=np.empty(0) if w is None else _times(w, times),
             square=np.empty(0) if square is None else _times(square, times),
+            chance=np.empty((n, 0)) if chances is None else _times(chances, times)[:, None],
             population=np.stack(sizes, axis=1) if sizes else np.empty((n, 0)),
             replicates=np.empty((n, 0))
             if replicates is None
@@ -210,6 +218,7 @@ class Cells:
             n=n,
             weight=weight,
             square=groups.sums(self.square) if self.weighted else weight,
+            chance=groups.sums(self.chance),
             population=self.population[one],
             replicates=groups.sums(self.replicates),
         )
@@ -223,7 +232,7 @@ class Cells:
 
 
 FACTORS = ("stratum", "domain", "sample", "auxiliary")
-SUMS = ("report", "n", "weight", "square", "population", "replicates")
+SUMS = ("report", "n", "weight", "square", "chance", "population", "replicates")
 
 
 def _factor(values: Labels, name: str, n: int) -> Factor:
@@ -253,7 +262,7 @@ def _taken(column: Any, rows: Array) -> Any:
 
 def _check_alike(parts: Sequence[Cells]) -> None:
     def form(cells: Cells) -> tuple[Any, ...]:
-        shapes = (len(cells.clusters), cells.population.shape[1], cells.replicates.shape[1])
+        shapes = (len(cells.clusters), *(t.shape[1] for t in (cells.chance, cells.population, cells.replicates)))
         return (*shapes, cells.weighted, cells.sets, cells.auxiliary.labels.dtype)
 
     if len({form(cells) for cells in parts}) > 1:

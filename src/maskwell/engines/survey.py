@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.core.counts import Counts
 from maskwell.core.factors import Factor
@@ -21,9 +22,12 @@ from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.randomize import Progress, pieces
 from maskwell.engines.tally import check_made_by
 from maskwell.engines.values import whole_numbers
-from maskwell.errors import DataFileError, MissingValueError
+from maskwell.errors import DataFileError, MissingValueError, ParameterError
 
 ROWS_AT_ONCE = 1 << 18
+NEAR = 0.01
+"""Weights are often rounded: their sum may differ from the population by this share of it."""
+
 WAITING = 64  # batches whose cells are put together in one step
 
 
@@ -103,7 +107,31 @@ def tally_survey(
     cells = _together(total, waiting)
     if cells is None or cells.rows == 0:
         raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
-    return SurveyTally(cells, tuple(samples.designs), found.rows, found.dropped)
+    return SurveyTally(_sized(cells, plan), tuple(samples.designs), found.rows, found.dropped)
+
+
+def _sized(cells: Cells, plan: PlanColumns) -> Cells:
+    """The cells with the sizes of the strata, where one number was given for the whole population.
+
+    The size of a stratum is then the sum of its weights, and all of them must add up to the population.
+    """
+    numbers = [size for size in plan.population if not isinstance(size, str)]
+    if plan.strata is None or not numbers or cells.stratum.size == 1:
+        return cells
+    if plan.clusters or not cells.weighted:
+        raise ParameterError(
+            f"one population of {numbers[0]:,.6g} for {cells.stratum.size:,} strata",
+            hint="name a column with the size of each row's stratum: --population COL",
+        )
+    sizes: Real = np.bincount(cells.stratum.codes, weights=cells.weight, minlength=cells.stratum.size).astype(
+        np.float64
+    )
+    if abs(sizes.sum() - numbers[0]) > NEAR * numbers[0]:
+        raise ParameterError(
+            f"the weights add up to {sizes.sum():,.6g}, not to the population of {numbers[0]:,.6g}",
+            hint="name a column with the size of each row's stratum: --population COL",
+        )
+    return replace(cells, population=sizes[cells.stratum.codes][:, None])
 
 
 def _together(total: Cells | None, waiting: Sequence[Cells]) -> Cells | None:
@@ -135,8 +163,9 @@ class _Rows:
         self._positions = [find_column(schema, name, path) for name in self._names]
         for chosen in samples.choices if len(samples) == 1 else ():
             for assignment in chosen:
-                for name, leaf in zip(assignment.columns, assignment.leaves, strict=True):
-                    check_made_by(leaf, schema.field(find_column(schema, name, path)), name)
+                for leaf, own in assignment.parts:
+                    for name in own:
+                        check_made_by(leaf, schema.field(find_column(schema, name, path)), name)
         self.rows = self.dropped = 0
         self.progress: Progress | None = None
 
@@ -181,8 +210,7 @@ def _some(value: Any, kept: Any) -> Any:
 def _rows(
     path: str, samples: Samples, plan: PlanColumns, missing: str, counts: str | None, progress: Progress | None
 ) -> Iterator[_Rows]:
-    coded = [*samples.columns, *samples.group_columns, *plan.labelled]
-    with open_source(path, coded=[*dict.fromkeys(coded)]) as source:
+    with open_source(path, coded={**dict.fromkeys(plan.labelled), **samples.looked_for()}) as source:
         found = _Rows(source, path, samples, plan, missing, counts)
         found.progress = progress
         yield found

@@ -74,7 +74,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
         fingerprint=design.fingerprint,
         flags=(
             *(() if inverse is None else inverse.flags),
-            *_flags(pi_hat, variance, variance - randomization, covariance),
+            *flags_of_moments(pi_hat, variance, variance - randomization, full=covariance is not None),
             *_weak(design),
         ),
         samples=(Sample(counts, design),),
@@ -113,7 +113,8 @@ def _checked_share(counts: Counts, design: Design) -> Real:
     return share
 
 
-def _flags(pi_hat: Real, variance: Real, sampling: Real, covariance: Real | None) -> tuple[str, ...]:
+def flags_of_moments(pi_hat: Real, variance: Real, sampling: Real, *, full: bool) -> tuple[str, ...]:
+    """What a reader of moment estimates should know; ``full`` where covariances were worked out."""
     outside = np.maximum(-pi_hat, pi_hat - 1)
     n_outside = int((outside > ROUNDING).sum())
     error = np.sqrt(np.maximum(variance, 0))
@@ -134,6 +135,6 @@ def _flags(pi_hat: Real, variance: Real, sampling: Real, covariance: Real | None
         flags.append(
             "the sampling part of a variance is estimated below zero: it is a small difference of two estimates"
         )
-    if covariance is None:
+    if not full:
         flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
     return tuple(flags)

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,6 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
-from maskwell.estimation.result import Estimate
 from maskwell.reports.tables import (
     WIDTH,
     count,
@@ -232,56 +231,3 @@ def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> lis
         lines.append(f"  together: parity {number(found['parity_joint'])}")
     given = " ".join(f"--design {shlex.quote(f'{name}={path}')}" for name, path in designs.items())
     return [*lines, f"Next: maskwell estimate {shlex.quote(found['output'])} {given}"]
-
-
-def estimate_text(
-    estimate: Estimate,
-    variables: Sequence[str],
-    level: float,
-    designs: Mapping[str, str],
-    *,
-    interval: str | None = None,
-) -> list[str]:
-    """Estimated shares with their errors; ``interval`` names the method of the intervals."""
-    found, errors = estimate.intervals(level, interval), estimate.standard_error
-    intervals = found.to_array()
-    digits = _digits(errors)
-    shown = [f"{x:.{digits}f}" for x in estimate.pi_hat[:SHOWN_ROWS]]
-    best = 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
-    low, high = (f"{x:.{digits}f}" for x in intervals[best])
-    percent = f"{100 * level:g} %"
-    what = shorten(label(estimate.categories[best]))
-    which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
-    lines = [
-        f"{' x '.join(variables)} = {what}: {estimate.pi_hat[best]:.{digits}f}{which}"
-        f" ({percent} {found.name} interval {low} to {high}; {estimate.n:,} reports)."
-    ]
-    rows = [
-        [label(category), share, f"{error:.{digits}f}", f"{a:.{digits}f}", f"{b:.{digits}f}"]
-        for category, share, error, (a, b) in zip(estimate.categories, shown, errors, intervals, strict=False)
-    ]
-    lines += table([", ".join(variables), "estimate", "std. error", "from", "to"], rows)
-    if len(estimate.pi_hat) > SHOWN_ROWS:
-        lines.append(f"  ... and {len(estimate.pi_hat) - SHOWN_ROWS:,} more: --json gives all")
-    total = float(estimate.variance.sum())
-    if total > 0:
-        share = max(0.0, float(estimate.randomization_variance.sum()) / total)
-        lines.append(f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest.")
-    lines += notes((*estimate.flags, *found.flags))
-    return [*lines, *_what_is_revealed(variables, [*dict.fromkeys(designs.values())])]
-
-
-def _what_is_revealed(variables: Sequence[str], paths: Sequence[str]) -> list[str]:
-    audits = "; ".join(f"maskwell audit {shlex.quote(path)}" for path in paths)
-    if len(variables) == 1:
-        return [f"Next: what a report reveals: {audits}"]
-    following = f"Next: what each report reveals: {audits}"
-    if len(following) > WIDTH:
-        following = f"Next: what each report reveals: maskwell audit D, for each of the {len(paths)} design files"
-    return ["The reports of one person reveal more together: their parities multiply.", following]
-
-
-def _digits(errors: Any) -> int:
-    """Decimals that show two digits of the smallest error."""
-    positive = [float(e) for e in errors if e > 0]
-    return 4 if not positive else min(9, max(3, 1 - math.floor(math.log10(min(positive)))))

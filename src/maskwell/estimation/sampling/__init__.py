@@ -1,0 +1,1 @@
+"""Estimates under the sampling plan that was used: weights, strata, clusters, finite populations."""

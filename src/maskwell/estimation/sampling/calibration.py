@@ -1,0 +1,95 @@
+"""Calibration: weights changed as little as possible, so that they reproduce known totals.
+
+    w_i = d_i g_i,    sum w_i x_i = t
+    linear:   g_i = 1 + x_i' lam          raking:   g_i = exp(x_i' lam)
+
+where ``d`` are the weights of the plan, ``x`` what is known of each row and ``t`` the totals of x in the population.
+Calibrate on openly asked variables only: a recovery is an estimate, and its totals are not known.
+Source: standard; the variance of calibrated estimates is a linearisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.survey_columns import numbers
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.sampling.plan import SamplingPlan
+
+DISTANCES = ("linear", "raking")
+STEPS = 100
+REACHED = 1e-10  # of the totals
+
+
+def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linear") -> SamplingPlan:
+    """The plan with weights that reproduce ``totals``.
+
+    Parameters
+    ----------
+    plan
+        How the rows were drawn.
+    x
+        What is known of each row, shape (n, p); a column of ones for the size of the population.
+    totals
+        Of the columns of x in the population, shape (p,).
+    distance
+        ``"linear"`` (weights may become negative, which estimates then say) or ``"raking"`` (they stay positive).
+
+    >>> plan = SamplingPlan(weights=[10.0, 10.0, 20.0])
+    >>> calibrate(plan, [[1, 0], [1, 1], [1, 0]], [44, 12]).weights.round(4).tolist()   # 44 people, 12 of them women
+    [10.6667, 12.0, 21.3333]
+    """
+    if distance not in DISTANCES:
+        raise ParameterError(f"distance = {distance!r}", hint=f"choose one of {', '.join(DISTANCES)}")
+    if plan.replicates is not None:
+        raise ParameterError(
+            "calibration of replicate weights", hint="calibrate the weights and every replicate before, and give both"
+        )
+    rows = len(np.asarray(x))
+    known = _finite(numbers(x, "auxiliary values", rows, columns=True), "auxiliary values")
+    wanted = _finite(np.asarray(totals, dtype=np.float64), "totals")
+    if wanted.shape != known.shape[1:]:
+        raise InputError(
+            f"{wanted.size} totals for {known.shape[1]} columns", hint="give the total of each column", totals=totals
+        )
+    base = plan.base_weights(rows)
+    g = _factors(base, known, wanted, distance)
+    return replace(plan, weights=base * g, inclusion=None, auxiliary=np.column_stack([known, g]))
+
+
+def _finite(values: Real, name: str) -> Real:
+    if not np.isfinite(values).all():
+        raise ParameterError(f"{name} hold values that are not finite", hint="give finite numbers")
+    return values
+
+
+def _factors(d: Real, x: Real, totals: Real, distance: str) -> Real:
+    lam = np.zeros(x.shape[1])
+    for _ in range(1 if distance == "linear" else STEPS):
+        g = _factor(x @ lam, distance)
+        gap = totals - (d * g) @ x
+        lam = lam + _solve((x.T * (d * (g if distance == "raking" else 1))) @ x, gap)
+        if np.abs(totals - (d * _factor(x @ lam, distance)) @ x).max() <= REACHED * max(1.0, np.abs(totals).max()):
+            return _factor(x @ lam, distance)
+    raise ParameterError(
+        "no weights reproduce these totals" if distance == "linear" else "raking found no weights for these totals",
+        hint="check the totals; columns that nobody in the sample has cannot be calibrated",
+    )
+
+
+def _factor(score: Real, distance: str) -> Real:
+    return 1 + score if distance == "linear" else np.exp(np.minimum(score, 100))
+
+
+def _solve(moments: Real, gap: Real) -> Real:
+    scale = np.sqrt(np.diagonal(moments))
+    if (scale == 0).any() or np.linalg.cond(moments / np.outer(scale, scale)) > 1e12:
+        raise ParameterError(
+            "the auxiliary columns depend on each other, or one of them is zero throughout",
+            hint="leave out columns that follow from the others, such as one of a complete set of groups",
+        )
+    return np.asarray(np.linalg.solve(moments, gap), dtype=np.float64)

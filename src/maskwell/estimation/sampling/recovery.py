@@ -1,0 +1,185 @@
+"""Recovery: sums of recoveries over groups of cells, without a recovery for every row.
+
+Everything a variance needs are sums ``sum a e`` over groups and ``sum a e e'`` over all, where e is the recovery U of a
+unit, perhaps minus a centre (ratios) or a fitted value (calibration), and zero outside a domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cells import Cells
+from maskwell.errors import ReportError, TooLargeError
+from maskwell.estimation.moments import COVARIANCE_LIMIT
+from maskwell.estimation.sampling.readings import CodedReading, Reading, SetReading
+
+TABLE_LIMIT = 2 * 10**7  # entries of all left inverses together
+BLOCK = 1 << 22  # entries of temporary arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """Cells with one reading for each sample. ``full``: few enough categories for covariances."""
+
+    cells: Cells
+    readings: tuple[Reading, ...]
+
+    def __post_init__(self) -> None:
+        for code, reading in enumerate(self.readings):
+            seen = self.cells.report[self.cells.sample.codes == code]
+            if len(seen) and int(seen.max()) >= reading.size:
+                raise ReportError(
+                    f"report code {int(seen.max())} is outside 0..{reading.size - 1}",
+                    hint="use the design that made the reports",
+                )
+            _check_possible(reading, np.unique(seen))
+
+    @property
+    def k(self) -> int:
+        """Number of true categories."""
+        return self.readings[0].design.k
+
+    @cached_property
+    def full(self) -> bool:
+        """Whether covariances are worked out, not only variances."""
+        return self.k <= COVARIANCE_LIMIT and self.k * sum(r.size for r in self.readings) <= TABLE_LIMIT
+
+    @cached_property
+    def table(self) -> Real:
+        """Recoveries of all codes of all samples, one below the other."""
+        return np.concatenate([reading.sums(np.eye(reading.size)) for reading in self.readings])
+
+    @cached_property
+    def row(self) -> Array:
+        """The row of :attr:`table` of each line."""
+        starts = np.cumsum([0, *(reading.size for reading in self.readings)])
+        return np.asarray(starts[self.cells.sample.codes] + self.cells.report)
+
+    def by_sample(self, a: Real, lines: Array) -> Iterator[tuple[Reading, Real]]:
+        """For each sample, the sums of ``a`` by report code over the given lines."""
+        sample = self.cells.sample.codes[lines]
+        for code in np.unique(sample):
+            own, reading = lines[sample == code], self.readings[code]
+            yield (
+                reading,
+                np.bincount(self.cells.report[own], weights=a[own], minlength=reading.size).astype(np.float64),
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """``e = U - centre - fitted`` for the units of some lines, zero for all others.
+
+    Attributes
+    ----------
+    lines
+        Which lines have scores that are not zero.
+    centre
+        Shape (k,).
+    fitted
+        For calibrated weights: one row for each auxiliary label, shape (labels, k). Then all lines have scores.
+    inside
+        With ``fitted``: one where ``U - centre`` counts, zero outside of the domain; shape (all lines,).
+    """
+
+    recovery: Recovery
+    lines: Array
+    centre: Real
+    fitted: Real | None = None
+    inside: Real | None = None
+
+    def sums(self, a: Real, groups: Array, count: int) -> Real:
+        """``sum a e`` over the lines of each group, shape (count, k); groups ascend from line to line."""
+        out = np.zeros((count, self.recovery.k))
+        if not len(self.lines):
+            return out
+        member = groups[self.lines]
+        starts = np.flatnonzero(np.diff(member, prepend=-1))
+        out[member[starts]] = self._group_sums(a, starts) if self.recovery.full else self._wide_sums(a, member, starts)
+        return out
+
+    def squares(self, a: Real) -> Real:
+        """``sum a e e'``, shape (k, k); only its diagonal, shape (k,), where covariances are left out."""
+        if self.fitted is None:
+            parts = self.recovery.by_sample(a, self.lines)
+            if self.recovery.full:
+                return sum((r.squares(x, self.centre) for r, x in parts), np.zeros((self.recovery.k,) * 2))
+            return sum((r.squares_diagonal(x, self.centre) for r, x in parts), np.zeros(self.recovery.k))
+        total = np.zeros((self.recovery.k,) * 2)
+        for block in _blocks(len(self.lines), self.recovery.k):
+            apart = self.of_lines(self.lines[block])
+            total += (apart.T * a[self.lines[block]]) @ apart
+        return total
+
+    def of_lines(self, lines: Array) -> Real:
+        """The scores of some lines, shape (lines, k)."""
+        cells = self.recovery.cells
+        apart = self.recovery.table[self.recovery.row[lines]] - self.centre * cells.is_row[lines, None]
+        if self.fitted is None:
+            return np.asarray(apart)
+        own = apart if self.inside is None else apart * self.inside[lines, None]
+        return np.asarray(own - self.fitted[cells.auxiliary.codes[lines]])
+
+    def _group_sums(self, a: Real, starts: Array) -> Real:
+        ends = np.append(starts[1:], len(self.lines))
+        out, first = np.empty((len(starts), self.recovery.k)), 0
+        while first < len(starts):
+            room = starts[first] + max(1, BLOCK // self.recovery.k)
+            last = max(first + 1, int(np.searchsorted(ends, room, side="right")))
+            own = self.lines[starts[first] : ends[last - 1]]
+            weighted = self.of_lines(own) * a[own, None]
+            out[first:last] = np.add.reduceat(weighted, starts[first:last] - starts[first], axis=0)
+            first = last
+        return out
+
+    def _wide_sums(self, a: Real, member: Array, starts: Array) -> Real:
+        """With the operators of the designs, where recoveries have too many categories to be listed."""
+        if self.fitted is not None:
+            raise TooLargeError(
+                f"calibration with {self.recovery.k:,} categories", hint=f"at most {COVARIANCE_LIMIT:,} are possible"
+            )
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(member))))
+        cells, out = self.recovery.cells, np.zeros((len(starts), self.recovery.k))
+        for block in _blocks(len(starts), max(r.size for r in self.recovery.readings)):
+            inside = (group >= block.start) & (group < block.stop)
+            for code, reading in enumerate(self.recovery.readings):
+                own = inside & (cells.sample.codes[self.lines] == code)
+                lines, place = self.lines[own], group[own] - block.start
+                key = place * reading.size + cells.report[lines]
+                count = min(block.stop, len(starts)) - block.start
+                dense = np.bincount(key, weights=a[lines], minlength=count * reading.size).astype(np.float64)
+                out[block] += reading.sums(dense.reshape(count, reading.size))
+        total = np.bincount(group, weights=a[self.lines] * cells.is_row[self.lines], minlength=len(starts))
+        return np.asarray(out - total[:, None] * self.centre)
+
+
+def square_of(rows: Real, factor: Real, *, full: bool) -> Real:
+    """``sum_i factor_i rows_i rows_i'``, or its diagonal."""
+    return np.asarray((rows.T * factor) @ rows if full else factor @ rows**2)
+
+
+def diagonal(values: Real) -> Real:
+    """The diagonal of a matrix; what is a diagonal already stays."""
+    return values if values.ndim == 1 else np.diagonal(values).copy()
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    step = max(1, BLOCK // width)
+    return (slice(start, start + step) for start in range(0, n, step))
+
+
+def _check_possible(reading: Reading, seen: Sequence[int] | Array) -> None:
+    if isinstance(reading, SetReading) or not len(seen):
+        return
+    design = reading.design
+    impossible = np.flatnonzero(design.apply(design.uniform_prior())[seen] == 0)
+    if len(impossible) and isinstance(reading, CodedReading):
+        raise ReportError(
+            f"reports {np.asarray(seen)[impossible][:5].tolist()} were seen but are impossible under the stated design",
+            hint="check that this is the design that made the reports",
+        )

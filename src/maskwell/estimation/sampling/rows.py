@@ -1,0 +1,91 @@
+"""Rows of reports made into cells, with a reading for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.cells import Cells
+from maskwell.core.factors import Factor
+from maskwell.core.reported import Reports, bits_from_texts
+from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign, check_codes, reports_of
+from maskwell.errors import InputError, LabelError, ReportError
+from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.readings import Reading, reading_of
+
+
+def cells_of_rows(
+    reports: Any,
+    design: Design | Mapping[Any, Design],
+    plan: SamplingPlan,
+    *,
+    domains: Any = None,
+    samples: Any = None,
+    inverse: LeftInverse | None = None,
+) -> tuple[Cells, tuple[Reading, ...]]:
+    """The cells of the rows of a sample, and how the reports of each of its samples are read."""
+    if not isinstance(design, Mapping):
+        if samples is not None:
+            raise InputError("samples are told apart, but there is one design", hint="give a design for each sample")
+        reading = reading_of(design, inverse)
+        return _grouped(design, reports, plan, domain=domains), (reading,)
+    if samples is None:
+        raise InputError(f"{len(design)} designs and no samples", hint="say which design each row used: samples=")
+    group = Factor.of(samples, "samples")
+    labels = group.labels.tolist()
+    missing = [label for label in labels if label not in design]
+    if missing:
+        raise LabelError(f"no design for the samples {missing[:5]}", hint="give one for each", missing=missing)
+    used = [design[label] for label in labels]
+    readings = tuple(reading_of(one, inverse) for one in used)
+    codes = _codes_by_sample(used, reports, group)
+    return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
+
+
+def _grouped(design: Design, reports: Any, plan: SamplingPlan, *, domain: Any) -> Cells:
+    if isinstance(design, CodedDesign):
+        codes = _codes(design, reports)
+        return Cells.of(codes, domain=domain, **plan.columns(len(codes)))
+    held = _held(design, reports)
+    if plan.joint_inclusion is not None:
+        raise ReportError("set reports with pairwise probabilities", hint="use poisson or hajek-deville")
+    return Cells.of_sets(held, domain=domain, **plan.columns(len(held)))
+
+
+def _codes(design: CodedDesign, reports: Any) -> Array:
+    if isinstance(reports, Reports):
+        return np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
+    return np.asarray(design.outputs.encode(reports).codes, dtype=np.int64)
+
+
+def _held(design: Design, reports: Any) -> Array:
+    bits = reports_of(design, reports) if isinstance(reports, Reports) else _bits(reports, design.k)
+    return np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
+
+
+def _bits(texts: Any, k: int) -> Array:
+    return bits_from_texts(np.asarray(list(texts), dtype=np.str_), k)
+
+
+def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Array:
+    """The code of each report among those of the design that its row used."""
+    coded = [one for one in designs if isinstance(one, CodedDesign)]
+    if len(coded) < len(designs):
+        raise ReportError("one of several designs reports sets", hint="estimate set reports one sample at a time")
+    if isinstance(reports, Reports):
+        raise ReportError(
+            "one column of reports of one design for several designs", hint="give the labels of the reports"
+        )
+    values = np.asarray(reports, dtype=object)
+    if values.shape != group.codes.shape:
+        raise InputError(f"{len(group):,} samples for {len(values):,} reports", hint="name the sample of each row")
+    codes = np.empty(len(values), dtype=np.int64)
+    for place, one in enumerate(coded):
+        own = group.codes == place
+        codes[own] = one.outputs.encode(values[own].tolist()).codes
+    return codes

@@ -1,0 +1,145 @@
+"""Stages: from what, and how many of how many, each stage of a sample was drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cells import Cells
+from maskwell.core.factors import Factor
+from maskwell.errors import InputError, ParameterError
+
+Lonely: TypeAlias = Literal["error", "certainty", "centre"]
+LONELY: tuple[Lonely, ...] = ("error", "certainty", "centre")
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Strata, or clusters of one stage: the number of its group for each line, and how many groups there are."""
+
+    of_line: Array
+    count: int
+
+    @property
+    def first_lines(self) -> Array:
+        """The first line of each group."""
+        return np.flatnonzero(np.diff(self.of_line, prepend=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Units drawn from groups.
+
+    Attributes
+    ----------
+    parent, child
+        What was drawn from, and what was drawn; ``child`` is ``None`` where rows were drawn.
+    drawn
+        How many units were drawn from each group, shape (groups,).
+    population
+        From how many; infinite with replacement or where it is not known.
+    """
+
+    parent: Level
+    child: Level | None
+    drawn: Real
+    population: Real
+
+    @property
+    def fraction(self) -> Real:
+        """``f = n / N`` of each group."""
+        return np.asarray(self.drawn / self.population)
+
+
+def stages_of(cells: Cells, *, with_replacement: bool = False) -> list[Stage]:
+    """All stages that tell something about the variance.
+
+    With replacement, or where no population is known, the first stage tells all. Rows are a stage of their own where
+    there are no clusters, or where their population is known; otherwise the last clusters were taken whole.
+    """
+    levels = _levels(cells)
+    known = 0 if with_replacement else cells.population.shape[1]
+    if known > len(levels):
+        raise InputError(
+            f"populations for {known} stages, but only {len(levels)} stages were drawn",
+            hint="give the population of the first stage, then of the rows within clusters",
+        )
+    last = min(max(1, known + 1), max(1, len(levels) - 1)) if known < len(levels) else known
+    return [_stage(cells, levels, s, known=s < known) for s in range(last)]
+
+
+def _levels(cells: Cells) -> list[Level]:
+    """Strata, then the clusters of each stage; lines are sorted by them."""
+    levels: list[Level] = []
+    changed = np.zeros(len(cells), dtype=bool)
+    changed[:1] = True
+    for factor in (cells.stratum, *cells.clusters):
+        changed = changed | _steps(factor)
+        of_line = np.cumsum(changed) - 1
+        levels.append(Level(of_line, int(of_line[-1]) + 1 if len(cells) else 0))
+    return levels
+
+
+def _steps(factor: Factor) -> Array:
+    return np.asarray(np.diff(factor.codes, prepend=-1) != 0)
+
+
+def _stage(cells: Cells, levels: list[Level], s: int, *, known: bool) -> Stage:
+    parent, child = levels[s], levels[s + 1] if s + 1 < len(levels) else None
+    if child is None:
+        drawn = np.bincount(parent.of_line, weights=cells.n * cells.is_row, minlength=parent.count).astype(np.float64)
+    else:
+        drawn = np.bincount(parent.of_line[child.first_lines], minlength=parent.count).astype(np.float64)
+    population = cells.population[parent.first_lines, s] if known else np.full(parent.count, np.inf)
+    stage = Stage(parent, child, drawn, population)
+    _check_fits(cells, stage, s)
+    return stage
+
+
+def _check_fits(cells: Cells, stage: Stage, s: int) -> None:
+    over = np.flatnonzero(stage.drawn > stage.population)
+    if len(over):
+        one = over[0]
+        raise ParameterError(
+            f"{stage.drawn[one]:g} units drawn from a population of {stage.population[one]:g} in "
+            f"{name_of_group(cells, stage, int(one), s)}",
+            hint="a population counts all units that could have been drawn, not only those that were",
+            n=float(stage.drawn[one]),
+            population=float(stage.population[one]),
+        )
+
+
+def name_of_group(cells: Cells, stage: Stage, group: int, s: int) -> str:
+    """What a stage was drawn from, in words."""
+    line = stage.parent.first_lines[group]
+    factor, what = (cells.stratum, "stratum") if s == 0 else (cells.clusters[s - 1], "cluster")
+    if factor.size == 1 and s == 0:
+        return "the sample"
+    return f"{what} {str(factor.labels[factor.codes[line]])[:30]!r}"
+
+
+def weight_factor(cells: Cells) -> Real:
+    """``prod N / n`` over the stages whose population is known: the weight that such a draw gives to each row."""
+    factor = np.ones(len(cells))
+    for stage in stages_of(cells):
+        if np.isfinite(stage.population).all():
+            factor = factor * (stage.population / stage.drawn)[stage.parent.of_line]
+    return factor
+
+
+def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
+    """Groups of which one unit was drawn and not all; refused unless an option says what to do with them."""
+    alone = (stage.drawn == 1) & (stage.fraction < 1)
+    if lonely == "error" and alone.any():
+        unit = "row" if stage.child is None else "cluster"
+        where = name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s)
+        more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
+        raise InputError(
+            f"only one {unit} was drawn in {where}{more}: its variance cannot be estimated",
+            hint='merge strata; or lonely="certainty" (it was sure to be drawn), or lonely="centre" (the overall mean)',
+            groups=np.flatnonzero(alone).tolist(),
+        )
+    return np.asarray(alone)

@@ -1,0 +1,293 @@
+"""Estimates from a sample: totals, shares and domains, with sampling and randomization told apart.
+
+    T = sum w_i U_i,      V(T) = V_open(U) + sum kept_i (U_i U_i' - D_{U_i})
+
+``V_open`` is the variance estimate that the sampling plan would have for open answers, with the recovery U in place of
+the answer; ``kept_i`` is the part of the squared weight that it leaves out: w_i for draws without replacement with
+weights 1 / pi_i, nothing for draws with replacement. ``sum w_i^2 (U_i U_i' - D_{U_i})`` is the randomization part of
+the variance under any plan. Shares are ratios: residuals ``(U_i - share) / N`` take the place of U in V_open.
+
+Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cells import Cells
+from maskwell.designs.base import Design
+from maskwell.errors import InputError, LabelError, ParameterError, ReportError
+from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.sampling.calibrated import Calibrated
+from maskwell.estimation.sampling.multistage import MultistageVariance
+from maskwell.estimation.sampling.pairwise import PairwiseVariance
+from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.readings import reading_of
+from maskwell.estimation.sampling.recovery import Recovery, Scores, diagonal
+from maskwell.estimation.sampling.replicates import ReplicateTotals
+from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.sampling.rows import cells_of_rows
+from maskwell.estimation.sampling.scheme import Scheme
+from maskwell.estimation.sampling.stages import stages_of, weight_factor
+from maskwell.estimation.sampling.unequal import HajekDevilleVariance, PoissonVariance
+from maskwell.estimation.sampling.wording import empty_domain, flags_of, plan_text
+
+Designs = Design | Mapping[Any, Design]
+
+
+def estimate_survey(
+    reports: Any,
+    design: Designs,
+    plan: SamplingPlan,
+    *,
+    domains: Any = None,
+    samples: Any = None,
+    inverse: LeftInverse | None = None,
+    denominator: float | None = None,
+) -> SurveyEstimate:
+    """Shares and totals of a population from the reports of a sample.
+
+    Parameters
+    ----------
+    reports
+        Reports as a design made them, or a column of report labels (0/1 texts for sets).
+    design
+        The design of all rows, or one design for each label of ``samples``.
+    plan
+        How the rows were drawn.
+    domains
+        A label for each row: the result has an estimate for each label too.
+    samples
+        A label for each row that says which of several designs it used.
+    inverse
+        Another left inverse than that of the design, such as optimal scores.
+    denominator
+        The known number of units in the population; shares are totals over this number. By default they are totals over
+        the sum of the weights (Hajek ratios).
+
+    Examples
+    --------
+    Eight of twenty people drew a card of Liu and Chow's jar; no one was asked twice:
+
+    >>> from maskwell.designs.dense import Dense
+    >>> jar = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+    >>> found = estimate_survey([0, 1, 1, 2, 0, 1, 2, 1], jar, SamplingPlan(population=20))
+    >>> [round(float(x), 2) for x in (found.total[1], found.total_standard_error[1])]   # ten of them, give or take five
+    [10.42, 5.46]
+    """
+    cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
+    return _estimate(Recovery(cells, readings), plan.scheme, denominator)
+
+
+def estimate_cells(
+    cells: Cells,
+    design: Designs,
+    scheme: Scheme | None = None,
+    *,
+    inverse: LeftInverse | None = None,
+    denominator: float | None = None,
+) -> SurveyEstimate:
+    """The same from sums that were counted elsewhere, such as in a file; ``design`` by the labels of the samples.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> half = Cells.of([0, 1], count=[60, 90], weight=[2.0, 2.0])
+    >>> estimate_cells(half + half, warner).pi_hat.round(4).tolist()
+    [0.25, 0.75]
+    """
+    labels = cells.sample.labels.tolist()
+    if isinstance(design, Mapping):
+        missing = [label for label in labels if label not in design]
+        if missing:
+            raise LabelError(
+                f"no design for the samples {missing[:5]}", hint="give one design for each label", missing=missing
+            )
+        designs = [design[label] for label in labels]
+    elif len(labels) > 1:
+        raise InputError(f"one design for {len(labels)} samples", hint="give a mapping from each label to its design")
+    else:
+        designs = [design]
+    readings = tuple(reading_of(one, inverse) for one in designs)
+    return _estimate(Recovery(cells, readings), scheme or Scheme(), denominator)
+
+
+class Variance(Protocol):
+    """What a sampling method knows about the spread of sums."""
+
+    @property
+    def degrees_of_freedom(self) -> float | None:
+        """Of the distribution of estimates over their errors; None where the normal one serves."""
+
+    @property
+    def kept(self) -> Real:
+        """Squared weights left to the randomization correction, by line."""
+
+    def open(self, scores: Scores) -> Real:
+        """Variance of the weighted sum of the scores, as if answers were open."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """A sample ready to be asked about any domain."""
+
+    recovery: Recovery
+    scheme: Scheme
+    variance: Variance | None
+    calibrated: Calibrated | None
+    text: str
+
+    @property
+    def cells(self) -> Cells:
+        return self.recovery.cells
+
+    def totals(self, lines: Array, a: Real) -> Real:
+        """``sum a U`` over the lines."""
+        one = np.zeros(len(self.cells), dtype=np.int64)
+        return np.asarray(Scores(self.recovery, lines, np.zeros(self.recovery.k)).sums(a, one, 1)[0])
+
+    def randomization(self, lines: Array, a: Real) -> Real:
+        """``sum a (U U' - D_U)`` over the lines, or its diagonal."""
+        squares = Scores(self.recovery, lines, np.zeros(self.recovery.k)).squares(a)
+        own = self.totals(lines, a)
+        return squares - (np.diag(own) if squares.ndim == 2 else own)
+
+    def variance_of(self, lines: Array, centre: Real) -> Real:
+        """Of ``sum w (U - centre)`` over the lines, with the randomization correction."""
+        assert self.variance is not None
+        scores = Scores(self.recovery, lines, centre)
+        if self.calibrated is not None:
+            scores = self.calibrated.residuals(scores)
+        return np.asarray(self.variance.open(scores) + self.randomization(lines, self.variance.kept))
+
+
+def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
+    survey = _survey(recovery, scheme)
+    cells = survey.cells
+    if denominator is not None and not (np.isfinite(denominator) and denominator > 0):
+        raise ParameterError(f"denominator = {denominator}", hint="give the number of units in the population")
+    whole = _one(survey, np.arange(len(cells)), denominator)
+    if cells.domain.size <= 1 and not _has_domains(cells):
+        return whole
+    order = np.argsort(cells.domain.codes, kind="stable")
+    ends = np.cumsum(np.bincount(cells.domain.codes, minlength=cells.domain.size))
+    lines = np.split(order, ends[:-1])
+    found = {label: _one(survey, own, None) for label, own in zip(cells.domain.labels.tolist(), lines, strict=True)}
+    return replace(whole, domains=found)
+
+
+def _has_domains(cells: Cells) -> bool:
+    """Whether the only label was given, not made up: what is made up is the integer 0."""
+    return not (cells.domain.labels.dtype.kind == "i" and cells.domain.labels.tolist() == [0])
+
+
+def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
+    cells = recovery.cells
+    if cells.rows < 1:
+        raise ReportError("there are no reports", hint="an estimate needs at least one report")
+    _check_designs(recovery)
+    scheme.check(cells)
+    if not cells.weighted and cells.population.shape[1]:
+        cells = _weighted(cells, weight_factor(cells))
+    if scheme.method == "pps":
+        (stage,) = stages_of(cells, with_replacement=True)
+        cells = _weighted(cells, 1 / stage.drawn[stage.parent.of_line])
+    recovery = replace(recovery, cells=cells)
+    calibrated = Calibrated.of(recovery)
+    g = np.ones(len(cells)) if calibrated is None else calibrated.g
+    return _Survey(recovery, scheme, _variance(cells, scheme, g), calibrated, plan_text(cells, scheme))
+
+
+def _weighted(cells: Cells, factor: Real) -> Cells:
+    return replace(cells, weight=cells.weight * factor, square=cells.square * factor**2)
+
+
+def _check_designs(recovery: Recovery) -> None:
+    first = recovery.readings[0].design
+    for reading in recovery.readings[1:]:
+        if list(reading.design.inputs.labels) != list(first.inputs.labels):
+            raise ReportError("the designs ask about different categories", hint="give designs of the same categories")
+        if reading.design.reports_are_sets != first.reports_are_sets:
+            raise ReportError("some designs report sets and some codes", hint="estimate them one by one")
+    if recovery.cells.sets != first.reports_are_sets:
+        raise ReportError("these cells were not counted for this design", hint="count them with the same design")
+
+
+def _variance(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
+    if scheme.method == "replicates":
+        return None
+    if scheme.method == "poisson":
+        return PoissonVariance.of(cells, g)
+    if scheme.method == "hajek-deville":
+        return HajekDevilleVariance.of(cells, g, scheme.lonely)
+    if scheme.joint is not None:
+        return PairwiseVariance(cells, scheme.joint, scheme.method, g)
+    return MultistageVariance.of(cells, with_replacement=scheme.method != "stages", lonely=scheme.lonely)
+
+
+def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEstimate:
+    cells, recovery = survey.cells, survey.recovery
+    own = lines[cells.is_row[lines]]
+    size = float(cells.weight[own].sum())
+    if not len(own) or size == 0:
+        return empty_domain(survey.recovery, survey.text)
+    total = survey.totals(lines, cells.weight)
+    base = size if denominator is None else float(denominator)
+    share = total / base
+    v_total, v_share, df = _variances(survey, lines, total, size, denominator)
+    randomization = diagonal(survey.randomization(lines, cells.square)) / base**2
+    variance = diagonal(v_share)
+    return SurveyEstimate(
+        categories=recovery.readings[0].design.inputs.labels,
+        pi_hat=share,
+        variance=variance,
+        sampling_variance=variance - randomization,
+        randomization_variance=randomization,
+        covariance=v_share if v_share.ndim == 2 else None,
+        n=int(cells.n[own].sum()),
+        method="moments",
+        fingerprint=recovery.readings[0].design.fingerprint,
+        flags=flags_of(share, variance, randomization, cells, recovery),
+        total=total,
+        total_variance=diagonal(v_total),
+        total_covariance=v_total if v_total.ndim == 2 else None,
+        population=base,
+        degrees_of_freedom=df,
+        plan_text=survey.text,
+    )
+
+
+def _variances(
+    survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
+) -> tuple[Real, Real, float | None]:
+    """Of the totals and of the shares, and the degrees of freedom."""
+    if survey.variance is None:
+        return _replicate_variances(survey, lines, total, size, denominator)
+    v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
+    df = survey.variance.degrees_of_freedom
+    if denominator is not None:
+        return v_total, v_total / denominator**2, df
+    return v_total, survey.variance_of(lines, total / size) / size**2, df
+
+
+def _replicate_variances(
+    survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
+) -> tuple[Real, Real, float | None]:
+    rule, cells, full = survey.scheme.replicates, survey.cells, survey.recovery.full
+    assert rule is not None
+    count = cells.replicates.shape[1]
+    factors, made = rule.factors(count), ReplicateTotals.of(survey.recovery, lines)
+    v_total = made.spread(made.totals, total, factors, full=full)
+    if denominator is None:
+        shares = made.totals / np.where(made.sizes > 0, made.sizes, np.nan)[:, None]
+        v_share, base = made.spread(shares, total / size, factors, full=full), size
+    else:
+        v_share, base = v_total / denominator**2, denominator
+    if rule.finite:
+        added = survey.randomization(lines, cells.weight)
+        v_total, v_share = v_total + added, v_share + added / base**2
+    return v_total, v_share, rule.degrees_of_freedom(count)

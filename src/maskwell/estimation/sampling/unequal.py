@@ -1,0 +1,76 @@
+"""Open variance of rows drawn with unequal probabilities, from sums alone.
+
+Poisson sampling takes each unit with its own chance ``pi_i``, independently of the others:
+
+    V_open = sum (1 - pi_i) w_i^2 e_i e_i'
+
+The Hajek-Deville approximation serves samples of fixed size with large entropy, when pairwise probabilities are unknown
+or too many:
+
+    V_open = sum c_i (w_i e_i - A)(w_i e_i - A)',   c_i = (1 - pi_i) n / (n - 1),   A = sum c_i w_i e_i / sum c_i
+
+Both leave ``pi_i w_i^2`` of each squared weight to the randomization correction. Source: Poisson sampling as a case of
+[Adeshiyan2011, Theorem 3.2 corrected]; the approximation is standard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.cells import Cells
+from maskwell.estimation.sampling.recovery import Scores, square_of
+from maskwell.estimation.sampling.stages import Lonely, Stage, check_lonely, stages_of
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonVariance:
+    """Variance under Poisson sampling; weights are 1 / pi, times ``g`` where they were calibrated."""
+
+    cells: Cells
+    kept: Real
+    degrees_of_freedom: float | None = None
+
+    @classmethod
+    def of(cls, cells: Cells, g: Real) -> PoissonVariance:
+        """From the cells and the factor by which calibration changed the weights of each line."""
+        return cls(cells, cells.weight * g)
+
+    def open(self, scores: Scores) -> Real:
+        """``V_open`` of the weighted sum of the scores."""
+        return scores.squares(self.cells.square - self.kept)
+
+
+@dataclass(frozen=True, eq=False)
+class HajekDevilleVariance:
+    """The approximation by Hajek and Deville, stratum by stratum."""
+
+    cells: Cells
+    stage: Stage
+    scale: Real
+    g: Real
+    degrees_of_freedom: float | None = None
+
+    @classmethod
+    def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> HajekDevilleVariance:
+        """From the cells and the factor by which calibration changed the weights of each line."""
+        (stage,) = stages_of(cells, with_replacement=True)
+        alone = check_lonely(cells, stage, 0, lonely)
+        return cls(cells, stage, np.where(alone, 0.0, stage.drawn / np.maximum(stage.drawn - 1, 1)), g)
+
+    @property
+    def kept(self) -> Real:
+        """``sum pi_i w_i^2``, which is ``sum g_i w_i``."""
+        return np.asarray(self.cells.weight * self.g)
+
+    def open(self, scores: Scores) -> Real:
+        """``V_open`` of the weighted sum of the scores."""
+        cells, strata = self.cells, self.stage.parent
+        scale = self.scale[strata.of_line]
+        c = np.bincount(strata.of_line, weights=scale * (cells.n - cells.chance[:, 0]), minlength=strata.count)
+        sums = scores.sums(scale * (cells.weight - self.g * cells.n), strata.of_line, strata.count)
+        inverse = np.divide(1, c, out=np.zeros_like(c), where=c > 0)
+        squares = scores.squares(scale * (cells.square - self.kept))
+        return np.asarray(squares - square_of(sums, inverse, full=scores.recovery.full))

@@ -1,0 +1,83 @@
+"""What a survey estimate says about itself in words: its plan, its flags, a domain without rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.cells import Cells
+from maskwell.estimation.moments import flags_of_moments
+from maskwell.estimation.sampling.recovery import Recovery
+from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.sampling.scheme import Scheme
+
+DRAWN = {
+    "with-replacement": "variance as if drawn with replacement: nothing to correct",
+    "pps": "drawn with replacement with unequal chances: nothing to correct",
+    "poisson": "each drawn by its own chance (Poisson); randomization correction added",
+    "hajek-deville": "unequal chances, Hajek-Deville approximation; randomization correction added",
+    "syg": "unequal chances, Sen-Yates-Grundy variance; randomization correction added",
+    "ht": "unequal chances, Horvitz-Thompson variance; randomization correction added",
+}
+NEGATIVE = (
+    "a variance is estimated below zero, which can happen without replacement; the method with-replacement gives one "
+    "that is never negative and on average not too small"
+)
+
+
+def plan_text(cells: Cells, scheme: Scheme) -> str:
+    """One line: what was drawn, and what the variance accounts for."""
+    parts = [f"{cells.rows:,} rows"]
+    if cells.clusters and scheme.joint is None:
+        pairs = np.stack([cells.stratum.codes, cells.clusters[0].codes], axis=1)
+        parts.append(f"{len(np.unique(pairs, axis=0)):,} clusters")
+    if (strata := len(np.unique(cells.stratum.codes))) > 1:
+        parts.append(f"{strata:,} strata")
+    weights = "calibrated weights, " if cells.auxiliary.labels.dtype.kind == "V" else ""
+    return f"{', '.join(parts)}; {weights}{_drawn(cells, scheme)}"
+
+
+def _drawn(cells: Cells, scheme: Scheme) -> str:
+    if scheme.replicates is not None:
+        added = "; randomization correction added" if scheme.replicates.finite else ""
+        return f"{cells.replicates.shape[1]} replicate weights ({scheme.replicates.method}){added}"
+    if scheme.method != "stages":
+        return DRAWN[scheme.method]
+    if cells.population.shape[1]:
+        return "drawn without replacement from a known population; randomization correction added"
+    unit = "clusters" if cells.clusters else "rows"
+    return f"{unit} as if drawn with replacement: nothing to correct"
+
+
+def flags_of(share: Real, variance: Real, randomization: Real, cells: Cells, recovery: Recovery) -> tuple[str, ...]:
+    """What a reader should know."""
+    flags = list(flags_of_moments(share, variance, variance - randomization, full=recovery.full))
+    if (variance < -1e-15).any():
+        flags.append(NEGATIVE)
+    if (cells.weight < 0).any():
+        flags.append("calibration made some weights negative")
+    return tuple(flags)
+
+
+def empty_domain(recovery: Recovery, text: str) -> SurveyEstimate:
+    """No estimate: not a number, with a flag that says so."""
+    k = recovery.k
+    nothing = np.full(k, np.nan)
+    matrix = np.full((k, k), np.nan) if recovery.full else None
+    return SurveyEstimate(
+        categories=recovery.readings[0].design.inputs.labels,
+        pi_hat=nothing,
+        variance=nothing,
+        sampling_variance=nothing,
+        randomization_variance=nothing,
+        covariance=matrix,
+        n=0,
+        method="moments",
+        fingerprint=recovery.readings[0].design.fingerprint,
+        flags=("no rows in this domain: there is no estimate",),
+        total=np.zeros(k),
+        total_variance=nothing,
+        total_covariance=matrix,
+        population=0.0,
+        plan_text=text,
+    )

@@ -1,0 +1,182 @@
+"""Estimates as text for a terminal, and as tables for a paper."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from maskwell.core.arrays import Real
+from maskwell.estimation.intervals.base import Intervals
+from maskwell.estimation.result import Estimate
+from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.reports.publish import Table
+from maskwell.reports.tables import WIDTH, count, counted, label, notes, shorten, table
+
+SHOWN_ROWS = 40
+PARTS = ["estimate", "std. error", "from", "to"]
+
+
+def estimate_text(
+    estimate: Estimate,
+    variables: Sequence[str],
+    level: float,
+    designs: Mapping[str, str],
+    *,
+    interval: str | None = None,
+    by: str | None = None,
+) -> list[str]:
+    """Estimated shares with their errors; ``interval`` names the method of the intervals, ``by`` the domains."""
+    found = estimate.intervals(level, interval)
+    lines = [_answer(estimate, found, variables, level)]
+    lines += table([", ".join(variables), *PARTS], [*_rows(estimate, found, SHOWN_ROWS)])
+    lines += _more(len(estimate.pi_hat))
+    lines += _beside(estimate)
+    lines += _parts_of_variance(estimate)
+    if isinstance(estimate, SurveyEstimate):
+        lines += [*_totals(estimate), f"Sampling plan: {estimate.plan_text}."]
+        lines += domains_text(estimate, level, interval, by or "domain")
+    lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
+    return [*lines, *_what_is_revealed(variables, [*dict.fromkeys(designs.values())])]
+
+
+def _answer(estimate: Estimate, found: Intervals, variables: Sequence[str], level: float) -> str:
+    digits, best = digits_for(estimate.standard_error), 0 if len(estimate.pi_hat) == 2 else _largest(estimate.pi_hat)
+    low, high = (f"{x:.{digits}f}" for x in found.to_array()[best])
+    which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
+    what = shorten(label(estimate.categories[best]))
+    return (
+        f"{' x '.join(variables)} = {what}: {estimate.pi_hat[best]:.{digits}f}{which}"
+        f" ({100 * level:g} % {found.name} interval {low} to {high}; {counted(estimate.n, 'report', 'reports')})."
+    )
+
+
+def _largest(shares: Real) -> int:
+    return max(range(len(shares)), key=lambda j: -math.inf if math.isnan(shares[j]) else float(shares[j]))
+
+
+def _rows(estimate: Estimate, found: Intervals, most: int | None = None) -> Iterator[list[str]]:
+    """One line for each category: label, estimate, error and interval."""
+    digits = digits_for(estimate.standard_error)
+    lines = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, found.to_array(), strict=True)
+    for place, (category, share, error, (low, high)) in enumerate(lines):
+        if place == most:
+            return
+        yield [label(category), *(_number(x, digits) for x in (share, error, low, high))]
+
+
+def _number(value: float, digits: int) -> str:
+    """So many decimals; what is not known is a dash.
+
+    >>> _number(0.25, 3), _number(float("nan"), 3)
+    ('0.250', '-')
+    """
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _more(rows: int) -> list[str]:
+    return [f"  ... and {rows - SHOWN_ROWS:,} more: --json gives all"] if rows > SHOWN_ROWS else []
+
+
+def _beside(estimate: Estimate) -> list[str]:
+    """The raw moment estimate, where one that was held to [0, 1] differs from it."""
+    if estimate.moments is None or len(estimate.moments) > 8 or abs(estimate.moments - estimate.pi_hat).max() < 1e-9:
+        return []
+    shown = ", ".join(f"{label(c)} {m:.4f}" for c, m in zip(estimate.categories, estimate.moments, strict=True))
+    return notes([f"the unbiased moment estimates are {shown}; use those for totals, differences and pooling"])
+
+
+def _parts_of_variance(estimate: Estimate) -> list[str]:
+    total = float(estimate.variance.sum())
+    if not total > 0:
+        return []
+    share = max(0.0, float(estimate.randomization_variance.sum()) / total)
+    return [f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest."]
+
+
+def _totals(estimate: SurveyEstimate) -> list[str]:
+    """Estimated numbers of people, where weights or a population tell them."""
+    if abs(estimate.population - estimate.n) < 1e-9 * estimate.n or len(estimate.pi_hat) > SHOWN_ROWS:
+        return []
+    rows = [
+        [label(c), f"{t:,.1f}", "-" if math.isnan(s) else f"{s:,.1f}"]
+        for c, t, s in zip(estimate.categories, estimate.total, estimate.total_standard_error, strict=True)
+    ]
+    return [f"In numbers, of {estimate.population:,.0f}:", *table(["", "total", "std. error"], rows)]
+
+
+def domains_text(estimate: SurveyEstimate, level: float, interval: str | None, by: str) -> list[str]:
+    """A table of the domains: one line for each, or one for each of its categories."""
+    if not estimate.domains:
+        return []
+    header, rows = _domain_rows(estimate, level, interval, by)
+    what = f", share of {label(estimate.categories[0])}" if len(estimate.pi_hat) == 2 else ""
+    return ["", f"By {' and '.join(by.split(','))}{what}:", *table(header, rows[:SHOWN_ROWS]), *_more(len(rows))]
+
+
+def _domain_rows(
+    estimate: SurveyEstimate, level: float, interval: str | None, by: str
+) -> tuple[list[str], list[list[str]]]:
+    two = len(estimate.pi_hat) == 2
+    header = [by, "reports", *([] if two else ["category"]), *PARTS]
+    rows = []
+    for name, one in estimate.domains.items():
+        lines = _rows(one, one.intervals(level, interval), 1 if two else None)
+        rows += [[label(name), count(one.n), *(cells[1:] if two else cells)] for cells in lines]
+    return header, rows
+
+
+def estimate_table(
+    estimate: Estimate,
+    variables: Sequence[str],
+    level: float,
+    *,
+    interval: str | None = None,
+    by: str | None = None,
+) -> Table:
+    """The estimates as a table for a paper: shares, errors and intervals, domains below each other."""
+    found = estimate.intervals(level, interval)
+    percent = f"{100 * level:g} %"
+    ends = [f"{percent} low", f"{percent} high"]
+    if isinstance(estimate, SurveyEstimate) and estimate.domains:
+        header, rows = _domain_rows(estimate, level, interval, by or "domain")
+        overall = [["all", count(estimate.n), *cells] for cells in _rows(estimate, found)]
+        overall = [[*row[:2], *row[3:]] for row in overall[:1]] if len(estimate.pi_hat) == 2 else overall
+        header = [*header[:-2], *ends]
+        rows = [*rows, *overall]
+    else:
+        header, rows = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, found)]
+    return Table(header, rows, caption=_caption(estimate, variables), notes=[_about(estimate, found)])
+
+
+def _caption(estimate: Estimate, variables: Sequence[str]) -> str:
+    what = " by ".join(variables)
+    if len(estimate.pi_hat) == 2 and isinstance(estimate, SurveyEstimate) and estimate.domains:
+        what += f" = {label(estimate.categories[0])}"
+    return f"Estimated shares: {what}"
+
+
+def _about(estimate: Estimate, found: Intervals) -> str:
+    plan = f"; {estimate.plan_text}" if isinstance(estimate, SurveyEstimate) else ""
+    how = {"moments": "moment estimates", "ml": "maximum likelihood"}.get(estimate.method, estimate.method)
+    return f"n = {estimate.n:,} randomized responses; {how}, {found.name} intervals{plan}."
+
+
+def _what_is_revealed(variables: Sequence[str], paths: Sequence[str]) -> list[str]:
+    if not paths:
+        return []
+    audits = "; ".join(f"maskwell audit {shlex.quote(path)}" for path in paths)
+    if len(variables) == 1:
+        following = f"Next: what a report reveals: {audits}"
+        return [following if len(following) <= WIDTH else "Next: what a report reveals: maskwell audit D, for each D"]
+    following = f"Next: what each report reveals: {audits}"
+    if len(following) > WIDTH:
+        following = f"Next: what each report reveals: maskwell audit D, for each of the {len(paths)} design files"
+    return ["The reports of one person reveal more together: their parities multiply.", following]
+
+
+def digits_for(errors: Any) -> int:
+    """Decimals that show two digits of the smallest error."""
+    positive = [float(e) for e in errors if e > 0]
+    return 4 if not positive else min(9, max(3, 1 - math.floor(math.log10(min(positive)))))
