@@ -142,6 +142,8 @@ def test_forward_and_its_adjoint(name: str) -> None:
     truths, reports = (np.random.default_rng(7).normal(size=(3, 2, count)) for count in (design.k, design.m))
     close(design.forward(truths), truths @ P.T)
     close(design.forward_adjoint(reports), reports @ P)
+    some = np.arange(design.m)[::-2], np.arange(design.k)[1:]
+    close(design.entries(*some), P[np.ix_(*some)])
     scale, contrasts = design.contrast_scale(), truths - truths.mean(axis=-1, keepdims=True)
     if scale is not None:
         close(design.forward(contrasts), scale * contrasts)

@@ -18,6 +18,8 @@ from maskwell.designs.base import Design
 from maskwell.errors import ReportError, TooLargeError
 
 TALLY_LIMIT = 10**8
+ENTRY_WORK = 10**7
+"""Numbers that are worked on at once where entries of P are found by applying it."""
 _CHUNK = 1 << 16
 
 
@@ -44,6 +46,17 @@ class CodedDesign(Design):
     @abstractmethod
     def forward_adjoint(self, x: Real) -> Real:
         """P' applied to the last axis of ``x``: shape (..., m) to (..., k). Likelihoods climb along it."""
+
+    def entries(self, reports: Array, truths: Array) -> Real:
+        """P at the crossings of some reports (rows) and truths (columns), shape (reports, truths)."""
+        found = np.empty((len(reports), len(truths)))
+        batch = max(1, ENTRY_WORK // max(self.k, self.m))
+        for start in range(0, len(truths), batch):
+            own = truths[start : start + batch]
+            unit = np.zeros((len(own), self.k))
+            unit[np.arange(len(own)), own] = 1
+            found[:, start : start + batch] = self.forward(unit)[:, reports].T
+        return found
 
     @abstractmethod
     def backward(self, x: Real) -> Real:

@@ -134,6 +134,15 @@ class Kronecker(CodedDesign):
         """Each factor's P' along its own axis."""
         return along_axes(x, [f.m for f in self.factors], [f.forward_adjoint for f in self.factors])
 
+    def entries(self, reports: Array, truths: Array) -> Real:
+        """Products of the factors' entries."""
+        rows = np.unravel_index(np.asarray(reports), [f.m for f in self.factors])
+        columns = np.unravel_index(np.asarray(truths), [f.k for f in self.factors])
+        found = np.ones((len(reports), len(truths)))
+        for factor, i, j in zip(self.factors, rows, columns, strict=True):
+            found *= _repeated_entries(factor, i, j)
+        return found
+
     def backward(self, x: Real) -> Real:
         """Each factor's L along its own axis. Source: [Adeshiyan2011, section 3.3]."""
         return along_axes(x, [f.m for f in self.factors], [f.backward for f in self.factors])
@@ -184,6 +193,13 @@ class Kronecker(CodedDesign):
         raise ParameterError(
             "the labels of a product are those of its factors", hint="relabel the factors with with_labels"
         )
+
+
+def _repeated_entries(factor: CodedDesign, reports: Array, truths: Array) -> Real:
+    """Entries where reports and truths repeat: each one is worked out once."""
+    rows, to_row = np.unique(reports, return_inverse=True)
+    columns, to_column = np.unique(truths, return_inverse=True)
+    return factor.entries(rows, columns)[to_row][:, to_column]
 
 
 def product_of(parities: Iterable[Parity]) -> Parity:

@@ -66,6 +66,11 @@ class TruthOrFixed(CodedDesign):
         """``p x + sum(q x)`` along the last axis."""
         return np.asarray(float(self.truth) * x + (self._q * x).sum(axis=-1, keepdims=True))
 
+    def entries(self, reports: Array, truths: Array) -> Real:
+        """``p [i = j] + q_i``."""
+        q = np.broadcast_to(self._q, self.k)[reports][:, None]
+        return np.asarray(q + float(self.truth) * (np.asarray(reports)[:, None] == truths))
+
     def backward(self, x: Real) -> Real:
         """``(x - q sum(x)) / p`` along the last axis."""
         return np.asarray((x - self._q * x.sum(axis=-1, keepdims=True)) / float(self.truth))

@@ -100,6 +100,10 @@ class WrittenOut(CodedDesign):
         """``P' x`` along the last axis."""
         return np.asarray(x @ self._P)
 
+    def entries(self, reports: Array, truths: Array) -> Real:
+        """Read off."""
+        return np.asarray(self._P[np.ix_(reports, truths)])
+
     def backward(self, x: Real) -> Real:
         """``L x`` along the last axis."""
         return np.asarray(x @ self._L.T)

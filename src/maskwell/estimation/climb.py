@@ -26,6 +26,7 @@ from maskwell.estimation.log_likelihood import Curvature, LogLikelihood, value
 
 MOST_STEPS = 200
 _PIVOTS = 50
+_LITTLE, _STALLED = 1e-9, 0.9  # a certificate this small that falls no faster has met rounding
 _LEANS = (0.0, 0.01, 1.0)  # how much of EM's curvature is added, in units of the certificate
 _FLOOR = 1e-4  # shares below this part of the mean lean no further
 _ARMIJO = 1e-4
@@ -52,13 +53,14 @@ def certificate(pi: Real, slope: Real, movable: Array) -> float:
 
 def newton(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int = MOST_STEPS) -> Climbed:
     """Climb from ``pi`` until the certificate is at most ``gap``, or no step leads higher."""
-    steps = 0
+    steps, before = 0, np.inf
     while True:
         lam = f.lam(pi)
         slope = f.slope(lam)
         reached = certificate(pi, slope, movable)
-        if reached <= gap or steps >= most:
+        if reached <= gap or steps >= most or before * _STALLED <= reached < _LITTLE:
             break
+        before = reached
         onward = _step(f, pi, lam, slope, movable, reached)
         if onward is None:
             break
@@ -142,6 +144,6 @@ def _line_search(f: LogLikelihood, pi: Real, lam: Real, d: Real, slope: Real) ->
     while step > 1e-12:
         if value(f, lam + step * change) >= here + _ARMIJO * step * rise - slack:
             moved = np.maximum(pi + step * d, 0)
-            return moved * (pi.sum() / moved.sum())
+            return np.asarray(moved * (pi.sum() / moved.sum()))
         step /= 2
     return None

@@ -17,55 +17,51 @@ from maskwell.estimation.log_likelihood import Operators, Written
 FIRST_STEPS = 60
 ROUNDS = 60
 _AT_ONCE = 200
-LAST_STEPS = 300
-COLUMN_LIMIT = 2 * 10**7
+_WORTH = 0.01  # shares below this part of the mean are left out at first; what is missing calls
+LAST_STEPS, LAST_WORK = 300, 5 * 10**7  # steps of the last resort: so many at least, and as many as the work allows
+COLUMN_LIMIT = 4 * 10**7
 """Entries of the columns that are written out at once."""
 
 
 def generate(f: Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:
     """Climb from ``pi``; returns where the climb ended and by which algorithm."""
     found = squarem(f, pi, movable, gap, most=FIRST_STEPS)
-    steps = found.steps
+    floor = _WORTH * float(pi[movable].mean())
     for _ in range(ROUNDS):
         if found.gap <= gap:
-            return _with_steps(found, steps), "SQUAREM and Newton on columns" if steps > FIRST_STEPS else "SQUAREM"
-        chosen = _columns_worth(f, found, movable)
+            return found, "SQUAREM" if floor else "SQUAREM, then Newton on columns"
+        chosen = _columns_worth(f, found, movable, floor)
         if chosen is None:
             break
-        found, more = _settle(f, found, movable, chosen, gap)
-        steps += more
-    last = squarem(f, found.pi, movable, gap, most=LAST_STEPS)
-    return _with_steps(last, steps + last.steps), "SQUAREM"
+        found, floor = _settle(f, found, movable, chosen, gap), 0.0
+    slow = squarem(f, _opened(found.pi, movable), movable, gap, most=max(LAST_STEPS, LAST_WORK // f.k))
+    return (slow if slow.gap < found.gap else found), "SQUAREM"
 
 
-def _with_steps(found: Climbed, steps: int) -> Climbed:
-    return Climbed(found.pi, found.lam, found.slope, found.gap, steps)
-
-
-def _columns_worth(f: Operators, found: Climbed, movable: Array) -> Array | None:
-    """Categories with a share worth keeping or a slope that calls them in; None when they are too many."""
-    room = COLUMN_LIMIT // len(f.share)
-    kept = np.flatnonzero((found.pi > _floor(found, movable)) | ~movable)
+def _columns_worth(f: Operators, found: Climbed, movable: Array, floor: float) -> Array | None:
+    """Categories with a share above the floor or a slope that calls them in; None when they are too many."""
+    kept = np.flatnonzero((found.pi > floor) | ~movable)
     level = float(found.pi @ found.slope)
     calling = np.flatnonzero(movable & (found.slope > level))
     if len(calling) > _AT_ONCE:
         calling = calling[np.argpartition(-found.slope[calling], _AT_ONCE)[:_AT_ONCE]]
     chosen = np.union1d(kept, calling)
-    return chosen if len(chosen) <= room else None
+    return chosen if len(chosen) * len(f.share) <= COLUMN_LIMIT else None
 
 
-def _floor(found: Climbed, movable: Array) -> float:
-    """Shares below this, all together, weigh next to nothing: what they are needed for calls them in again."""
-    return 1e-9 / int(movable.sum())
-
-
-def _settle(f: Operators, found: Climbed, movable: Array, chosen: Array, gap: float) -> tuple[Climbed, int]:
+def _settle(f: Operators, found: Climbed, movable: Array, chosen: Array, gap: float) -> Climbed:
     """The most likely shares of the chosen categories alone, judged among all."""
-    part = Written(f.columns(chosen), f.share, f.total)
-    own = found.pi[chosen]
-    inner = newton(part, own / own.sum(), movable[chosen], gap / 2)
+    part = Written(rows=f.columns(chosen), share=f.share, total=f.total)
+    own, moving = found.pi[chosen], movable[chosen]
+    own[moving] *= float(found.pi[movable].sum()) / float(own[moving].sum())
+    inner = newton(part, own, moving, gap / 2)
     pi = np.zeros(f.k)
     pi[chosen] = inner.pi
     lam = f.lam(pi)
     slope = f.slope(lam)
-    return Climbed(pi, lam, slope, certificate(pi, slope, movable), 0), inner.steps
+    return Climbed(pi, lam, slope, certificate(pi, slope, movable), found.steps + inner.steps)
+
+
+def _opened(pi: Real, movable: Array) -> Real:
+    """A little of everything: EM never leaves a zero."""
+    return np.where(movable, (1 - _WORTH) * pi + _WORTH * float(pi[movable].mean()), pi)

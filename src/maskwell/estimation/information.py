@@ -1,11 +1,22 @@
-"""How much one report tells about the true proportions, before any estimate is made."""
+"""How much reports tell about the true proportions: information, and the covariance that it bounds."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
+from maskwell.errors import ReportError
+from maskwell.estimation.maximum import maximise
+
+COVARIANCE_LIMIT = 2000
+"""With more categories than this only variances are worked out."""
+WRITTEN_LIMIT = 10**7
 
 
 def fisher_information(design: Design, pi: Real | None = None) -> Real:
@@ -32,6 +43,34 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     return np.asarray(found)
 
 
+def observed_information(counts: Counts, design: Design, pi: Real | None = None) -> Real:
+    """Curvature of the log-likelihood of these reports in the first k - 1 proportions, shape (k - 1, k - 1).
+
+        J[j, l] = sum_i x_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i]^2,     lam = P pi
+
+    at the maximum likelihood estimate unless ``pi`` is given. With as many reports as categories and an estimate inside
+    the simplex it is n times the Fisher information there. Derived.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    >>> found = observed_information(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
+    >>> round(float(1 / found[0, 0]) ** 0.5, 4)   # close to the standard error
+    0.0707
+    """
+    if counts.fingerprint != design.fingerprint:
+        raise ReportError("these counts were made with another design", hint="count and estimate with the same design")
+    if counts.n == 0 or len(counts.values) != design.m:
+        raise ReportError(
+            f"{len(counts.values)} counts of {counts.n} reports for a design with {design.reports_in_words()} reports",
+            hint="give a count of every possible report, from one report on",
+        )
+    at = maximise([design], [counts.values]).pi if pi is None else design.check_distribution(pi)
+    seen = counts.values > 0
+    rows = design.matrix()[seen]
+    contrast = (rows[:, :-1] - rows[:, -1:]) / (rows @ at)[:, None]
+    return np.asarray((contrast.T * counts.values[seen]) @ contrast)
+
+
 def mutual_information(design: Design, pi: Real | None = None) -> float:
     """Mutual information of truth and report, in nats: ``sum_ij pi_j P[i, j] ln(P[i, j] / lam[i])``.
 
@@ -50,3 +89,80 @@ def mutual_information(design: Design, pi: Real | None = None) -> float:
 def _reports(design: Design, pi: Real | None) -> tuple[Real, Real]:
     P = design.matrix()
     return P, P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))
+
+
+# ---- covariance of the most likely proportions
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCovariance:
+    """``n Cov`` of the most likely proportions: its diagonal, all of it where small, and what must be said of it."""
+
+    variance: Real
+    covariance: Real | None
+    flags: tuple[str, ...] = ()
+
+
+def unit_covariance(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    """``n Cov`` of the most likely proportions of one or several samples, at proportions ``pi``.
+
+        n Cov = M^-1 - pi pi',      M = sum_g w_g P_g' diag(P_g pi)^-1 P_g
+
+    where ``w_g`` is the share of sample g among all reports. Structured designs are not written out: one square design
+    gives ``L diag(lam) L'``, and designs that act as a number on contrasts give a diagonal. Derived from
+    [Adeshiyan2011, eq. (3.4)], corrected.
+    """
+    k = len(pi)
+    if len(designs) == 1 and designs[0].m == k and designs[0].identifiable:
+        return _of_square(designs[0], pi)
+    if all(design.contrast_scale() for design in designs):
+        return _of_contrasts(designs, weights, pi)
+    if k <= COVARIANCE_LIMIT and all(design.has_entries_up_to(WRITTEN_LIMIT) for design in designs):
+        return _of_rows(designs, weights, pi)
+    return _of_moments(designs, weights, pi)
+
+
+def _of_square(design: CodedDesign, pi: Real) -> UnitCovariance:
+    lam = design.forward(pi)
+    covariance = design.second_moment(lam) - np.outer(pi, pi) if design.k <= COVARIANCE_LIMIT else None
+    return UnitCovariance(design.second_moment_diagonal(lam) - pi**2, covariance, _left_out(design.k))
+
+
+def _of_contrasts(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    """``diag(v) - v v' / sum v`` with ``1 / v = sum_g w_g p_g^2 / lam_g``: contrasts see only the diagonal of M."""
+    with np.errstate(divide="ignore"):
+        curve = sum(
+            w * float(d.contrast_scale() or 0) ** 2 / d.forward(pi) for d, w in zip(designs, weights, strict=True)
+        )
+    v = 1 / np.asarray(curve)
+    covariance = np.diag(v) - np.outer(v, v) / v.sum() if len(pi) <= COVARIANCE_LIMIT else None
+    return UnitCovariance(v - v**2 / v.sum(), covariance, _left_out(len(pi)))
+
+
+def _of_rows(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    P = np.concatenate([design.matrix() * w for design, w in zip(designs, weights, strict=True)])
+    lam = P @ pi
+    certain = (P[lam <= 0] > 0).any(axis=0)  # a report that does not occur rules these out: nothing is left to vary
+    scaled = P[lam > 0][:, ~certain] / np.sqrt(lam[lam > 0])[:, None]
+    corner = np.asarray(np.linalg.qr(scaled, mode="r"))
+    if np.abs(np.diagonal(corner)).min() <= 1e-12 * np.abs(corner).max():
+        return UnitCovariance(np.full(len(pi), np.nan), None, ("no standard errors: the information is singular",))
+    half = np.linalg.solve(corner, np.eye(len(corner)))
+    covariance = np.zeros((len(pi), len(pi)))
+    covariance[np.ix_(~certain, ~certain)] = half @ half.T
+    covariance -= np.outer(pi, pi)
+    return UnitCovariance(np.diagonal(covariance).copy(), covariance)
+
+
+def _of_moments(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
+    """Too large to write out: the variance of the pooled moment estimates, which the likelihood does not exceed."""
+    usable = [(d, w) for d, w in zip(designs, weights, strict=True) if d.identifiable and w > 0]
+    if not usable:
+        return UnitCovariance(np.full(len(pi), np.nan), None, ("no standard errors: too large to work out",))
+    precision = sum(w / d.share_variance(pi) for d, w in usable)
+    flag = "standard errors are those of moment estimates, which are no smaller: too large to work out the information"
+    return UnitCovariance(1 / np.asarray(precision), None, (flag, *_left_out(len(pi))))
+
+
+def _left_out(k: int) -> tuple[str, ...]:
+    return () if k <= COVARIANCE_LIMIT else (f"covariances are left out: more than {COVARIANCE_LIMIT} categories",)

@@ -1,210 +1,126 @@
-"""Maximum likelihood: the proportions under which the reports are most likely.
+"""Estimates by maximum likelihood: always proportions, with the raw moment estimate kept beside them.
 
-    maximise  l(pi) = sum_g sum_i x_gi ln (P_g pi)_i     over pi >= 0, sum pi = 1
+    n Cov = (P' D^-1 P)^-1 - pi pi',      D = diag(P pi)
 
-for one sample or several that share their proportions. The answer carries a certificate: how much the log-likelihood
-of one report could still rise. At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``.
-
-Source: [Adeshiyan2011, eq. (3.3)], with the indices put right; certificate derived.
+is the inverse of the Fisher information at the fitted shares. At 0 or 1 no standard error exists: profile intervals
+serve there. Source: [Adeshiyan2011, section 3.3.1 and eq. (3.4)], corrected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
-from maskwell.errors import ParameterError
-from maskwell.estimation.climb import Climbed, newton
-from maskwell.estimation.em import squarem
-from maskwell.estimation.generate import generate
-from maskwell.estimation.log_likelihood import Operators, Written, log_likelihood, value
+from maskwell.errors import NotIdentifiableError, ReportError
+from maskwell.estimation.information import UnitCovariance, unit_covariance
+from maskwell.estimation.maximum import GAP, Maximum, maximise
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.result import Estimate
+from maskwell.estimation.samples import Sample
 
-GAP = 1e-10
-_TIED = 1e-7  # slopes this close to the largest may belong to another solution
-_ROUNDING = 1e-12
-_INTERIOR = 0.1  # share of the uniform distribution in a start that lies outside the simplex
+__all__ = ["Maximum", "estimate_by_likelihood", "maximise"]
 
 
-@dataclass(frozen=True, eq=False)
-class Maximum:
-    """Where the likelihood is largest.
+def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
+    """The proportions under which the reports are most likely; never outside [0, 1].
 
-    Attributes
-    ----------
-    pi
-        The proportions, shape (k,).
-    log_likelihood
-        ``sum x ln lam`` there.
-    gap
-        A bound on how much higher the log-likelihood of one report could be: the certificate.
-    iterations, algorithm
-        How it was found.
-    unique
-        Whether it was shown that no other proportions do as well.
-    at_boundary
-        Which proportions are 0 or 1, shape (k,).
-    """
-
-    pi: Real
-    log_likelihood: float
-    gap: float
-    iterations: int
-    algorithm: str
-    unique: bool
-    at_boundary: Array
-
-
-def maximise(
-    designs: Sequence[Design],
-    counts: Sequence[Array],
-    *,
-    gap: float = GAP,
-    start: Real | None = None,
-    fixed: tuple[int, float] | None = None,
-) -> Maximum:
-    """The most likely proportions of one or several samples.
-
-    Parameters
-    ----------
-    designs, counts
-        For each sample its design and the counts of its m possible reports.
-    gap
-        Stop when the log-likelihood of one report can rise by no more than this.
-    start
-        Proportions to begin with; found from the data unless given. The same data give the same answer.
-    fixed
-        ``(j, t)`` keeps ``pi[j] = t`` and maximises over the rest, as profile intervals need it.
+    For as many reports as categories it is the moment estimate wherever that lies in the simplex, and with two
+    categories the moment estimate cut to [0, 1]; in general, cutting and rescaling does not give it.
 
     >>> from maskwell.designs.dense import Dense
     >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> found = maximise([P], [np.array([5, 60, 35])])
-    >>> found.pi.round(4).tolist()   # the first category is at its bound
-    [0.0, 0.6416, 0.3584]
+    >>> found = estimate_by_likelihood(Counts(np.array([5, 60, 35]), 100, P.fingerprint), P)
+    >>> found.pi_hat.round(4).tolist(), found.moments.round(4).tolist()   # the raw estimate was below zero
+    ([0.0, 0.6416, 0.3584], [-0.1181, 0.7014, 0.4167])
     """
-    f = log_likelihood(designs, counts)
-    pi, movable = _begin(f, designs, counts, start, fixed)
-    if value(f, f.lam(pi)) == -np.inf:
-        return Maximum(pi, -np.inf, 0.0, 0, "none", False, _edges(pi))
-    climbed, algorithm = _climb(f, pi, movable, gap)
-    return Maximum(
-        pi=climbed.pi,
-        log_likelihood=f.total * value(f, climbed.lam),
-        gap=max(climbed.gap, 0.0),
-        iterations=climbed.steps,
-        algorithm=algorithm,
-        unique=_is_unique(f, climbed, movable),
-        at_boundary=_edges(climbed.pi),
+    raw = estimate_by_moments(counts, design)
+    if design.reports_are_sets:
+        raise _no_sets(design)
+    kept = tuple(flag for flag in raw.flags if "outside [0, 1]" in flag)
+    found = likelihood_of([Sample(counts, design)], raw.pi_hat)
+    return replace(found, flags=(*found.flags, *(f"moments: {flag}" for flag in kept)))
+
+
+def likelihood_of(samples: Sequence[Sample], moments: Real | None) -> Estimate:
+    """The estimate of one or several samples that share their proportions; ``moments`` is kept beside it."""
+    designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
+    for sample in samples:
+        if sample.design.reports_are_sets:
+            raise _no_sets(sample.design)
+    top = maximise(designs, counts)
+    n = sum(sample.n for sample in samples)
+    spread = unit_covariance([d for d in designs if isinstance(d, CodedDesign)], [s.n / n for s in samples], top.pi)
+    return _estimate(samples, top, spread, moments)
+
+
+def _estimate(samples: Sequence[Sample], top: Maximum, spread: UnitCovariance, moments: Real | None) -> Estimate:
+    n = sum(sample.n for sample in samples)
+    variance = np.where(top.at_boundary, np.nan, spread.variance / n)
+    sampling = np.where(top.at_boundary, np.nan, top.pi * (1 - top.pi) / n)
+    return Estimate(
+        categories=samples[0].design.inputs.labels,
+        pi_hat=top.pi,
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=None if spread.covariance is None else _without(spread.covariance / n, top.at_boundary),
+        n=n,
+        method="ml",
+        fingerprint=samples[0].design.fingerprint,
+        flags=(*_flags(top), *spread.flags),
+        samples=tuple(samples),
+        moments=moments,
     )
 
 
-def _climb(f: Written | Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:
-    if isinstance(f, Operators) and not f.diagonal:
-        return generate(f, pi, movable, gap)
-    found = newton(f, pi, movable, gap)
-    if found.gap <= gap:
-        return found, "active-set Newton"
-    interior = _INTERIOR * _uniform(movable, float(found.pi[movable].sum())) + (1 - _INTERIOR) * found.pi
-    interior[~movable] = pi[~movable]
-    slower = squarem(f, interior, movable, gap, most=10_000)
-    return (slower, "SQUAREM") if slower.gap < found.gap else (found, "active-set Newton")
+def _without(covariance: Real, at_boundary: Array) -> Real:
+    covariance[at_boundary] = np.nan
+    covariance[:, at_boundary] = np.nan
+    return covariance
 
 
-# ---- where to begin
-
-
-def _begin(
-    f: Written | Operators,
-    designs: Sequence[Design],
-    counts: Sequence[Array],
-    start: Real | None,
-    fixed: tuple[int, float] | None,
-) -> tuple[Real, Array]:
-    """Proportions to start from, and a mask of those that may move."""
-    movable = np.ones(f.k, dtype=bool)
-    held = 0.0
-    if fixed is not None:
-        j, held = _check_fixed(fixed, f.k)
-        movable[j] = False
-    if start is not None:
-        pi = designs[0].check_distribution(start, "start").copy()
-    else:
-        pi = _from_moments(designs, counts) if fixed is None else None
-        pi = _spread(f, movable) if pi is None else pi
-    if fixed is not None:
-        pi = _hold(pi, movable, held)
-    if value(f, f.lam(pi)) == -np.inf:
-        pi = (1 - _INTERIOR) * pi + _INTERIOR * _hold(_uniform(movable, 1.0), movable, held)
-    return pi, movable
-
-
-def _check_fixed(fixed: tuple[int, float], k: int) -> tuple[int, float]:
-    j, t = fixed
-    if not 0 <= j < k or not 0 <= t <= 1:
-        raise ParameterError(
-            f"fixed = ({j}, {t}): category {j} of {k} held at {t}",
-            hint=f"give a category from 0 to {k - 1} and a share from 0 to 1",
+def _flags(top: Maximum) -> tuple[str, ...]:
+    flags = []
+    edges = int(top.at_boundary.sum())
+    if edges:
+        flags.append(
+            f"{edges} of {len(top.pi)} shares are 0 or 1, where the likelihood has no standard error: "
+            "use profile intervals"
         )
-    return int(j), float(t)
+    if not top.unique:
+        flags.append(
+            "other shares may be as likely: the reports that were seen do not tell all categories apart; collect more "
+            "reports or group rare categories"
+        )
+    if top.gap > GAP:
+        flags.append(f"the search ended early: the log-likelihood of a report can still rise by {top.gap:.1e} at most")
+    return tuple(flags)
 
 
-def _from_moments(designs: Sequence[Design], counts: Sequence[Array]) -> Real | None:
-    """The moment estimate of a single sample, which is the answer when it lies in the simplex and P is square."""
-    design = designs[0]
-    if len(designs) > 1 or not isinstance(design, CodedDesign) or not design.identifiable:
-        return None
-    share = np.asarray(counts[0], dtype=np.float64)
-    pi = design.solve(share / share.sum())
-    if (pi >= 0).all():
-        return pi / pi.sum()
-    inside = np.maximum(pi, 0)
-    return (1 - _INTERIOR) * inside / inside.sum() + _INTERIOR / design.k
+def check_identifiable(designs: Sequence[Design]) -> None:
+    """Raise unless the designs together tell all categories apart."""
+    if any(design.identifiable for design in designs):
+        return
+    P = np.concatenate([design.matrix() for design in designs])
+    values, directions = np.linalg.svd(P)[1:]
+    rank = int((values > 1e-12 * values[0]).sum())
+    if rank < P.shape[1]:
+        raise NotIdentifiableError(
+            f"shares cannot be estimated: {len(designs)} samples have rank {rank} for {P.shape[1]} categories together",
+            hint="use designs that differ more between the samples, or more samples",
+            null_direction=directions[-1],
+        )
 
 
-def _spread(f: Written | Operators, movable: Array) -> Real:
-    """Equal shares; where report j speaks for category j alone, only for categories that were reported."""
-    named = np.zeros(f.k, dtype=bool)
-    if isinstance(f, Operators) and f.diagonal:
-        named[np.concatenate(f.seen)] = True
-    named &= movable
-    return _uniform(named if named.any() else movable, 1.0)
-
-
-def _uniform(chosen: Array, mass: float) -> Real:
-    return np.asarray(chosen * (mass / chosen.sum()))
-
-
-def _hold(pi: Real, movable: Array, held: float) -> Real:
-    """The movable part scaled to what is left beside the held share."""
-    own = np.where(movable, pi, 0.0)
-    own = own if own.sum() > 0 else _uniform(movable, 1.0)
-    return np.where(movable, own * ((1 - held) / own.sum()), held)
-
-
-# ---- what is known about the answer
-
-
-def _edges(pi: Real) -> Array:
-    return np.asarray((pi <= 0) | (pi >= 1 - _ROUNDING))
-
-
-def _is_unique(f: Written | Operators, climbed: Climbed, movable: Array) -> bool:
-    """Whether the columns that a solution may use are independent on the reports that were seen.
-
-    ``P pi`` is the same at every solution, and a solution uses only categories of the steepest slope.
-    """
-    steepest = float(climbed.slope[movable].max(initial=0.0))
-    used = np.flatnonzero(movable & (climbed.slope >= steepest * (1 - _TIED)))
-    if len(used) <= 1:
-        return True
-    if isinstance(f, Operators) and f.diagonal:
-        return int((f.curvature(climbed.lam, used) <= 0).sum()) <= 1
-    if len(used) > len(f.share) or len(used) * len(f.share) > 2 * 10**7:
-        return False
-    rows = f.rows[:, used] if isinstance(f, Written) else f.columns(used)
-    corner = np.abs(np.linalg.qr(rows, mode="r").diagonal())
-    return bool(corner.min() > 1e-10 * corner.max())
+def _no_sets(design: Design) -> ReportError:
+    return ReportError(
+        f"no maximum likelihood from the tally of a {design.kind} design: it counts categories, not whole sets",
+        hint="use moments (--method moments); with few categories, count every possible set and call maximise",
+        design=design,
+    )

@@ -9,10 +9,9 @@ where ``share_i`` is the count of report i over the number of all reports. f is 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -28,24 +27,46 @@ Curvature = Real
 """H written out, shape (k, k), or its diagonal, shape (k,), where it is diagonal for directions that sum to zero."""
 
 
-class LogLikelihood(Protocol):
-    """What the climbers need: values at ``pi`` are found from ``lam``, the chances of the reports that were seen."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogLikelihood(ABC):
+    """What the climbers need: values at ``pi`` are found from ``lam``, the chances of the reports that were seen.
+
+    Attributes
+    ----------
+    share
+        Counts of the seen reports over the number of all reports.
+    total
+        The number of all reports.
+    """
 
     share: Real
     total: float
 
     @property
+    @abstractmethod
     def k(self) -> int:
         """Number of categories."""
 
+    @abstractmethod
     def lam(self, pi: Real) -> Real:
         """Chances of the seen reports, or their change along a direction."""
 
+    @abstractmethod
     def slope(self, lam: Real) -> Real:
         """The slope g, shape (k,)."""
 
+    @abstractmethod
     def curvature(self, lam: Real, free: Array) -> Curvature:
         """H for the categories in ``free`` (indices)."""
+
+    @abstractmethod
+    def columns(self, chosen: Array) -> Real:
+        """The lines of the seen reports for some categories, written out, shape (s, chosen)."""
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the curvature is a diagonal."""
+        return False
 
 
 def value(f: LogLikelihood, lam: Real) -> float:
@@ -55,18 +76,16 @@ def value(f: LogLikelihood, lam: Real) -> float:
     return float(f.share @ np.log(lam))
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Written(LogLikelihood):
     """With the lines of P of the seen reports written out, shape (s, k)."""
 
     rows: Real
-    share: Real
-    total: float
 
     @property
     def k(self) -> int:
         """Number of categories."""
-        return self.rows.shape[1]
+        return int(self.rows.shape[1])
 
     def lam(self, pi: Real) -> Real:
         """``P pi``."""
@@ -81,15 +100,17 @@ class Written:
         scaled = self.rows[:, free] * (np.sqrt(self.share) / lam)[:, None]
         return np.asarray(scaled.T @ scaled)
 
+    def columns(self, chosen: Array) -> Real:
+        """Some of the columns."""
+        return np.asarray(self.rows[:, chosen])
 
-@dataclass(frozen=True, eq=False)
-class Operators:
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Operators(LogLikelihood):
     """With P as the operators of its designs. ``seen`` holds the codes of the seen reports of each sample."""
 
     designs: tuple[CodedDesign, ...]
     seen: tuple[Array, ...]
-    share: Real
-    total: float
 
     @property
     def k(self) -> int:
@@ -115,9 +136,7 @@ class Operators:
 
     def columns(self, chosen: Array) -> Real:
         """The lines of the seen reports for some categories, written out, shape (s, chosen)."""
-        unit = np.zeros((len(chosen), self.k))
-        unit[np.arange(len(chosen)), chosen] = 1
-        return np.concatenate([d.forward(unit)[:, rows].T for d, rows in zip(self.designs, self.seen, strict=True)])
+        return np.concatenate([d.entries(rows, chosen) for d, rows in zip(self.designs, self.seen, strict=True)])
 
     def _spread(self, values: Real, operate: Callable[[CodedDesign, Real], Real]) -> Real:
         """Values of the seen reports put at their places among all reports, worked on and summed."""
@@ -151,12 +170,12 @@ def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Writte
     seen = tuple(np.flatnonzero(x) for x in checked)
     share = np.concatenate([x[rows] for x, rows in zip(checked, seen, strict=True)]) / total
     coded = tuple(design for design in designs if isinstance(design, CodedDesign))
-    operators = Operators(coded, seen, share, total) if len(coded) == len(designs) else None
+    operators = Operators(designs=coded, seen=seen, share=share, total=total) if len(coded) == len(designs) else None
     if operators is not None and (operators.diagonal or _entries(designs) > WRITTEN_LIMIT):
         _check_possible(operators)
         return operators
     lines = [design.matrix()[rows] for design, rows in zip(designs, seen, strict=True)]
-    written = Written(np.concatenate(lines), share, total)
+    written = Written(rows=np.concatenate(lines), share=share, total=total)
     _check_possible(written)
     return written
 
@@ -190,7 +209,7 @@ def _checked_counts(design: Design, x: Real) -> Real:
     return x
 
 
-def _check_possible(f: Written | Operators) -> None:
+def _check_possible(f: LogLikelihood) -> None:
     impossible = np.flatnonzero(f.lam(np.full(f.k, 1 / f.k)) == 0)
     if len(impossible):
         raise ReportError(

@@ -1,0 +1,137 @@
+"""Maximum likelihood: the proportions under which the reports are most likely.
+
+    maximise  l(pi) = sum_g sum_i x_gi ln (P_g pi)_i     over pi >= 0, sum pi = 1
+
+for one sample or several that share their proportions. The answer carries a certificate: how much the log-likelihood
+of one report could still rise. At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``.
+
+Source: [Adeshiyan2011, eq. (3.3)], with the indices put right; certificate derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.designs.base import Design
+from maskwell.estimation.climb import Climbed, newton
+from maskwell.estimation.em import squarem
+from maskwell.estimation.generate import generate
+from maskwell.estimation.log_likelihood import LogLikelihood, Operators, log_likelihood, value
+from maskwell.estimation.starts import INTERIOR, begin, uniform
+
+GAP = 1e-10
+_TIED = 1e-7  # slopes this close to the largest may belong to another solution
+_ROUNDING = 1e-12
+_SETTLED = 1e-9  # below this, what is left is rounding, and slower steps would not help
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where the likelihood is largest.
+
+    Attributes
+    ----------
+    pi
+        The proportions, shape (k,).
+    log_likelihood
+        ``sum x ln lam`` there.
+    gap
+        A bound on how much higher the log-likelihood of one report could be: the certificate.
+    iterations, algorithm
+        How it was found.
+    unique
+        Whether it was shown that no other proportions do as well.
+    at_boundary
+        Which proportions are 0 or 1, shape (k,).
+    """
+
+    pi: Real
+    log_likelihood: float
+    gap: float
+    iterations: int
+    algorithm: str
+    unique: bool
+    at_boundary: Array
+
+
+def maximise(
+    designs: Sequence[Design],
+    counts: Sequence[Array],
+    *,
+    gap: float = GAP,
+    start: Real | None = None,
+    fixed: tuple[int, float] | None = None,
+) -> Maximum:
+    """The most likely proportions of one or several samples.
+
+    Parameters
+    ----------
+    designs, counts
+        For each sample its design and the counts of its m possible reports.
+    gap
+        Stop when the log-likelihood of one report can rise by no more than this.
+    start
+        Proportions to begin with; found from the data unless given. The same data give the same answer.
+    fixed
+        ``(j, t)`` keeps ``pi[j] = t`` and maximises over the rest, as profile intervals need it.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+    >>> found = maximise([P], [np.array([5, 60, 35])])
+    >>> found.pi.round(4).tolist()   # the first category is at its bound
+    [0.0, 0.6416, 0.3584]
+    """
+    f = log_likelihood(designs, counts)
+    pi, movable = begin(f, designs, counts, start, fixed)
+    if value(f, f.lam(pi)) == -np.inf:
+        return Maximum(pi, -np.inf, 0.0, 0, "none", False, _edges(pi))
+    climbed, algorithm = _climb(f, pi, movable, gap)
+    return Maximum(
+        pi=climbed.pi,
+        log_likelihood=f.total * value(f, climbed.lam),
+        gap=max(climbed.gap, 0.0),
+        iterations=climbed.steps,
+        algorithm=algorithm,
+        unique=_is_unique(f, climbed, movable),
+        at_boundary=_edges(climbed.pi),
+    )
+
+
+def _climb(f: LogLikelihood, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:
+    if isinstance(f, Operators) and not f.diagonal:
+        return generate(f, pi, movable, gap)
+    found = newton(f, pi, movable, gap)
+    if found.gap <= max(gap, _SETTLED):
+        return found, "active-set Newton"
+    interior = INTERIOR * uniform(movable, float(found.pi[movable].sum())) + (1 - INTERIOR) * found.pi
+    interior[~movable] = pi[~movable]
+    slower = squarem(f, interior, movable, gap, most=10_000)
+    return (slower, "SQUAREM") if slower.gap < found.gap else (found, "active-set Newton")
+
+
+# ---- what is known about the answer
+
+
+def _edges(pi: Real) -> Array:
+    return np.asarray((pi <= 0) | (pi >= 1 - _ROUNDING))
+
+
+def _is_unique(f: LogLikelihood, climbed: Climbed, movable: Array) -> bool:
+    """Whether the columns that a solution may use are independent on the reports that were seen.
+
+    ``P pi`` is the same at every solution, and a solution uses only categories of the steepest slope.
+    """
+    steepest = float(climbed.slope[movable].max(initial=0.0))
+    used = np.flatnonzero(movable & (climbed.slope >= steepest * (1 - _TIED)))
+    if len(used) <= 1:
+        return True
+    if f.diagonal:
+        return int((f.curvature(climbed.lam, used) <= 0).sum()) <= 1
+    if len(used) > len(f.share) or len(used) * len(f.share) > 2 * 10**7:
+        return False
+    corner = np.abs(np.diagonal(np.asarray(np.linalg.qr(f.columns(used), mode="r"))))
+    return bool(corner.min() > 1e-10 * corner.max())
