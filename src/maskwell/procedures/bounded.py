@@ -30,7 +30,7 @@ def bounded_deck(
 ) -> Deck:
     """The deck of at most so many cards that comes closest to a design; exact where that is possible.
 
-        C = columns of d P rounded by largest remainder,   d = 1..most;   the smallest max |C / d - P|
+        C = columns of d P rounded by largest remainder,   d = 1..most;   the smallest max abs(C / d - P)
 
     where ties go to the smaller deck, and decks are passed over from which fewer shares could be estimated than from
     the design. The deck keeps the design that it realises, C / d, and **that one must be used in estimation**: with the
