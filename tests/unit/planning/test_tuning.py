@@ -141,3 +141,17 @@ def test_labels_are_kept() -> None:
     named = warner("0.7").with_labels(Categories.of(["user", "not"]), Categories.of(["true", "false"]))
     found = retuned(named, Measure(), Fraction(3))
     assert found is not None and (found.inputs, found.outputs) == (named.inputs, named.outputs)
+
+
+@pytest.mark.parametrize(("family", "kept"), [("forced", {"yes": "0.6"}), ("simmons", {"beta": "0.7"})])
+def test_the_other_answer_may_be_the_more_telling_one(family: str, kept: dict[str, str]) -> None:
+    assert tuned(family, value=4, measure="parity", **kept).parity_exact() == 4
+
+
+@pytest.mark.parametrize("family", ["triangular", "mangat", "warner"])
+def test_long_values_are_rounded_towards_privacy(family: str) -> None:
+    value = Fraction(2**100 + 1, 3**60)
+    made = tuned(family, value=value)
+    reached = Measure.of("ratio").value(made)
+    assert reached <= value and to_float(reached) == pytest.approx(to_float(value), rel=1e-9)
+    assert all(p.denominator <= 2**64 for row in made.exact_matrix() for p in row)
