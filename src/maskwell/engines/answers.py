@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
-from maskwell.engines.columns import Problems, common_rows, joint_codes, separate_codes
+from maskwell.engines.columns import Assignment, Problems, common_rows, joint_codes, separate_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,16 @@ class Answers:
         found = np.full(int(np.prod(self._sizes)), -1, dtype=np.int64)
         found[self._joint] = np.arange(len(self.labels))
         return found
+
+
+def looked_for(assignments: Iterable[Assignment], *, reports: bool) -> dict[str, Categories | None]:
+    """The categories that each column holds: reports, or true values."""
+    found: dict[str, Categories | None] = {}
+    for leaf, names in (part for assignment in assignments for part in assignment.parts):
+        held = leaf.outputs if reports and isinstance(leaf.outputs, Categories) else leaf.inputs
+        places = (held,) if len(names) == 1 else Answers(held).places
+        found.update(zip(names, places, strict=True))
+    return found
 
 
 class ReportReader:

@@ -7,8 +7,13 @@ travel as Arrow record batches, never as a whole table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, Protocol, TypeAlias
+
+from maskwell.core.categories import Categories
+
+Coded: TypeAlias = Mapping[str, Categories | None]
+"""Columns that hold categories, with the categories that are looked for in them."""
 
 BATCH_ROWS = 1 << 16
 """Rows at a time: small enough for the processor's cache, large enough that Python does not count."""
@@ -20,6 +25,10 @@ ENGINES = {
     ".tsv.gz": "maskwell.engines.delimited",
     ".parquet": "maskwell.engines.parquet",
     ".arrow": "maskwell.engines.ipc",
+    ".sav": "maskwell.engines.labelled",
+    ".dta": "maskwell.engines.labelled",
+    ".sas7bdat": "maskwell.engines.labelled",
+    ".xpt": "maskwell.engines.labelled",
 }
 """The engine of each ending of a file name."""
 
@@ -62,10 +71,18 @@ class Engine(Protocol):
     """What the module of one kind of file offers."""
 
     TEXTS_ONLY: bool
-    """Whether such a file holds nothing but text, so that set reports must be written as texts of 0 and 1."""
+    """Whether such a file holds nothing but text."""
 
-    def open_source(self, path: str, ending: str, *, coded: Sequence[str]) -> Source:
-        """Open a file for reading; the columns ``coded`` may come as dictionaries, whatever their type."""
+    HOLDS_BYTES: bool
+    """Whether it can hold bytes; set reports are written as texts of 0 and 1 otherwise."""
+
+    def open_source(self, path: str, ending: str, *, coded: Coded, exact: bool) -> Source:
+        """Open a file for reading.
+
+        The columns ``coded`` may come as dictionaries, whatever their type, and as labels of their values where the
+        categories that are looked for are labels (None: wherever there are labels). ``exact`` says that the rows go
+        into a file of the same kind, so that dates and missing codes may come as they are stored.
+        """
 
     def open_sink(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> Sink:
         """Start writing rows of this schema; ``style`` comes from a source."""

@@ -19,9 +19,11 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.base import Coded
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = True
+HOLDS_BYTES = False
 BLOCK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
@@ -181,8 +183,8 @@ class DelimitedSink:
         return compute.if_else(needed, quoted, column)
 
 
-def open_source(path: str, ending: str, *, coded: Sequence[str]) -> DelimitedSource:  # noqa: ARG001 (every column is text)
-    """Open a CSV or TSV file, or standard input (``-``), for reading."""
+def open_source(path: str, ending: str, *, coded: Coded, exact: bool) -> DelimitedSource:  # noqa: ARG001
+    """Open a CSV or TSV file, or standard input (``-``), for reading; every column is text."""
     return DelimitedSource(path, ending)
 
 

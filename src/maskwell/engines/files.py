@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from maskwell.engines.base import ENGINES, Engine, Sink, Source
+from maskwell.engines.base import ENGINES, Coded, Engine, Sink, Source
 from maskwell.errors import DataFileError
 
 
@@ -37,15 +37,16 @@ def engine_of(path: str) -> Engine:
 
 
 @contextmanager
-def open_source(path: str, *, coded: Sequence[str] = ()) -> Iterator[Source]:
-    """Open a file of any known kind for reading."""
+def open_source(path: str, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
+    """Open a file of any known kind for reading; ``coded`` and ``exact`` as in :class:`Engine`."""
     engine = engine_of(path)
     if path != "-" and not Path(path).is_file():
         what = "is a folder" if Path(path).is_dir() else "does not exist"
         raise DataFileError(f"{path} {what}", hint="give the path of a data file", path=path)
     if path != "-" and Path(path).stat().st_size == 0:
         raise DataFileError(f"{path} is empty", hint="give a file with at least one row", path=path)
-    source = engine.open_source(path, ending_of(path), coded=coded)
+    looked_for = coded if isinstance(coded, Mapping) else dict.fromkeys(coded)
+    source = engine.open_source(path, ending_of(path), coded=looked_for, exact=exact)
     try:
         yield source
     finally:
@@ -62,6 +63,11 @@ def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> I
     except BaseException:
         sink.abandon()
         raise
+
+
+def lost_in(style: Any, path: str) -> tuple[str, ...]:
+    """What the style of a source tells that a file of this kind cannot hold, in words."""
+    return tuple(style.lost_in(ending_of(path))) if hasattr(style, "lost_in") else ()
 
 
 def find_column(schema: Any, name: str, path: str) -> int:

@@ -19,7 +19,7 @@ from maskwell.core.categories import Categories, Encoded
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.kronecker import Kronecker
-from maskwell.engines.answers import ReportReader
+from maskwell.engines.answers import ReportReader, looked_for
 from maskwell.engines.arrow import require
 from maskwell.engines.columns import Assignment, Problems, joint_codes
 from maskwell.errors import ParameterError, ReportError
@@ -143,6 +143,15 @@ class Samples:
     def labels(self) -> list[str]:
         """What tells each sample, for people; empty where all rows used one design."""
         return [_shown(dict.fromkeys(pair for one in chosen for pair in one.when)) for chosen in self.choices]
+
+    def looked_for(self) -> dict[str, Categories | None]:
+        """The categories that columns hold: reports, and the values that tell which design a row used."""
+        every = [choice for variable in self.variables for choice in reversed(variable.choices)]
+        values: dict[str, list[str]] = {}
+        for name, value in (pair for choice in every for pair in choice.when):
+            values.setdefault(name, []).append(value)
+        groups = {name: Categories.of(dict.fromkeys(found)) for name, found in values.items()}
+        return {**groups, **looked_for(every, reports=True)}
 
     @property
     def columns(self) -> list[str]:

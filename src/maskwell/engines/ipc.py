@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import file_errors, require
-from maskwell.engines.base import BATCH_ROWS
+from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = False
+HOLDS_BYTES = True
 
 
 class IpcSource:
@@ -85,7 +86,7 @@ class IpcSink:
             self._writer.close()
 
 
-def open_source(path: str, ending: str, *, coded: Sequence[str]) -> IpcSource:  # noqa: ARG001
+def open_source(path: str, ending: str, *, coded: Coded, exact: bool) -> IpcSource:  # noqa: ARG001
     """Open an Arrow file for reading."""
     return IpcSource(path)
 

@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import file_errors, require
-from maskwell.engines.base import BATCH_ROWS
+from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = False
+HOLDS_BYTES = True
 READ_BYTES = 1 << 20
 GROUP_ROWS = 1 << 20
 GROUP_BYTES = 1 << 24
@@ -90,9 +91,9 @@ class ParquetSink:
         self._writer.is_open = False  # or it would try again, on a closed file, when it is collected
 
 
-def open_source(path: str, ending: str, *, coded: Sequence[str]) -> ParquetSource:  # noqa: ARG001
+def open_source(path: str, ending: str, *, coded: Coded, exact: bool) -> ParquetSource:  # noqa: ARG001
     """Open a Parquet file for reading."""
-    return ParquetSource(path, coded)
+    return ParquetSource(path, list(coded))
 
 
 def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> ParquetSink:  # noqa: ARG001

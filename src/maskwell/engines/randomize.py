@@ -16,6 +16,7 @@ from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
+from maskwell.engines.answers import looked_for
 from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
 from maskwell.engines.atomic import atomic_file, check_output
 from maskwell.engines.base import BATCH_ROWS, Sink
@@ -28,7 +29,7 @@ from maskwell.engines.columns import (
     raise_first,
     separate_codes,
 )
-from maskwell.engines.files import engine_of, find_column, open_sink, open_source
+from maskwell.engines.files import ending_of, engine_of, find_column, lost_in, open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
 
 Progress = Callable[[int, float | None], None]
@@ -60,6 +61,8 @@ class Randomized:
     output: str
     parity_joint_exact: Parity | None = None
     """The product of the parities where several columns were randomized: what all reports of a row reveal together."""
+    lost: tuple[str, ...] = ()
+    """What the input told besides its rows and the output cannot hold, in words."""
 
     @property
     def private(self) -> bool:
@@ -78,6 +81,7 @@ class Randomized:
             "columns": columns,
             "output": self.output,
             "private": self.private,
+            "lost": list(self.lost),
             **joint,
         }
 
@@ -118,10 +122,12 @@ def randomize_file(
         Then no output is left. Values that no design knows are counted over the whole file first.
     """
     names = check_assignments(assignments)
-    texts_only = engine_of(output).TEXTS_ONLY
+    texts_only = not engine_of(output).HOLDS_BYTES
     check_output(output, force=force, inputs=[path, *inputs])
     source_of_draws = SECURE if random is None else random
-    with open_source(path, coded=names) as source:
+    same_kind = ending_of(path) == ending_of(output)
+    with open_source(path, coded=looked_for(assignments, reports=False), exact=same_kind) as source:
+        lost = lost_in(source.style, output)
         columns = [
             ColumnRandomizer(a, source.schema, path, source_of_draws, texts_only=texts_only) for a in assignments
         ]
@@ -148,7 +154,7 @@ def randomize_file(
             raise_first((problem for column in columns for problem in column.problems), rows)
             even.finish()
     summary = {n: s for c in columns for n, s in c.summary().items()}
-    return Randomized(written, rows - written, summary, output, _parity_joint(assignments))
+    return Randomized(written, rows - written, summary, output, _parity_joint(assignments), lost)
 
 
 def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:

@@ -14,7 +14,7 @@ from maskwell.core.counts import Counts
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
-from maskwell.engines.answers import ReportReader
+from maskwell.engines.answers import ReportReader, looked_for
 from maskwell.engines.arrow import bits_from_array, describe, missing_rows, require
 from maskwell.engines.columns import (
     Assignment,
@@ -55,7 +55,7 @@ def tally_file(
     ``"drop"`` the rows, or ``"category"``: count them as the report "missing" of the design.
     """
     names = check_assignments(assignments)
-    with open_source(path, coded=names) as source:
+    with open_source(path, coded=looked_for(assignments, reports=True)) as source:
         positions = [find_column(source.schema, name, path) for name in names]
         weights = None if counts is None else find_column(source.schema, counts, path)
         read = sorted({*positions} if weights is None else {*positions, weights})

@@ -44,9 +44,11 @@ def test_an_ending_that_tells_nothing(name: str) -> None:
 # ---- every engine: what is written is read back
 
 
-@pytest.mark.parametrize("ending", ENGINES)
+@pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending != ".sas7bdat"])  # which is read only
 @pytest.mark.parametrize("rows", [0, 1, 70_000])
 def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
+    if ENGINES[ending].endswith(".labelled"):
+        pytest.importorskip("pyreadstat")
     path = str(tmp_path / f"t{ending}")
     numbers, gaps = [str(i) for i in range(rows)], [None if i % 2 else "x" for i in range(rows)]
     table = pa.table({"i": pa.array(numbers, pa.string()), "t": pa.array(gaps, pa.string())})

@@ -1,0 +1,218 @@
+"""SPSS, Stata and SAS files, with labels and missing codes kept, through pyreadstat.
+
+Reading goes piece by piece. pyreadstat writes a file from a whole table only, so that an output of these kinds is held
+in memory until the end. ``.sas7bdat`` is read only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from maskwell.core.phrases import MESSAGE, fault_of
+from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.base import BATCH_ROWS, Coded
+from maskwell.engines.labelled_columns import column_type, read_column, written_column
+from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.errors import DataFileError, MissingExtraError
+
+TEXTS_ONLY = False
+HOLDS_BYTES = False
+
+READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
+SKIPS_SLOWLY = {".xpt"}
+"""Kinds in which later rows are found by reading all before them, so that larger pieces are worth their memory."""
+
+
+class LabelledSource:
+    """Rows of an SPSS, Stata or SAS file.
+
+    Columns in ``coded`` come as the labels of their values where the categories asked for are labels. In an ``exact``
+    copy the other columns come as they are stored: dates as numbers, missing codes as numbers or letters.
+    """
+
+    def __init__(self, path: str, ending: str, coded: Coded, *, exact: bool) -> None:
+        self._path, self._ending, self._exact = path, ending, exact
+        self._rows_at_once = BATCH_ROWS * (8 if ending in SKIPS_SLOWLY else 1)
+        _, meta = self._read(metadataonly=True)
+        self.style = Labels.of(meta, ending)
+        self._rows, self._seen, self._done = meta.number_rows, 0, False
+        self._coded = {name: self.style.columns[name].speaks(c) for name, c in coded.items() if name in self._names}
+        self.schema = require().schema([(name, self._type(name)) for name in self._names])
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self.style.columns)
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        arrow, names = require(), self._names if only is None else [self._names[i] for i in sorted(only)]
+        schema = arrow.schema([self.schema.field(name) for name in names])
+        while not self._done:
+            limits = {"row_offset": self._seen, "row_limit": self._rows_at_once}
+            found, _ = self._read(usecols=names, **limits)
+            count = len(found[names[0]])
+            self._seen += count
+            self._done = count < self._rows_at_once
+            if count:
+                yield arrow.RecordBatch.from_arrays([self._column(name, found[name]) for name in names], schema=schema)
+
+    def done(self) -> float | None:
+        """Share of the rows read so far."""
+        if self._done:
+            return 1.0
+        return self._seen / self._rows if self._rows else None
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+    def _type(self, name: str) -> Any:
+        about = self.style.columns[name]
+        return column_type(about, self._ending, spoken=self._coded.get(name, False), exact=self._is_exact(name))
+
+    def _column(self, name: str, values: Any) -> Any:
+        about, spoken = self.style.columns[name], self._coded.get(name, False)
+        return read_column(values, about, self._ending, spoken=spoken, exact=self._is_exact(name))
+
+    def _is_exact(self, name: str) -> bool:
+        return self._exact and name not in self._coded
+
+    def _read(self, **options: Any) -> tuple[Any, Any]:
+        if self._ending != ".xpt":
+            options["user_missing"] = True
+        with labelled_errors("read", self._path):
+            read = getattr(_library(), READERS[self._ending])
+            found: tuple[Any, Any] = read(self._path, output_format="dict", disable_datetime_conversion=True, **options)
+            return found
+
+
+class LabelledSink:
+    """Writes rows as an SPSS, Stata or SAS transport file, all at the end."""
+
+    def __init__(self, file: BinaryIO, ending: str, schema: Any, labels: Labels) -> None:
+        self._file, self._ending, self._schema, self._labels = file, ending, schema, labels
+        self._batches: list[Any] = []
+        self._pandas = _library("pandas")
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        self._batches.append(batch)
+
+    def close(self) -> None:
+        """Write everything; the file itself stays open."""
+        with tempfile.TemporaryDirectory() as folder, labelled_errors("write", "the output"):
+            path = Path(folder) / f"output{self._ending}"
+            self._write(str(path))
+            with path.open("rb") as written:
+                shutil.copyfileobj(written, self._file, 1 << 20)
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+        self._batches.clear()
+
+    def _write(self, path: str) -> None:
+        table = require().Table.from_batches(self._batches, self._schema)
+        same = self._ending == self._labels.kind
+        found = {
+            f.name: written_column(table.column(f.name), f, self._labels.columns.get(f.name), self._ending, same=same)
+            for f in self._schema
+        }
+        self._batches.clear()
+        frame = self._pandas.DataFrame({name: series for name, (series, _) in found.items()})
+        _WRITERS[self._ending](frame, path, {name: about for name, (_, about) in found.items()}, self._labels)
+
+
+def open_source(path: str, ending: str, *, coded: Coded, exact: bool) -> LabelledSource:
+    """Open an SPSS, Stata or SAS file for reading."""
+    return LabelledSource(path, ending, coded, exact=exact)
+
+
+def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> LabelledSink:
+    """Start an SPSS, Stata or SAS transport file, with the labels of the source if that had any."""
+    if ending not in _WRITERS:
+        raise DataFileError(
+            f"{ending} files can be read, not written", hint="write a SAS transport file: -o OUT.xpt", ending=ending
+        )
+    return LabelledSink(file, ending, schema, style if isinstance(style, Labels) else Labels(ending, {}))
+
+
+@contextmanager
+def labelled_errors(what: str, path: str) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read or written."""
+    library = _library()
+    try:
+        with file_errors(what, path):
+            yield
+    except (library.ReadstatError, library.PyreadstatError, TypeError) as error:
+        wrong = f"cannot {what} {path}: "
+        reason = fault_of(error, max(40, MESSAGE - len(wrong)))
+        hint = (
+            "the file may be damaged or cut short, or of another kind than its ending says"
+            if what == "read"
+            else "choose another kind of file, or rename the column"
+        )
+        raise DataFileError(wrong + reason, hint=hint, path=path) from error
+
+
+def _library(name: str = "pyreadstat") -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"SPSS, Stata and SAS files need {name}, which is not installed", hint="pip install 'maskwell[labelled]'"
+        ) from error
+
+
+# ---- writers
+
+
+def _write_sav(frame: Any, path: str, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
+    ranges = {n: [{"lo": low, "hi": high} for low, high in c.missing] for n, c in columns.items() if c.missing}
+    _library().write_sav(
+        frame,
+        path,
+        row_compress=True,
+        file_label=labels.file_label or "",
+        note=list(labels.notes) or None,
+        column_labels=_some(columns, "label"),
+        variable_value_labels=_some(columns, "values"),
+        missing_ranges=ranges or None,
+        variable_measure=_some(columns, "measure"),
+        variable_display_width=_some(columns, "width"),
+        variable_format=_some(columns, "format"),
+    )
+
+
+def _write_dta(frame: Any, path: str, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
+    _library().write_dta(
+        frame,
+        path,
+        file_label=labels.file_label or "",
+        column_labels=_some(columns, "label"),
+        variable_value_labels=_some(columns, "values"),
+        missing_user_values={n: list(c.tagged) for n, c in columns.items() if c.tagged} or None,
+        variable_format=_some(columns, "format"),
+    )
+
+
+def _write_xpt(frame: Any, path: str, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
+    _library().write_xport(
+        frame,
+        path,
+        file_label=labels.file_label or "",
+        table_name=labels.table_name or "DATASET",
+        column_labels=_some(columns, "label"),
+        variable_format=_some(columns, "format"),
+    )
+
+
+_WRITERS = {".sav": _write_sav, ".dta": _write_dta, ".xpt": _write_xpt}
+
+
+def _some(columns: Mapping[str, ColumnLabels], what: str) -> dict[str, Any] | None:
+    return {name: getattr(about, what) for name, about in columns.items() if getattr(about, what)} or None

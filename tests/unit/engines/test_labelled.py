@@ -1,0 +1,338 @@
+"""SPSS, Stata and SAS files: everything but the randomized columns comes through unchanged."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import maskwell as mw
+from maskwell.core.randomness import SeededRandom
+from maskwell.engines.columns import Assignment
+from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+prs = pytest.importorskip("pyreadstat")
+
+from maskwell.engines import labelled  # noqa: E402
+from maskwell.engines.base import BATCH_ROWS  # noqa: E402
+from maskwell.engines.files import open_source  # noqa: E402
+from maskwell.engines.labelled_columns import read_column, written_column  # noqa: E402
+from maskwell.engines.labels import ColumnLabels, Labels  # noqa: E402
+from maskwell.engines.randomize import randomize_file  # noqa: E402
+from maskwell.engines.tally import tally_file  # noqa: E402
+
+BY_LABEL = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
+BY_CODE = mw.Uniform.from_gamma(3, mw.Categories.of([1, 2]))
+COMPARED = [
+    "column_names",
+    "column_labels",
+    "variable_value_labels",
+    "missing_ranges",
+    "missing_user_values",
+    "original_variable_types",
+    "variable_measure",
+    "variable_display_width",
+    "readstat_variable_types",
+    "file_label",
+    "notes",
+]
+
+
+def _frame(rows: int = 6) -> Any:
+    days = [date(2020, 1, 1 + i % 28) for i in range(rows)]
+    return pd.DataFrame(
+        {
+            "id": np.arange(rows, dtype=float) + 0.25,
+            "drugs": [float(1 + i % 2) for i in range(rows)],
+            "age": [34.0, -9.0, 51.0, float("nan"), 99.0, 17.0][:rows] + [20.0] * (rows - 6),
+            "name": ["a", "", "çé", "d", "e", "f"][:rows] + ["x"] * (rows - 6),
+            "day": days,
+        }
+    )
+
+
+def _sav(path: Path, rows: int = 6) -> str:
+    prs.write_sav(
+        _frame(rows),
+        str(path),
+        file_label="A survey",
+        note=["first note"],
+        column_labels={"drugs": "Have you used drugs?", "age": "Age in years"},
+        variable_value_labels={"drugs": {1.0: "yes", 2.0: "no"}, "age": {-9.0: "refused", 99.0: "99 or older"}},
+        missing_ranges={"age": [{"lo": -9, "hi": -1}]},
+        variable_measure={"drugs": "nominal", "age": "scale"},
+        variable_display_width={"age": 14},
+        variable_format={"id": "F10.2", "age": "F3.0", "day": "EDATE10"},
+    )
+    return str(path)
+
+
+def _dta(path: Path) -> str:
+    frame = _frame().drop(columns="age")
+    frame["age"] = pd.Series([34.0, "a", 51.0, float("nan"), "b", 17.0], dtype=object)
+    frame["children"] = np.array([0, 1, 2, 0, 1, 5], dtype=np.int32)
+    prs.write_dta(
+        frame,
+        str(path),
+        file_label="A survey",
+        column_labels={"drugs": "Have you used drugs?"},
+        variable_value_labels={"drugs": {1: "yes", 2: "no"}, "age": {"a": "refused", "b": "unknown"}},
+        missing_user_values={"age": ["a", "b"]},
+    )
+    return str(path)
+
+
+def _xpt(path: Path) -> str:
+    prs.write_xport(_frame().rename(columns=str.upper), str(path), column_labels={"DRUGS": "Have you used drugs?"})
+    return str(path)
+
+
+def _read(path: str) -> tuple[Any, Any]:
+    read = getattr(prs, labelled.READERS[Path(path).suffix])
+    missing = {} if path.endswith(".xpt") else {"user_missing": True}
+    found: tuple[Any, Any] = read(path, disable_datetime_conversion=True, **missing)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("make", "ending", "column"), [(_sav, ".sav", "drugs"), (_dta, ".dta", "drugs"), (_xpt, ".xpt", "DRUGS")]
+)
+@pytest.mark.parametrize("design", [BY_LABEL, BY_CODE], ids=["by label", "by code"])
+def test_everything_else_is_kept(tmp_path: Path, make: Any, ending: str, column: str, design: Any) -> None:
+    if ending == ".xpt" and design is BY_LABEL:
+        pytest.skip("SAS transport files have no value labels")
+    path, output = make(tmp_path / f"in{ending}"), str(tmp_path / f"out{ending}")
+    done = randomize_file(path, output, [Assignment.of(column, design)], random=SeededRandom(1))
+    assert done.rows == 6 and done.lost == ()
+    (before, about), (after, kept) = _read(path), _read(output)
+    for name in COMPARED:
+        assert getattr(kept, name) == getattr(about, name), name
+    others = [name for name in before if name != column]
+    pd.testing.assert_frame_equal(after[others], before[others])
+    expected = design.randomize(np.array([design.inputs.labels[i % 2] for i in range(6)]), random=SeededRandom(1))
+    codes = {"yes": 1.0, "no": 2.0, 1: 1.0, 2: 2.0}
+    assert after[column].tolist() == [codes[label] for label in expected.tolist()]
+
+
+@pytest.mark.parametrize("design", [BY_LABEL, BY_CODE], ids=["by label", "by code"])
+def test_reports_are_counted_by_label_or_by_code(tmp_path: Path, design: Any) -> None:
+    for path in (_sav(tmp_path / "a.sav"), _dta(tmp_path / "a.dta")):
+        counted = tally_file(path, [Assignment.of("drugs", design)])
+        assert counted.counts.values.tolist() == [3, 3]
+
+
+def test_missing_codes_are_missing_values(tmp_path: Path) -> None:
+    ages = mw.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
+    for path, expected in ((_sav(tmp_path / "a.sav"), [1, 1, 1, 1]), (_dta(tmp_path / "a.dta"), [1, 1, 1, 0])):
+        with pytest.raises(MissingValueError, match="missing"):
+            tally_file(path, [Assignment.of("age", ages)])
+        counted = tally_file(path, [Assignment.of("age", ages)], missing="drop")
+        assert counted.counts.values.tolist() == expected
+
+
+def test_a_label_that_no_one_knows(tmp_path: Path) -> None:
+    wrong = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "sometimes"]))
+    with pytest.raises(UnknownCategoryError, match="'no'"):
+        tally_file(_sav(tmp_path / "a.sav"), [Assignment.of("drugs", wrong)])
+
+
+def test_dates_and_numbers_in_other_kinds_of_files(tmp_path: Path) -> None:
+    """A file without labels gets dates as dates and missing codes as nothing, and one says what is lost."""
+    import pyarrow.parquet as pq
+
+    for make, ending in ((_sav, ".sav"), (_dta, ".dta")):
+        path, output = make(tmp_path / f"a{ending}"), str(tmp_path / f"b{ending}.parquet")
+        done = randomize_file(path, output, [Assignment.of("drugs", BY_LABEL)])
+        table = pq.read_table(output)
+        assert table.column("day").to_pylist()[:2] == [date(2020, 1, 1), date(2020, 1, 2)]
+        assert table.column("age").to_pylist()[:4] == [34, None, 51, None]
+        assert set(table.column("drugs").to_pylist()) <= {"yes", "no"}
+        assert "does not keep variable labels, value labels" in done.lost[0]
+        assert done.to_dict()["lost"] == list(done.lost)
+    csv = str(tmp_path / "c.csv")
+    randomize_file(_xpt(tmp_path / "a.xpt"), csv, [Assignment.of("DRUGS", BY_CODE)])
+    assert Path(csv).read_text(encoding="utf-8").splitlines()[1].split(",")[0] == "0.25"
+
+
+def test_from_one_kind_to_another(tmp_path: Path) -> None:
+    path, output = _sav(tmp_path / "a.sav"), str(tmp_path / "b.dta")
+    done = randomize_file(path, output, [Assignment.of("drugs", BY_LABEL)])
+    after, about = _read(output)
+    assert about.variable_value_labels["drugs"] == {1: "yes", 2: "no"}
+    assert about.column_names_to_labels["age"] == "Age in years"
+    assert after["age"].isna().tolist() == [False, True, False, True, False, False]
+    assert about.original_variable_types["day"].startswith("%td") and after["day"].tolist()[0] == 21915
+    assert "missing codes, measurement levels and notes" in done.lost[0]
+    back = str(tmp_path / "c.sav")
+    randomize_file(_dta(tmp_path / "a.dta"), back, [Assignment.of("drugs", BY_CODE)])
+    assert _read(back)[1].variable_value_labels["drugs"] == {1.0: "yes", 2.0: "no"}
+
+
+def test_a_file_without_labels_becomes_a_labelled_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,y\n1,yes\n2,no\n3,yes\n", encoding="utf-8")
+    for ending in (".sav", ".dta", ".xpt"):
+        output = str(tmp_path / f"b{ending}")
+        randomize_file(str(tmp_path / "a.csv"), output, [Assignment.of("y", BY_LABEL)])
+        assert set(_read(output)[0]["y"]) <= {"yes", "no"}
+        assert tally_file(output, [Assignment.of("y", BY_LABEL)]).rows == 3
+
+
+def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
+    """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
+    kuk = mw.make_design("kuk", theta1="7/10", theta2="1/5", draws=3).with_labels(
+        mw.Categories.of(["yes", "no"]), mw.Categories.of(["none", "one", "two", "all"])
+    )
+    output = str(tmp_path / "b.sav")
+    randomize_file(_sav(tmp_path / "a.sav"), output, [Assignment.of("drugs", kuk)])
+    after, about = _read(output)
+    assert set(after["drugs"]) <= {"none", "one", "two", "all"}
+    assert "drugs" not in about.variable_value_labels
+    assert about.column_names_to_labels["drugs"] == "Have you used drugs?"
+    assert tally_file(output, [Assignment.of("drugs", kuk)]).rows == 6
+
+
+def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
+    design = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no", "missing"]))
+    path = str(tmp_path / "a.sav")
+    prs.write_sav(
+        pd.DataFrame({"y": [1.0, 2.0, np.nan] * 50}), path, variable_value_labels={"y": {1.0: "yes", 2.0: "no"}}
+    )
+    output = str(tmp_path / "b.sav")
+    randomize_file(path, output, [Assignment.of("y", design)], missing="category")
+    after, about = _read(output)
+    assert about.variable_value_labels["y"] == {1.0: "yes", 2.0: "no"}
+    counted = tally_file(output, [Assignment.of("y", design)], missing="category").counts.values
+    assert counted.tolist() == [
+        int((after["y"] == 1).sum()),
+        int((after["y"] == 2).sum()),
+        int(after["y"].isna().sum()),
+    ]
+
+
+def test_set_reports_are_texts(tmp_path: Path) -> None:
+    subset = mw.Subset.from_gamma(3, mw.Categories.of(["yes", "no"]), size=1)
+    output = str(tmp_path / "b.sav")
+    randomize_file(_sav(tmp_path / "a.sav"), output, [Assignment.of("drugs", subset)])
+    assert set(_read(output)[0]["drugs"]) <= {"10", "01"}
+    assert tally_file(output, [Assignment.of("drugs", subset)]).rows == 6
+
+
+def test_labels_of_texts(tmp_path: Path) -> None:
+    path, output = str(tmp_path / "a.sav"), str(tmp_path / "b.sav")
+    prs.write_sav(
+        pd.DataFrame({"y": ["j", "n", "j", "x"]}),
+        path,
+        variable_value_labels={"y": {"j": "yes", "n": "no"}},
+        missing_ranges={"y": ["x"]},
+    )
+    assert tally_file(path, [Assignment.of("y", BY_LABEL)], missing="drop").counts.values.tolist() == [2, 1]
+    randomize_file(path, output, [Assignment.of("y", BY_LABEL)], missing="drop")
+    after, about = _read(output)
+    assert set(after["y"]) <= {"j", "n"} and about.variable_value_labels["y"] == {"j": "yes", "n": "no"}
+
+
+def test_two_codes_with_one_label_are_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.sav")
+    labels = {"y": {1.0: "yes", 2.0: "no", 3.0: "no"}}
+    prs.write_sav(pd.DataFrame({"y": [1.0, 2.0, 3.0]}), path, variable_value_labels=labels)
+    assert tally_file(path, [Assignment.of("y", BY_LABEL)]).counts.values.tolist() == [1, 2]
+    with pytest.raises(DataFileError, match="2 and 3 are both labelled 'no'"):
+        randomize_file(path, str(tmp_path / "b.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
+    assert not (tmp_path / "b.sav").exists()
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt", ".sas7bdat"])
+def test_bad_files_get_one_clear_error(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"bad{ending}"
+    path.write_bytes(b"this is no such file" * 50)
+    with pytest.raises(DataFileError, match="cannot read") as caught:
+        tally_file(str(path), [Assignment.of("y", BY_LABEL)])
+    assert "ending" in caught.value.hint
+    with pytest.raises(DataFileError, match="does not exist"):
+        tally_file(str(tmp_path / f"none{ending}"), [Assignment.of("y", BY_LABEL)])
+
+
+def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
+    whole = Path(_sav(tmp_path / "a.sav", 3000)).read_bytes()
+    (tmp_path / "b.sav").write_bytes(whole[:-2000])
+    with pytest.raises(DataFileError, match="cannot read"):
+        tally_file(str(tmp_path / "b.sav"), [Assignment.of("drugs", BY_LABEL)])
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    path = _sav(tmp_path / "a.sav")
+    with pytest.raises(DataFileError, match="can be read, not written") as caught:
+        randomize_file(path, str(tmp_path / "b.sas7bdat"), [Assignment.of("drugs", BY_LABEL)])
+    assert ".xpt" in caught.value.hint
+    (tmp_path / "c.csv").write_text("a b,y\n1,yes\n", encoding="utf-8")
+    with pytest.raises(DataFileError, match="contains a space"):
+        randomize_file(str(tmp_path / "c.csv"), str(tmp_path / "d.sav"), [Assignment.of("y", BY_LABEL)])
+    with pytest.raises(DataFileError, match="files hold numbers, texts and dates"):
+        written_column(pa.chunked_array([[[1]]]), pa.field("l", pa.list_(pa.int64())), None, ".sav", same=True)
+    assert not (tmp_path / "d.sav").exists()
+
+
+def test_only_the_columns_that_are_needed_are_read(tmp_path: Path) -> None:
+    with open_source(_sav(tmp_path / "a.sav"), coded=["drugs"]) as source:
+        (batch,) = source.batches([1, 2])
+        assert batch.schema.names == ["drugs", "age"]
+        assert batch.column(0).to_pylist() == ["yes", "no"] * 3
+        assert source.done() == 1
+
+
+def test_long_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 2 * BATCH_ROWS + 5
+    path = str(tmp_path / "a.sav")
+    prs.write_sav(pd.DataFrame({"y": np.resize([1.0, 2.0], rows), "i": np.arange(rows, dtype=float)}), path)
+    with open_source(path) as source:
+        batches = list(source.batches())
+    assert [len(batch) for batch in batches] == [BATCH_ROWS, BATCH_ROWS, 5]
+    assert batches[1].column(1).to_pylist()[:2] == [BATCH_ROWS, BATCH_ROWS + 1]
+
+
+def test_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where pyreadstat is not installed, the message says how to get it."""
+    path = _sav(tmp_path / "a.sav")
+    real = labelled.importlib.import_module
+    monkeypatch.setattr(
+        labelled.importlib, "import_module", lambda name: _fail() if name == "pyreadstat" else real(name)
+    )
+    with pytest.raises(MissingExtraError, match="need pyreadstat") as caught:
+        tally_file(path, [Assignment.of("drugs", BY_LABEL)])
+    assert caught.value.hint == "pip install 'maskwell[labelled]'"
+
+
+def _fail() -> Any:
+    raise ImportError
+
+
+def test_a_sas_file_is_read_like_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """pyreadstat cannot write .sas7bdat, so that an SPSS file stands for one here."""
+    monkeypatch.setitem(labelled.READERS, ".sas7bdat", "read_sav")
+    path = Path(_sav(tmp_path / "a.sav")).rename(tmp_path / "a.sas7bdat")
+    assert tally_file(str(path), [Assignment.of("drugs", BY_LABEL)]).counts.values.tolist() == [3, 3]
+    done = randomize_file(str(path), str(tmp_path / "b.xpt"), [Assignment.of("drugs", BY_LABEL)])
+    assert "value labels" in done.lost[0]
+
+
+def test_letters_of_missing_values_survive() -> None:
+    about = ColumnLabels(tagged=("a", "z"))
+    read = read_column([1.0, "a", None, "z"], about, ".dta", spoken=False, exact=True)
+    assert read.null_count == 1
+    series, kept = written_column(pa.chunked_array([read]), pa.field("x", pa.float64()), about, ".dta", same=True)
+    assert series.tolist()[:2] == [1.0, "a"] and series.tolist()[3] == "z" and kept.tagged == ("a", "z")
+    plain = read_column([1.0, "a", None], about, ".dta", spoken=False, exact=False)
+    assert plain.to_pylist() == [1.0, None, None]
+
+
+def test_what_is_lost_in_words() -> None:
+    column = ColumnLabels(label="Age", values={1.0: "one"}, missing=((9.0, 9.0),), measure="scale")
+    labels = Labels(".sav", {"age": column}, notes=("n",), response_sets=True)
+    assert labels.lost_in(".sav") == ("a .sav file does not keep multiple response sets of the .sav file",)
+    assert labels.lost_in(".xpt")[0].startswith("a .xpt file does not keep value labels, missing codes")
+    assert Labels(".sav", {"age": ColumnLabels()}).lost_in(".csv") == ()
