@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, designs_option, example, json_option, missing_option, read_assignments
+from maskwell.cli.options import FilePath, designs_if_any_option, example, json_option, missing_option, read_assignments
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.cli.sampling import check_plan, denominator_of, plan_columns, sampling_options, scheme_of
@@ -31,8 +31,8 @@ FORMATS = ["text", "md", "latex", "csv"]
     )
 )
 @click.argument("file", type=FilePath())
-@designs_option
-@click.option("--direct", metavar="COL,...", help="Columns that were asked directly, for tables with the others.")
+@designs_if_any_option
+@click.option("--direct", metavar="COL,...", help="Columns that were asked directly, alone or with the others.")
 @click.option("--by", metavar="COL,...", help="Estimate for each value of these columns, too.")
 @click.option(
     "--method",
@@ -82,6 +82,8 @@ def estimate(
     if as_json and style != "text":
         raise ParameterError(f"--json and --format {style}", hint="choose one of them")
     confidence = float(check_probability(level, "level", open_=True))
+    if not designs and direct is None:
+        raise ParameterError("no column to estimate", hint="name it with its design: --design answer=design.json")
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
     asked = _Asked(file, (*assignments, *_direct(file, direct)), missing, counts, method, by)

@@ -63,14 +63,14 @@ missing_option = click.option(
     show_default=True,
     help="Rows without a value: refuse, leave them out, or use the category 'missing' of the design.",
 )
-designs_option = click.option(
-    "--design",
-    "designs",
-    metavar="COL=D",
-    multiple=True,
-    required=True,
-    help="Column and design file; A,B=D for a product of designs, 'A[G=1]=D' for rows where G is 1. Repeat for more.",
-)
+DESIGNS: dict[str, Any] = {
+    "metavar": "COL=D",
+    "multiple": True,
+    "help": "Column and design file; A,B=D for a product of designs or for reports of two answers, 'A[G=1]=D' for rows "
+    "where G is 1. Repeat for more.",
+}
+designs_option = click.option("--design", "designs", required=True, **DESIGNS)
+designs_if_any_option = click.option("--design", "designs", **DESIGNS)
 
 
 def example(*commands: str) -> str:
