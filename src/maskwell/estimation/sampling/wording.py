@@ -7,7 +7,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.estimation.moments import flags_of_moments
-from maskwell.estimation.sampling.recovery import Recovery
+from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.scheme import Scheme
 
@@ -49,9 +49,12 @@ def _drawn(cells: Cells, scheme: Scheme) -> str:
     return f"{unit} as if drawn with replacement: nothing to correct"
 
 
-def flags_of(share: Real, variance: Real, randomization: Real, cells: Cells, recovery: Recovery) -> tuple[str, ...]:
-    """What a reader should know."""
-    flags = list(flags_of_moments(share, variance, variance - randomization, full=recovery.full))
+def flags_of(share: Real, v_share: Real, randomization: Real, cells: Cells) -> tuple[str, ...]:
+    """What a reader should know; ``v_share`` is a covariance matrix or its diagonal."""
+    variance = diagonal(v_share)
+    flags = list(flags_of_moments(share, variance, variance - randomization, full=v_share.ndim == 2))
+    if np.isnan(variance).any():
+        flags.append("no variance: some replicate gives these rows no weight at all")
     if (variance < -1e-15).any():
         flags.append(NEGATIVE)
     if (cells.weight < 0).any():
