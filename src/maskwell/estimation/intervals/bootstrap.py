@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +14,7 @@ from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.intervals.base import Intervals, check_counted
 
 if TYPE_CHECKING:
+    from maskwell.designs.base import Design
     from maskwell.estimation.result import Estimate
     from maskwell.estimation.samples import Sample
 
@@ -123,7 +124,7 @@ def _linear(estimate: Estimate) -> bool:
 def _shares(samples: tuple[Sample, ...], source: str) -> list[Real]:
     if source == "reports":
         return [sample.counts.share() for sample in samples]
-    from maskwell.estimation.likelihood import maximise
+    from maskwell.estimation.maximum import maximise
 
     pi = maximise([s.design for s in samples], [s.counts.values for s in samples]).pi
     return [_whole(sample.design.apply(pi)) for sample in samples]
@@ -138,19 +139,21 @@ def _estimates(estimate: Estimate, drawn: _Draws) -> Real:
     """The same estimate from every replicate, shape (replicates, k)."""
     if _linear(estimate):
         return np.concatenate([_by_moments(estimate, *batch) for batch in drawn.batches()])
-    if estimate.method == "ml":
-        from maskwell.estimation.likelihood import maximise
-
-        designs = [sample.design for sample in drawn.samples]
-        return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)
-    from maskwell.estimation.samples import Sample, estimate_samples
-
     designs = [sample.design for sample in drawn.samples]
-    return drawn.each(
-        lambda counts: (
-            estimate_samples([Sample.of(x, d) for x, d in zip(counts, designs, strict=True)], method="moments").pi_hat
-        )
-    )
+    if estimate.method == "ml" and len(estimate.categories) == designs[0].k:
+        from maskwell.estimation.maximum import maximise
+
+        return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)
+    return drawn.each(lambda counts: _from_samples(designs, counts, estimate.method))
+
+
+def _from_samples(designs: Sequence[Design], counts: Sequence[Array], method: str) -> Real:
+    """Several samples, perhaps of sums of the categories."""
+    from maskwell.estimation.samples import Sample
+    from maskwell.estimation.several import estimate_samples
+
+    samples = [Sample.of(own, design) for own, design in zip(counts, designs, strict=True)]
+    return estimate_samples(samples, method=method).pi_hat
 
 
 def _by_moments(estimate: Estimate, counts: Array) -> Real:
