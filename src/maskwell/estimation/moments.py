@@ -113,6 +113,11 @@ def _checked_share(counts: Counts, design: Design) -> Real:
     return share
 
 
+def sampling_part(pi_hat: Real, variance: Real, n: int) -> Real:
+    """``(pi_hat (1 - pi_hat) + variance) / n``: unbiased for the variance that an open question would have."""
+    return np.asarray((pi_hat * (1 - pi_hat) + variance) / n)
+
+
 def flags_of_moments(pi_hat: Real, variance: Real, sampling: Real, *, full: bool) -> tuple[str, ...]:
     """What a reader of moment estimates should know; ``full`` where covariances were worked out."""
     outside = np.maximum(-pi_hat, pi_hat - 1)

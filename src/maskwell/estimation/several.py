@@ -1,0 +1,247 @@
+"""Several samples of one population, each with a design of its own, in one estimate.
+
+    lam_g = P_g pi     for each sample g, n_g reports
+
+By moments, the stacked shares are turned around by least squares that weigh every report by ``n_g / lam_gi``:
+
+    pi_hat = sum_g L_g lam_hat_g,     Cov = sum_g L_g (D_lam_g - lam_g lam_g') L_g' / n_g
+
+with weights at the most likely proportions (two steps). When the samples just suffice, the weights do not matter and
+the estimate is the exact solution of the equations. What the samples do not tell apart is summed over: pairs of an own
+and an unrelated answer give the share of each answer.
+
+Source: derived; for two samples it gives the estimate of Greenberg et al. (1969), for decks of statements that of
+Abul-Ela, Greenberg and Horvitz (1967), both named in [Adeshiyan2011, sections 2.1 and 3.1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.designs.base import Design
+from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.likelihood import estimate_by_likelihood, likelihood_of
+from maskwell.estimation.maximum import maximise
+from maskwell.estimation.moments import ROUNDING, estimate_by_moments, flags_of_moments, sampling_part
+from maskwell.estimation.pooled import pool
+from maskwell.estimation.result import Estimate
+from maskwell.estimation.samples import Sample
+from maskwell.estimation.wanted import Wanted, wanted_of
+
+METHODS = ("moments", "ml")
+TWO_STEPS = "the weights of the samples come from the same reports (two steps): unbiased in large samples only"
+STACK_LIMIT = 4 * 10**6
+"""Stacks with more entries than this are not written out: identifiable samples are pooled instead."""
+
+
+def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> Estimate:
+    """Proportions from several samples that asked about the same categories, each with its own design.
+
+    Parameters
+    ----------
+    samples
+        Counts and design of each; one alone need not be identifiable.
+    method
+        ``moments`` (weighted least squares) or ``ml``.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.dense import Dense
+    >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
+    >>> designs = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]
+    >>> samples = [Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])]
+    >>> found = estimate_samples(samples)
+    >>> [(c, round(float(p), 3)) for c, p in zip(found.categories, found.pi_hat)][:2]   # one in three
+    [(('variable 1', 'yes'), 0.325), (('variable 1', 'no'), 0.675)]
+    """
+    _check(samples, method)
+    if len(samples) == 1 and samples[0].design.identifiable:
+        one = estimate_by_moments if method == "moments" else estimate_by_likelihood
+        return one(samples[0].counts, samples[0].design)
+    if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
+        return _large(samples, method)
+    wanted = wanted_of([s.design for s in samples])
+    found = _by_moments(samples, wanted)
+    if method == "ml":
+        found = _by_likelihood(samples, wanted, found)
+    return replace(found, flags=(*wanted.flags, *found.flags, *_cheating(samples, found)))
+
+
+def _fits(samples: Sequence[Sample]) -> bool:
+    return all(sample.design.has_entries_up_to(STACK_LIMIT) for sample in samples)
+
+
+def _large(samples: Sequence[Sample], method: str) -> Estimate:
+    pooled = pool([estimate_by_moments(s.counts, s.design) for s in samples], samples)
+    if method == "moments":
+        return replace(pooled, fingerprint=joint_fingerprint(samples))
+    return replace(likelihood_of(samples, pooled.pi_hat), fingerprint=joint_fingerprint(samples))
+
+
+# ---- moments
+
+
+def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
+    n = np.array([sample.n for sample in samples])
+    designs = [sample.design for sample in samples]
+    P = [design.matrix() for design in designs]
+    share = [sample.counts.share() for sample in samples]
+    spare = sum(len(one) - 1 for one in share) > wanted.rank - 1
+    L = _left_inverses(P, n, wanted.C, _guess(samples, designs[0]) if spare else designs[0].uniform_prior())
+    theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(wanted.C)))
+    covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
+    variance = np.diagonal(covariance).copy()
+    sampling = sampling_part(theta, variance, int(n.sum()))
+    return Estimate(
+        categories=wanted.categories,
+        pi_hat=theta,
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=covariance,
+        n=int(n.sum()),
+        method="moments",
+        fingerprint=joint_fingerprint(samples),
+        flags=(*((TWO_STEPS,) if spare else ()), *flags_of_moments(theta, variance, sampling, full=True)),
+        samples=tuple(samples),
+    )
+
+
+def _guess(samples: Sequence[Sample], design: Design) -> Real:
+    """The most likely proportions, with one report more for every category so that no weight is infinite."""
+    n = sum(sample.n for sample in samples)
+    top = maximise([s.design for s in samples], [s.counts.values for s in samples])
+    return np.asarray((n * top.pi + 1) / (n + design.k))
+
+
+def _left_inverses(P: Sequence[Real], n: Real, C: Real, guess: Real) -> list[Real]:
+    """``L_g`` with ``sum_g L_g P_g = C``, best at the guess."""
+    scale = []
+    for matrix, size in zip(P, n, strict=True):
+        lam = matrix @ guess
+        scale.append(np.sqrt(np.divide(size, lam, out=np.zeros(len(lam)), where=lam > 0)))
+    stacked = np.concatenate([matrix * s[:, None] for matrix, s in zip(P, scale, strict=True)])
+    L = C @ np.linalg.pinv(stacked, rcond=1e-12) * np.concatenate(scale)
+    return np.split(L, np.cumsum([len(matrix) for matrix in P])[:-1], axis=1)
+
+
+def _observed(L: Real, share: Real, n: int) -> Real:
+    """``L (D - s s') L' / (n - 1)``: unbiased for given L."""
+    theta = L @ share
+    return np.asarray(((L * share) @ L.T - np.outer(theta, theta)) / (n - 1))
+
+
+# ---- maximum likelihood
+
+
+def _by_likelihood(samples: Sequence[Sample], wanted: Wanted, raw: Estimate) -> Estimate:
+    if wanted.everything:
+        return replace(likelihood_of(samples, raw.pi_hat), fingerprint=raw.fingerprint)
+    top = maximise([s.design for s in samples], [s.counts.values for s in samples])
+    theta = wanted.C @ top.pi
+    n = np.array([s.n for s in samples])
+    matrices = [s.design.matrix() for s in samples]
+    L = _left_inverses(matrices, n, wanted.C, top.pi)
+    covariance = sum(
+        (left * (p @ top.pi)) @ left.T / size - np.outer(left @ p @ top.pi, left @ p @ top.pi) / size
+        for left, p, size in zip(L, matrices, n, strict=True)
+    )
+    edge = (theta <= ROUNDING) | (theta >= 1 - ROUNDING)
+    fitted = np.asarray(covariance)
+    fitted[edge] = np.nan
+    fitted[:, edge] = np.nan
+    variance, sampling = np.diagonal(fitted).copy(), np.where(edge, np.nan, theta * (1 - theta) / n.sum())
+    return replace(
+        raw,
+        pi_hat=theta,
+        variance=variance,
+        sampling_variance=sampling,
+        randomization_variance=variance - sampling,
+        covariance=fitted,
+        method="ml",
+        flags=("a share is 0 or 1, where the likelihood has no standard error",) if edge.any() else (),
+        moments=raw.pi_hat,
+    )
+
+
+# ---- what there is to say
+
+
+def joint_fingerprint(samples: Sequence[Sample]) -> str:
+    """One name for the designs of several samples."""
+    names = [sample.design.fingerprint for sample in samples]
+    return names[0] if len(names) == 1 else fingerprint_of({"samples": names})
+
+
+def _cheating(samples: Sequence[Sample], found: Estimate) -> tuple[str, ...]:
+    """What can be said of the whole share when some say no against the rules."""
+    if any(sample.design.provenance.get("family") != "cheating-detection" for sample in samples):
+        return ()
+    low, high = cheating_range(found)
+    return (f"the share of the first category lies from {low:.4f} to {high:.4f}: who always says no may belong to it",)
+
+
+def cheating_range(estimate: Estimate) -> tuple[float, float]:
+    """From the share of the honest yes to that share with those who always say no, who may belong to either.
+
+    ``estimate`` is one of the three kinds of people of a cheating-detection design: honest yes, honest no, always no.
+    """
+    if len(estimate.pi_hat) != 3:
+        raise ParameterError(
+            f"{len(estimate.pi_hat)} categories are not the three kinds of people of a cheating-detection design",
+            hint="estimate from two samples of that procedure",
+        )
+    honest, _, always_no = estimate.pi_hat.tolist()
+    return honest, honest + always_no
+
+
+# ---- input
+
+
+def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sample, ...]:
+    """One sample for each design, from records of which every one names its own.
+
+    Parameters
+    ----------
+    reports
+        The reported labels (or 0/1 texts of set reports), one for each record.
+    designs
+        The design of each record.
+    """
+    if len(reports) != len(designs):
+        raise ReportError(
+            f"{len(reports):,} reports and {len(designs):,} designs", hint="give the design of every report"
+        )
+    rows: dict[int, list[int]] = {}
+    for row, design in enumerate(designs):
+        rows.setdefault(id(design), []).append(row)
+    merged: dict[str, Sample] = {}
+    for own in rows.values():
+        design = designs[own[0]]
+        counts = design.tally([reports[row] for row in own])
+        before = merged.get(design.fingerprint)
+        merged[design.fingerprint] = Sample(counts if before is None else before.counts + counts, design)
+    return tuple(merged.values())
+
+
+def _check(samples: Sequence[Sample], method: str) -> None:
+    if method not in METHODS:
+        raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
+    if not samples:
+        raise ParameterError("no samples", hint="give at least one sample")
+    for g, sample in enumerate(samples):
+        if sample.n < 2:
+            raise ReportError(
+                f"sample {g + 1} has {sample.n} reports: a standard error needs at least two",
+                hint="leave the sample out, or collect more reports",
+            )
+    labels = list(samples[0].design.inputs.labels)
+    if any(list(sample.design.inputs.labels) != labels for sample in samples[1:]):
+        raise ParameterError(
+            "the samples ask about different categories", hint="estimate them one by one, or relabel the designs"
+        )
