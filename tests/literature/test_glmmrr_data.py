@@ -1,0 +1,124 @@
+"""Students' answers that come with the R package GLMMRR, in which every row names its device and its parameters."""
+
+from __future__ import annotations
+
+import csv
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from tests.support.command_line import run
+
+NAMED = ["--reports", "1,0"]
+
+
+def fraction(text: str) -> Fraction:
+    """0.166666666666667 stands for 1/6."""
+    return Fraction(text).limit_denominator(1000)
+
+
+def typed(model: str, p1: str, p2: str) -> list[str]:
+    """The device of a row as typed.
+
+    For forced answers p1 is the chance of the truth and p2 that of a forced yes, of all answers.
+    """
+    first, second = fraction(p1), fraction(p2)
+    if model == "DQ":
+        return ["warner", "--p", "1"]
+    if model == "Crosswise":
+        return ["crosswise", "--q", str(first)]
+    if model == "UQM":
+        return ["simmons", "--p", str(first), "--beta", str(second)]
+    return ["forced", "--truth", str(first), "--yes", str(second), "--no", str(1 - first - second)]
+
+
+def as_the_package_reads_it(model: str, p1: str, p2: str) -> list[str]:
+    """The same but for forced answers: p2 as the share of yes among those who are forced."""
+    if model != "Forced":
+        return typed(model, p1, p2)
+    truth = fraction(p1)
+    yes = (1 - truth) * fraction(p2)
+    return ["forced", "--truth", str(truth), "--yes", str(yes), "--no", str(1 - truth - yes)]
+
+
+def assignments(file: Path, column: str, names: tuple[str, str, str], device: Any) -> list[str]:
+    """A design for each combination of device and parameters in the file, as typed."""
+    with file.open(encoding="utf-8", newline="") as opened:
+        found = sorted({tuple(row[name] for name in names) for row in csv.DictReader(opened)})
+    words = []
+    for number, values in enumerate(found):
+        run("design", *device(*values), *NAMED, "-o", f"d{number}.json", "--force")
+        where = ",".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+        words += ["--design", f"{column}[{where}]=d{number}.json"]
+    return words
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def by_domain(content: dict[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The first estimate of each domain."""
+    return {tuple(map(str, one["domain"])): one["estimates"][0] for one in content["domains"]}
+
+
+# ---- 4281 students, five questions, four ways to ask
+
+ETHBE = ("RRmodel", "p1", "p2")
+
+
+def copied(shared: Path, device: Any) -> dict[str, float]:
+    """Shares of students who copied, by how they were asked."""
+    file = shared / "data" / "glmmrr_ethbe.csv"
+    designs = assignments(file, "RR_response", ETHBE, device)
+    found = by_domain(run("estimate", file, *designs, "--by", "Question,RRmodel", "--json").json())
+    return {model: round(row["estimate"], 3) for (question, model), row in found.items() if question == "copied"}
+
+
+def test_students_who_copied(shared: Path, here: Path) -> None:
+    assert copied(shared, typed) == {"DQ": 0.218, "UQM": 0.174, "Crosswise": 0.287, "Forced": 0.246}
+
+
+def test_forced_answers_read_by_the_wrong_convention(shared: Path, here: Path) -> None:
+    """0.413 in place of 0.246, from the same rows.
+
+    In these data 1/6 of all answers are a forced yes; read as the share of yes among those who are forced, it makes the
+    device say yes far less often than it did, and the difference is taken for students who copied. A forced design here
+    takes three chances that sum to 1, so that such a reading has to be typed on purpose.
+    """
+    assert copied(shared, as_the_package_reads_it)["Forced"] == 0.413
+
+
+# ---- plagiarism, directly and by the crosswise device
+
+PLAGIARISM = ("RRmodel", "RRp1", "RRp2")
+
+
+def test_partial_plagiarism(shared: Path, here: Path) -> None:
+    file = shared / "data" / "glmmrr_plagiarism.csv"
+    designs = assignments(file, "response", PLAGIARISM, typed)
+    found = by_domain(run("estimate", file, *designs, "--by", "question,RRmodel", "--json").json())
+    direct, crosswise = found["1", "DQ"], found["3", "Crosswise"]
+    assert [round(row["estimate"], 4) for row in (direct, crosswise)] == [0.0729, 0.2226]
+
+
+def test_standard_error_of_partial_plagiarism(shared: Path, here: Path) -> None:
+    """The published standard error is that of maximum likelihood: n in place of n - 1."""
+    with (shared / "data" / "glmmrr_plagiarism.csv").open(encoding="utf-8", newline="") as file:
+        answers = [row["response"] for row in csv.DictReader(file) if row["question"] == "3"]
+    Path("partial.csv").write_text("\n".join(["response", *answers]) + "\n", encoding="utf-8")
+    run("design", "crosswise", "--q", "1/4", *NAMED, "-o", "cw.json")
+    rows = {
+        method: run("estimate", "partial.csv", "--design", "response=cw.json", "--method", method, "--json").json()
+        for method in ("ml", "moments")
+    }
+    likely, unbiased = rows["ml"]["estimates"][0], rows["moments"]["estimates"][0]
+    assert [round(likely["estimate"], 4), round(likely["standard_error"], 4)] == [0.2226, 0.0546]
+    assert unbiased["standard_error"] == pytest.approx(likely["standard_error"] * (310 / 309) ** 0.5)
