@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
+    from maskwell.core.cells import Cells as Cells
     from maskwell.core.counts import Counts as Counts
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
@@ -64,6 +65,13 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
     from maskwell.estimation.regression.result import Regression as Regression
     from maskwell.estimation.result import Estimate as Estimate
+    from maskwell.estimation.sampling.calibration import calibrate as calibrate
+    from maskwell.estimation.sampling.plan import SamplingPlan as SamplingPlan
+    from maskwell.estimation.sampling.replicates import ReplicateRule as ReplicateRule
+    from maskwell.estimation.sampling.result import SurveyEstimate as SurveyEstimate
+    from maskwell.estimation.sampling.scheme import Scheme as Scheme
+    from maskwell.estimation.sampling.survey import estimate_cells as estimate_cells
+    from maskwell.estimation.sampling.survey import estimate_survey as estimate_survey
     from maskwell.estimation.scores import ScoreRecovery as ScoreRecovery
     from maskwell.estimation.scores import mean_scores as mean_scores
     from maskwell.estimation.scores import optimal_scores as optimal_scores
@@ -152,6 +160,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "maskwell.core.categories": ["Categories"],
+    "maskwell.core.cells": ["Cells"],
     "maskwell.core.counts": ["Counts"],
     "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
     "maskwell.core.reported": ["Reports"],
@@ -193,6 +202,12 @@ _HOMES = {
     "maskwell.estimation.regression.predictor": ["fit_predictor"],
     "maskwell.estimation.regression.result": ["Regression"],
     "maskwell.estimation.result": ["Estimate"],
+    "maskwell.estimation.sampling.calibration": ["calibrate"],
+    "maskwell.estimation.sampling.plan": ["SamplingPlan"],
+    "maskwell.estimation.sampling.replicates": ["ReplicateRule"],
+    "maskwell.estimation.sampling.result": ["SurveyEstimate"],
+    "maskwell.estimation.sampling.scheme": ["Scheme"],
+    "maskwell.estimation.sampling.survey": ["estimate_cells", "estimate_survey"],
     "maskwell.estimation.scores": [
         "ScoreRecovery",
         "mean_scores",

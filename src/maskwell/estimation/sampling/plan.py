@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
+from maskwell.core.factors import Factor
+from maskwell.core.phrases import listed
 from maskwell.core.survey_columns import check_inclusion, check_population, check_replicates, check_weights
-from maskwell.errors import InputError, ParameterError
+from maskwell.errors import InputError, LabelError, ParameterError
 from maskwell.estimation.sampling.pairwise import check_joint
 from maskwell.estimation.sampling.replicates import ReplicateRule
 from maskwell.estimation.sampling.scheme import Scheme
@@ -32,10 +34,14 @@ class SamplingPlan:
     clusters
         Labels of the clusters: one column, or a tuple of columns, the first stage first. Clusters are nested.
     population
-        How many units there were to draw from, in each stratum: a number or a column; a tuple of them for several
-        stages. Draws are then without replacement, and weights follow unless they are given.
+        How many units there were to draw from, in each stratum: a number, a mapping from strata to numbers, or a
+        column; a tuple of them for several stages. Draws are then without replacement, and weights follow unless they
+        are given. A tuple with one entry more than there are stages of clusters says how many rows there were in each
+        last cluster; without that entry the last clusters were taken whole.
     replicates, rule
-        Replicate weights, shape (n, R), and how they become a variance.
+        Replicate weights, shape (n, R), and how they become a variance: a rule, or the name of its method.
+    poisson
+        Whether every row was drawn by its own chance, independently of the others.
     joint_inclusion
         Pairwise inclusion probabilities, shape (n, n), the single ones on the diagonal.
     method
@@ -58,7 +64,8 @@ class SamplingPlan:
     clusters: Any = ()
     population: Any = ()
     replicates: Any = None
-    rule: ReplicateRule | None = None
+    rule: ReplicateRule | str | None = None
+    poisson: bool = False
     joint_inclusion: Any = None
     method: str | None = None
     lonely: Lonely = "error"
@@ -66,12 +73,50 @@ class SamplingPlan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", _columns(self.clusters))
-        object.__setattr__(self, "population", _columns(self.population))
+        object.__setattr__(self, "population", tuple(map(self._spread, _columns(self.population), range(8))))
+        object.__setattr__(self, "rule", ReplicateRule(self.rule) if isinstance(self.rule, str) else self.rule)
         self._check_one_weight()
         self._check_lengths()
         self.scheme  # noqa: B018 (says what does not go together)
         if self.n is not None:
             self._check_values(self.n)
+
+    @classmethod
+    def from_shares(cls, strata: Any, shares: Mapping[Any, float], **options: Any) -> Self:
+        """A sample whose strata make known shares W_h of a large population: each row has the weight ``W_h / n_h``.
+
+        With a Warner device in each stratum it is the plan of Kim and Warde. Source: [Adeshiyan2011, Remark 2.5].
+
+        >>> SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4}).weights.tolist()
+        [0.3, 0.3, 0.2, 0.2]
+        """
+        factor = Factor.of(strata, "strata")
+        parts, total = _of_each_stratum(shares, factor, "share"), float(sum(shares.values()))
+        if abs(total - 1) > 1e-9 or not (parts > 0).all():
+            percent = " (these look like percentages: divide by 100)" if abs(total - 100) < 1e-6 else ""
+            raise ParameterError(
+                f"the shares of the strata add up to {total:g}, not to 1{percent}",
+                hint="give each stratum its share of the population, above 0",
+                shares=dict(shares),
+            )
+        rows = np.bincount(factor.codes, minlength=factor.size)
+        return cls(strata=strata, weights=(parts / np.maximum(rows, 1))[factor.codes], **options)
+
+    def _spread(self, population: Any, stage: int) -> Any:
+        """The population of each row where it was given by stratum; one number for several strata is refused."""
+        if isinstance(population, Mapping):
+            if self.strata is None or stage > 0:
+                raise ParameterError("a population by stratum without strata", hint="give the strata of the rows")
+            strata = Factor.of(self.strata, "strata")
+            return _of_each_stratum(population, strata, "population")[strata.codes]
+        if self.strata is not None and stage == 0 and np.ndim(population) == 0:
+            strata = Factor.of(self.strata, "strata")
+            if strata.size > 1:
+                raise ParameterError(
+                    f"one population of {population} for {strata.size:,} strata",
+                    hint="give each stratum its own: population={stratum: number, ...}",
+                )
+        return population
 
     # ---- what was given
 
@@ -87,7 +132,8 @@ class SamplingPlan:
         return {name: len(column) for name, column in named.items() if column is not None and np.ndim(column) > 0}
 
     def _check_one_weight(self) -> None:
-        given = [name for name in ("weights", "inclusion", "draw_probabilities") if getattr(self, name) is not None]
+        names = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
+        given = [name for name in names if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(
                 f"{' and '.join(given)} say the same thing twice", hint="give one of them", given=given
@@ -118,13 +164,19 @@ class SamplingPlan:
     def scheme(self) -> Scheme:
         """How the variance is to be estimated."""
         joint = None if self.joint_inclusion is None else np.asarray(self.joint_inclusion, dtype=np.float64)
-        return Scheme(self.method or self._usual_method(), lonely=self.lonely, replicates=self.rule, joint=joint)
+        method = self.method or self._usual_method()
+        if self.poisson and method != "poisson":
+            raise ParameterError(f"poisson beside the method {method!r}", hint="a sample is drawn in one way: give one")
+        rule = self.rule if isinstance(self.rule, ReplicateRule) else None
+        return Scheme(method, lonely=self.lonely, replicates=rule, joint=joint)
 
     def _usual_method(self) -> str:
         if self.replicates is not None or self.rule is not None:
             return "replicates"
         if self.joint_inclusion is not None:
             return "syg"
+        if self.poisson:
+            return "poisson"
         return "pps" if self.draw_probabilities is not None else "stages"
 
     def check_rows(self, n: int) -> None:
@@ -139,12 +191,12 @@ class SamplingPlan:
     def columns(self, n: int) -> dict[str, Any]:
         """What :meth:`Cells.of` takes, for n rows."""
         self.check_rows(n)
-        chance = self._chance(n)
+        chance, pairs = self._chance(n), self.joint_inclusion is not None  # with pairs every row keeps its own line
         found = {
             "weight": self._weight(n, chance),
-            "stratum": self.strata,
-            "clusters": (np.arange(n),) if self.joint_inclusion is not None else self.clusters,
-            "population": self.population,
+            "stratum": None if pairs else self.strata,
+            "clusters": (np.arange(n),) if pairs else self.clusters,
+            "population": () if pairs else self.population,
             "replicates": self.replicates,
             "chance": chance,
             "auxiliary": self.auxiliary,
@@ -177,12 +229,21 @@ class SamplingPlan:
     def __repr__(self) -> str:
         named = [name for name in (*ONE_COLUMN, "clusters", "population") if _is_given(getattr(self, name))]
         rows = "any rows" if self.n is None else f"{self.n:,} rows"
+        named += ["poisson"] if self.poisson else []
         return f"SamplingPlan({rows}: {', '.join(named) or 'a simple sample'})"
 
 
 ONE_COLUMN = (
     "weights", "inclusion", "draw_probabilities", "strata", "replicates", "joint_inclusion", "auxiliary",
 )  # fmt: skip
+
+
+def _of_each_stratum(values: Mapping[Any, Any], strata: Factor, what: str) -> Real:
+    labels = strata.labels.tolist()
+    missing = [repr(label) for label in labels if label not in values]
+    if missing:
+        raise LabelError(f"no {what} of stratum {listed(missing, len(missing), 60)}", hint=f"give the {what} of each")
+    return np.array([float(values[label]) for label in labels])
 
 
 def _is_given(value: Any) -> bool:

@@ -65,6 +65,7 @@ def _codes(design: CodedDesign, reports: Any) -> Array:
 
 def _held(design: Design, reports: Any) -> Array:
     bits = reports_of(design, reports) if isinstance(reports, Reports) else _bits(reports, design.k)
+    design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that the design never reports
     return np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
 
 
