@@ -27,7 +27,7 @@ def ending_of(path: str) -> str:
             return ending
     known = f"known endings: {' '.join(ENGINES)}"
     if ending := Path(name).suffix:
-        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"save it as CSV; {known}", path=path)
+        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"use CSV; {known}", path=path)
     raise DataFileError(f"{path} has no ending that tells what it is", hint=known, path=path)
 
 

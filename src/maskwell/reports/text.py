@@ -229,5 +229,6 @@ def randomized_text(found: Mapping[str, Any], designs: Mapping[str, str]) -> lis
     lines += table(["column", "parity", "categories", "missing", "reports"], rows)
     if "parity_joint" in found:
         lines.append(f"  together: parity {number(found['parity_joint'])}")
+    lines += notes(found["lost"])
     given = " ".join(f"--design {shlex.quote(f'{name}={path}')}" for name, path in designs.items())
     return [*lines, f"Next: maskwell estimate {shlex.quote(found['output'])} {given}"]
