@@ -11,6 +11,8 @@ Source: [Adeshiyan2011, section 3.3]; derived.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from maskwell.estimation.joint.estimating import estimate_by
 from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
+from maskwell.estimation.sampling.result import SurveyEstimate
 
 NO_PARTS = "the parts of the variance of a margin are not told apart: estimate this variable alone for them"
 
@@ -45,14 +48,6 @@ def summed(table: Real, axes: Sequence[int]) -> Real:
     return np.asarray(left).transpose([sorted(axes).index(axis) for axis in axes])
 
 
-def summed_covariance(estimate: Estimate, shape: Sequence[int], axes: Sequence[int]) -> Real:
-    """Covariances of the sums over all but these axes, shape (cells kept, cells kept)."""
-    V, q = covariance_of(estimate).reshape(*shape, *shape), len(shape)
-    part = summed(V, [*axes, *(q + axis for axis in axes)])
-    size = int(np.prod([shape[axis] for axis in axes]))
-    return part.reshape(size, size)
-
-
 def covariance_of(estimate: Estimate) -> Real:
     """The covariance of all cells, or an error where there are too many."""
     if estimate.covariance is None:
@@ -76,18 +71,45 @@ def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept:
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
-    pi_hat = summed(estimate.pi_hat.reshape(layout.shape), axes).ravel()
-    covariance = summed_covariance(estimate, layout.shape, axes)
-    unknown = np.full(len(pi_hat), np.nan)
-    return Estimate(
+    """Sums of cells. Which part of their variance is randomization cannot be told without the reports."""
+    covariance = _summed_square(covariance_of(estimate), layout.shape, axes)
+    unknown = np.full(len(covariance), np.nan)
+    return replace(
+        estimate,
         categories=kept.cell_labels(),
-        pi_hat=pi_hat,
+        pi_hat=_summed_list(estimate.pi_hat, layout.shape, axes),
         variance=np.diag(covariance).copy(),
         sampling_variance=unknown,
         randomization_variance=unknown,
         covariance=covariance,
-        n=estimate.n,
-        method=estimate.method,
-        fingerprint=estimate.fingerprint,
+        fingerprint=_fingerprint(estimate, layout, axes, kept),
         flags=(*estimate.flags, NO_PARTS),
+        samples=(),
+        moments=None,
+        **_totals(estimate, layout, axes),
     )
+
+
+def _totals(estimate: Estimate, layout: Layout, axes: Sequence[int]) -> dict[str, Any]:
+    """Numbers of units, where the estimate has them."""
+    if not isinstance(estimate, SurveyEstimate) or estimate.total_covariance is None:
+        return {}
+    spread = _summed_square(estimate.total_covariance, layout.shape, axes)
+    total = _summed_list(estimate.total, layout.shape, axes)
+    return {"total": total, "total_covariance": spread, "total_variance": np.diag(spread).copy(), "domains": {}}
+
+
+def _fingerprint(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> str:
+    """That of the remaining designs, where the estimate rests on them alone."""
+    whole = layout.whole_devices(axes) is not None and estimate.fingerprint == layout.design.fingerprint
+    return kept.design.fingerprint if whole else estimate.fingerprint
+
+
+def _summed_list(x: Real, shape: Sequence[int], axes: Sequence[int]) -> Real:
+    return summed(x.reshape(shape), axes).ravel()
+
+
+def _summed_square(V: Real, shape: Sequence[int], axes: Sequence[int]) -> Real:
+    size = int(np.prod([shape[axis] for axis in axes]))
+    part = summed(V.reshape(*shape, *shape), [*axes, *(len(shape) + axis for axis in axes)])
+    return part.reshape(size, size)

@@ -13,6 +13,7 @@ from maskwell.core.categories import Categories, Encoded
 from maskwell.core.factors import Factor
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import listed
+from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.joint.estimating import estimate_by
@@ -20,12 +21,14 @@ from maskwell.estimation.joint.table import Table
 from maskwell.estimation.joint.variables import Layout, Names, direct
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
+from maskwell.estimation.sampling.plan import SamplingPlan
 
 
 def cross_tabulate(
     columns: Any,
     designs: Mapping[Names, Design | None],
     *,
+    plan: SamplingPlan | None = None,
     method: str = "moments",
     missing: str = "error",
     match: str = "value",
@@ -40,6 +43,8 @@ def cross_tabulate(
         The design of each variable; ``None`` for a variable that was asked directly. A tuple of names stands for
         variables that share one device: its design has tuples as categories and reports, and tests of independence
         then know that the reports are not independent.
+    plan
+        How the rows were sampled; a simple random sample of a large population by default.
     method
         ``moments`` (unbiased) or ``ml`` (most likely; never outside [0, 1]).
     missing
@@ -59,9 +64,27 @@ def cross_tabulate(
     encoded = [v.outputs.encode(_column(columns, v.name), missing=missing, match=match) for v in layout.variables]
     codes, dropped = _common(encoded, layout.names)
     joint = np.ravel_multi_index(tuple(code.astype(np.int64) for code in codes), layout.report_shape)
+    if plan is not None:
+        return Table(_under_plan(joint, layout, plan, method, dropped), layout)
     counts = np.bincount(joint, minlength=int(np.prod(layout.report_shape)))
     table = Table(estimate_by(method, Sample.of(counts, layout.design)), layout)
     return table.with_flag(f"{dropped:,} rows without a report were left out") if dropped else table
+
+
+def _under_plan(joint: Array, layout: Layout, plan: SamplingPlan, method: str, dropped: int) -> Estimate:
+    from maskwell.estimation.sampling.survey import estimate_survey
+
+    if method != "moments":
+        raise ParameterError(
+            f"method = {method!r} with a sampling plan", hint="use moments: they are unbiased under any sampling plan"
+        )
+    if dropped:
+        raise ParameterError(
+            f"{dropped:,} rows have no report, and the sampling plan has a line for each row",
+            hint="leave these rows out of the columns and of the plan",
+        )
+    design = layout.design
+    return estimate_survey(Reports(design.fingerprint, design.k, "codes", joint), design, plan)
 
 
 def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *, method: str = "moments") -> Table:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.fitted import bootstrap_test, likelihood_ratio_test
 from maskwell.estimation.joint.observed import observed_ratio_test, pearson_test
-from maskwell.estimation.joint.rao_scott import rao_scott_test
+from maskwell.estimation.joint.rao_scott import gives_back_reports, rao_scott_test
 from maskwell.estimation.joint.results import IndependenceTest
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.joint.wald import wald_test
@@ -54,7 +54,7 @@ def independence_of(
 def _fitting(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """Pearson on the reports; the likelihood ratio where there are more reports than categories; else by covariance."""
     if len(estimate.samples) != 1:
-        return (rao_scott_test if layout.shape == layout.report_shape else wald_test)(estimate, layout)
+        return (rao_scott_test if _reports_are_known(estimate, layout) else wald_test)(estimate, layout)
     if layout.shares_devices() or layout.shape == layout.report_shape:
         return pearson_test(estimate, layout)
     found = likelihood_ratio_test(estimate, layout)
@@ -63,3 +63,8 @@ def _fitting(estimate: Estimate, layout: Layout) -> IndependenceTest:
     return pearson_test(estimate, layout).with_flag(
         "the most likely table has empty cells, so that the sharper likelihood-ratio test needs method='bootstrap'"
     )
+
+
+def _reports_are_known(estimate: Estimate, layout: Layout) -> bool:
+    """Whether ``P pi_hat`` gives back the shares of the reports, for devices that are not shared."""
+    return not layout.shares_devices() and gives_back_reports(estimate, layout)

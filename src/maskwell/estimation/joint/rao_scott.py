@@ -31,9 +31,10 @@ from maskwell.estimation.result import Estimate
 def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """The test from an estimate with its covariance; the reports come back as ``P pi_hat``."""
     check_own_devices(layout, "rao-scott")
-    if layout.shape != layout.report_shape:
+    if not gives_back_reports(estimate, layout):
         raise ParameterError(
-            "the shares of the reports cannot be told from the estimate: there are more reports than categories",
+            "the shares of the reports cannot be told from the estimate: more reports than categories, or several "
+            "designs for one variable",
             hint="use method='wald'",
         )
     design = layout.design
@@ -41,6 +42,11 @@ def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     V = design.forward(design.forward(covariance_of(estimate)).T)
     freedom = getattr(estimate, "degrees_of_freedom", None)
     return corrected(layout.names, lam.reshape(layout.report_shape), V, estimate.n, freedom)
+
+
+def gives_back_reports(estimate: Estimate, layout: Layout) -> bool:
+    """Whether all rows used one design, with as many reports as categories."""
+    return layout.shape == layout.report_shape and estimate.fingerprint == layout.design.fingerprint
 
 
 def corrected(names: tuple[str, ...], lam: Real, V: Real, n: int, freedom: float | None) -> IndependenceTest:

@@ -75,13 +75,14 @@ class Layout:
     def of_design(cls, design: Design, names: Sequence[str]) -> Layout:
         """From a design of all variables together: a product of designs, or one device that they share."""
         parts = leaves_of(design)
-        if len(parts) == len(names):
-            return cls.of(dict(zip(names, parts, strict=True)))
-        if len(parts) == 1:
-            return cls.of({tuple(names): design})
-        raise ParameterError(
-            f"{len(names)} names for a product of {len(parts)} designs", hint="name one variable for each design"
-        )
+        widths = [1] * len(parts) if len(parts) == len(names) else [_answers(part) for part in parts]
+        if sum(widths) != len(names):
+            raise ParameterError(
+                f"{len(names)} names for a design of {sum(widths)} variables", hint="name every variable once"
+            )
+        rest = iter(names)
+        keys = [tuple(next(rest) for _ in range(width)) for width in widths]
+        return cls.of({key if len(key) > 1 else key[0]: part for key, part in zip(keys, parts, strict=True)})
 
     @property
     def design(self) -> CodedDesign:
@@ -147,6 +148,12 @@ def leaves_of(design: Design) -> tuple[Design, ...]:
     if not isinstance(design, Kronecker):
         return (design,)
     return tuple(leaf for factor in design.factors for leaf in leaves_of(factor))
+
+
+def _answers(design: Design) -> int:
+    """How many variables a device is for: more than one where all categories are tuples of that length."""
+    lengths = {len(label) if isinstance(label, tuple) else 1 for label in design.inputs.labels}
+    return lengths.pop() if len(lengths) == 1 else 1
 
 
 def _split(key: Names, design: CodedDesign, device: int) -> list[Variable]:

@@ -191,5 +191,49 @@ def test_a_table_of_an_estimate():
     table = mw.table_of(estimate, both, ["a", "b", "sex"])
     assert table.shape == (2, 3, 2)
     assert np.allclose(table.margin("b").pi_hat, table.pi_hat.sum(axis=(0, 2)))
-    with pytest.raises(ParameterError, match="2 names for a product of 3"):
+    with pytest.raises(ParameterError, match="2 names for a design of 3 variables"):
         mw.table_of(estimate, both, ["a", "b"])
+
+
+def test_a_weighted_table():
+    """Equal weights give the shares of the plain table; margins carry totals, and the test is that of Rao and Scott."""
+    rng = np.random.default_rng(8)
+    columns = {name: rng.choice(["yes", "no"], 600).tolist() for name in ("smokes", "drinks")}
+    designs = {"smokes": WARNER, "drinks": WARNER}
+    plain = mw.cross_tabulate(columns, designs)
+    weighted = mw.cross_tabulate(columns, designs, plan=mw.SamplingPlan(weights=np.full(600, 50.0)))
+    assert np.allclose(weighted.pi_hat, plain.pi_hat)
+    assert np.allclose(weighted.standard_error, plain.standard_error, rtol=0.01)
+    margin = weighted.margin("smokes")
+    assert np.allclose(margin.pi_hat, plain.margin("smokes").pi_hat)
+    assert margin.total.sum() == pytest.approx(30000)
+    assert np.allclose(margin.total_standard_error, 30000 * margin.standard_error, rtol=0.01)
+    test, expected = weighted.independence(), plain.independence()
+    assert test.method == "rao-scott" and test.p_value == pytest.approx(expected.p_value, abs=0.01)
+    clusters = mw.SamplingPlan(weights=rng.uniform(1, 3, 600), clusters=np.repeat(np.arange(30), 20))
+    clustered = mw.cross_tabulate(columns, designs, plan=clusters)
+    assert clustered.independence().denominator == pytest.approx(29)
+    assert clustered.independence(method="wald").denominator == 29
+    assert clustered.odds_ratio().interval_method == "wald"
+    with pytest.raises(ParameterError, match="with a sampling plan"):
+        mw.cross_tabulate(columns, designs, plan=clusters, method="ml")
+    with pytest.raises(ParameterError, match="a line for each row"):
+        mw.cross_tabulate({**columns, "smokes": [None, *columns["smokes"][1:]]}, designs, plan=clusters, missing="drop")
+
+
+def test_the_most_likely_table():
+    x = [[120, 90], [55, 235]]
+    table = mw.cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method="ml")
+    assert (table.pi_hat >= 0).all() and table.pi_hat.sum() == pytest.approx(1)
+    own = mw.cross_tabulate_counts(np.sum(x, axis=1), {"a": WARNER}, method="ml")
+    assert np.allclose(table.margin("a").pi_hat, own.pi_hat.ravel())
+    assert table.odds_ratio().method == "ml"
+
+
+def test_designs_that_hold_several_variables():
+    both = mw.Kronecker.of([SHARED, SEX])
+    x = _counts(8)
+    estimate = mw.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
+    table = mw.table_of(estimate, both, ["smokes", "drinks", "sex"])
+    assert table.shape == (2, 2, 2) and table.layout.shares_devices()
+    assert table.independence("smokes", "sex", method="wald").degrees_of_freedom == 1
