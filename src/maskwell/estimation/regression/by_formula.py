@@ -104,11 +104,6 @@ def regress_frame(frame: Any, *, lonely: str = "error", variance: str | None = N
 
 
 def _plain(frame: Any, sampled: Sampled, variance: str | None) -> Regression:
-    if frame.outcome_kind != "reports":
-        raise InputError(
-            f"neither {frame.outcome_name!r} nor a predictor was randomized",
-            hint="give the design of the randomized column: --design COL=D, or designs={'COL': D}",
-        )
     evidence = _evidence(frame.outcome)
     return regress_outcome(
         frame.versions[0],

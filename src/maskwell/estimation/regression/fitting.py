@@ -9,8 +9,9 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import listed
-from maskwell.errors import InputError, ParameterError
+from maskwell.errors import ParameterError
 from maskwell.estimation.regression.likelihood import Likelihood
+from maskwell.estimation.regression.matrix import check_enough
 from maskwell.estimation.regression.newton import Optimum, is_positive_definite, maximise
 from maskwell.estimation.regression.sampled import Sampled
 from maskwell.estimation.regression.sandwich import score_variance
@@ -64,14 +65,6 @@ def fit(
         _words(kind, sampled),
         words,
     )
-
-
-def check_enough(n: int, p: int) -> None:
-    """Raise unless there are more rows than coefficients."""
-    if n <= p:
-        raise InputError(
-            f"{n:,} rows for {p:,} coefficients", hint="a regression needs more rows than coefficients", n=n, p=p
-        )
 
 
 def _kind(variance: str | None, sampled: Sampled) -> str:

@@ -23,7 +23,6 @@ from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, MissingValueError
 from maskwell.estimation.regression.evidence import Evidence
-from maskwell.estimation.regression.fitting import check_enough
 from maskwell.estimation.regression.logistic import fingerprints
 from maskwell.estimation.regression.margins import Margins
 from maskwell.estimation.regression.matrix import ModelMatrix, blocks
@@ -49,7 +48,6 @@ def regress_linear(
             hint="leave out the population: standard errors are then a little too large",
         )
     matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
-    check_enough(matrix.n, matrix.p)
     G, b = _equations(matrix, x.evidence, y, sampled.weights)
     theta = np.asarray(np.linalg.solve(G, b), dtype=np.float64)
     scores = _scores(matrix, x.evidence, y, theta)

@@ -66,6 +66,7 @@ class ModelMatrix:
     ) -> ModelMatrix:
         """Find shift and scale, and refuse columns that depend on each other."""
         arrays = tuple(versions)
+        check_enough(len(arrays[0]), len(names))
         constant = 0 if with_ones else _constant(arrays)
         shift = np.zeros(len(names))
         if constant is not None:
@@ -155,19 +156,29 @@ def check_rank(gram: Real, names: Sequence[str]) -> None:
     maskwell.errors.InputError: column 'b' is a combination of the columns 'Intercept', 'a'
     hint: leave out one of these columns
     """
-    kept: list[int] = []
+    left = gram.copy()
     for j, name in enumerate(names):
         if gram[j, j] <= 0:
             raise InputError(f"column {shorten(name)!r} is zero in every row", hint="leave it out", column=name)
-        own, parts = gram[j, j], np.asarray([])
-        if kept:
-            parts = np.asarray(np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, j]))
-            own = gram[j, j] - gram[kept, j] @ parts
-        if own <= COLLINEAR * gram[j, j]:
-            size = np.abs(parts) * np.sqrt(np.diag(gram)[kept] / gram[j, j])
-            together = [names[i] for i, share in zip(kept, size, strict=True) if share > 1e-6]
-            raise _dependent(name, together)
-        kept.append(j)
+        if left[j, j] <= COLLINEAR * gram[j, j]:
+            raise _dependent(name, _partners(gram, names, j))
+        own = left[j + 1 :, j] / left[j, j]  # what the later columns share with this one is taken off
+        left[j + 1 :, j + 1 :] -= np.outer(own, left[j, j + 1 :])
+
+
+def _partners(gram: Real, names: Sequence[str], j: int) -> list[str]:
+    """The earlier columns of which column j is made."""
+    parts = np.linalg.solve(gram[:j, :j], gram[:j, j])
+    size = np.abs(parts) * np.sqrt(np.diag(gram)[:j] / gram[j, j])
+    return [name for name, share in zip(names, size, strict=False) if share > 1e-6]
+
+
+def check_enough(n: int, p: int) -> None:
+    """Raise unless there are more rows than coefficients."""
+    if n <= p:
+        raise InputError(
+            f"{n:,} rows for {p:,} coefficients", hint="a regression needs more rows than coefficients", n=n, p=p
+        )
 
 
 def _dependent(name: str, together: Sequence[str]) -> InputError:

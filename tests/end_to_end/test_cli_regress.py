@@ -1,0 +1,190 @@
+"""``maskwell regress``: files in, coefficients out, as text, JSON and tables."""
+
+import csv
+import io
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.command_line import refused, run
+from tests.support.regression import draw
+
+import maskwell as mw
+
+pytest.importorskip("formulaic")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A survey of 900 people who answered by Warner's device, and its design."""
+    monkeypatch.chdir(tmp_path)
+    run("design", "warner", "--p", "0.8", "-o", "w.json")
+    run("design", "warner", "--p", "0.3", "-o", "v.json")
+    run("design", "k-ary", "--gamma", 4, "--categories", "never,once,often", "-o", "k.json")
+    rng = np.random.default_rng(1)
+    age, place = rng.normal(40, 12, 900).round(1), rng.choice(["town", "country"], 900)
+    yes = rng.random(900) < 1 / (1 + np.exp(-(-1 + 0.03 * (age - 40) + 0.8 * (place == "town"))))
+    reports = draw(mw.load_design("w.json").matrix(), np.where(yes, 0, 1), rng)
+    often = draw(mw.load_design("k.json").matrix(), rng.integers(0, 3, 900), rng)
+    with Path("s.csv").open("w", encoding="utf-8", newline="") as file:
+        write = csv.writer(file)
+        write.writerow(["y", "age", "place", "w", "psu", "h", "group", "often", "income", "N"])
+        for i in range(900):
+            write.writerow(
+                [
+                    ["yes", "no"][reports[i]],
+                    age[i],
+                    place[i],
+                    1 + i % 3,
+                    i // 30,
+                    i % 2,
+                    "ab"[i % 2],
+                    ["never", "once", "often"][often[i]],
+                    i * 1.5,
+                    600 + 200 * (i % 2),
+                ]
+            )
+    return tmp_path
+
+
+def fit(*more, formula="y ~ age + place"):
+    return run("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more)
+
+
+def test_the_first_line_answers_and_the_last_says_what_is_next(files):
+    lines = fit().out.splitlines()
+    assert lines[0].startswith("y ~ ") and "95 % interval" in lines[0] and "900 rows" in lines[0]
+    assert lines[-1] == "Next: what a report reveals: maskwell audit w.json"
+    assert max(map(len, lines)) <= 100
+    assert [line.split()[0] for line in lines[1:5]] == ["term", "Intercept", "age", "place[T.town]"]
+    run(*shlex.split(lines[-1].split("maskwell ", 1)[1]))
+
+
+def test_json_holds_the_coefficients(files):
+    content = fit("--json").json()
+    assert {"coefficients", "log_likelihood", "converged", "flags", "n", "method", "iterations", "variance"} <= {
+        *content
+    }
+    assert content["converged"] and content["flags"] == [] and content["method"] == "logistic"
+    assert [row["term"] for row in content["coefficients"]] == ["Intercept", "age", "place[T.town]"]
+    row = content["coefficients"][1]
+    assert {*row} == {"term", "estimate", "standard_error", "interval", "p_value"}
+    low, high = row["interval"]
+    assert low < row["estimate"] < high
+    found = mw.regress("y ~ age + place", "s.csv", {"y": mw.load_design("w.json")})
+    assert [r["estimate"] for r in content["coefficients"]] == pytest.approx(found.estimates.tolist())
+
+
+def test_odds_ratios(files):
+    plain, ratios = fit("--json").json(), fit("--json", "--exponentiate").json()
+    for one, other in zip(plain["coefficients"], ratios["coefficients"], strict=True):
+        assert other["estimate"] == pytest.approx(np.exp(one["estimate"]))
+        assert other["interval"] == pytest.approx(np.exp(one["interval"]).tolist())
+        assert other["p_value"] == one["p_value"]
+    assert "odds ratio" in fit("--exponentiate").out
+
+
+def test_weights_strata_clusters_and_population(files):
+    simple = fit("--json").json()
+    sampled = fit("--json", "--weights", "w", "--strata", "h", "--clusters", "psu").json()
+    assert sampled["variance"] == "sandwich (weights, 2 strata, 60 clusters)"
+    assert sampled["degrees_of_freedom"] == 58
+    assert sampled["coefficients"][1]["estimate"] != simple["coefficients"][1]["estimate"]
+    inclusion = fit("--json", "--population", "N", "--strata", "h").json()
+    endless = fit("--json", "--strata", "h").json()
+    for one, other in zip(inclusion["coefficients"], endless["coefficients"], strict=True):
+        assert one["standard_error"] < other["standard_error"]
+    assert "Degrees of freedom: 58" in fit("--weights", "w", "--strata", "h", "--clusters", "psu", "--format", "md").out
+
+
+@pytest.mark.parametrize("style", ["md", "latex", "csv"])
+def test_tables_to_paste(files, style):
+    out = fit("--format", style).out
+    assert "place[T.town]" in out
+    if style == "csv":
+        rows = list(csv.DictReader(io.StringIO(out)))
+        exact = fit("--json").json()["coefficients"]
+        assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in exact]
+
+
+def test_groups_with_their_own_designs(files):
+    content = run(
+        "regress", "s.csv", "--formula", "y ~ age", "--design", "y[group=a]=w.json", "--design", "y[group=b]=v.json",
+        "--json",
+    ).json()  # fmt: skip
+    assert len(content["designs"]) == 2 and content["n"] == 900
+
+
+def test_several_categories_and_a_randomized_predictor(files):
+    several = run("regress", "s.csv", "--formula", "often ~ age", "--design", "often=k.json", "--json").json()
+    assert several["method"] == "multinomial" and len(several["coefficients"]) == 4
+    linear = run("regress", "s.csv", "--formula", "income ~ y + age", "--design", "y=w.json", "--json").json()
+    assert linear["method"] == "linear" and linear["log_likelihood"] is None
+    assert linear["coefficients"][1]["term"] == "y[T.yes]"
+    out = run("regress", "s.csv", "--formula", "h ~ y + age", "--design", "y=w.json", "--latent", "~ age").out
+    assert "true categories of the randomized predictor" in out and "y=yes: age" in out
+
+
+def test_a_picture(files):
+    out = fit("--plot", "c.svg").out
+    assert "Picture: c.svg" in out
+    svg = (files / "c.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg") and "place[T.town]" in svg
+    assert fit("--plot", "c.png", "--exponentiate", "--json").json()["plot"] == "c.png"
+
+
+def test_missing_values(files):
+    lines = (files / "s.csv").read_text().splitlines()
+    lines[3] = lines[3].replace(lines[3].split(",")[1], "", 1)
+    (files / "s.csv").write_text("\n".join(lines) + "\n")
+    args = ("regress", "s.csv", "--formula", "y ~ age", "--design", "y=w.json")
+    refused(*args, saying="column 'age': 1 of 900 values are missing", kind="missing_values")
+    assert "note: 1 of 900 rows had a missing value and was left out" in run(*args, "--missing", "drop").out
+    assert run(*args, "--missing", "drop", "--json").json()["dropped"] == 1
+
+
+def test_no_finite_estimate_is_told_and_not_hidden(files):
+    rows = "".join(f"{'yes' if i % 20 == 0 else 'no'},{i % 7}\n" for i in range(400))
+    Path("low.csv").write_text(f"y,x\n{rows}", encoding="utf-8")
+    args = ("regress", "low.csv", "--formula", "y ~ 1", "--design", "y=w.json")
+    out = run(*args).out
+    assert "no finite estimate" in out and "runs to minus infinity" in " ".join(out.split())
+    content = run(*args, "--json").json()
+    assert content["converged"] is False and content["coefficients"][0]["standard_error"] is None
+    assert "minus infinity" in content["flags"][0]
+
+
+@pytest.mark.parametrize(
+    ("formula", "more", "saying"),
+    [
+        ("y ~ agee", (), "the formula names 'agee', which is no column"),
+        ("y ~ exp(", (), "formula 'y ~ exp('"),
+        ("y ~ eval('1')", (), "there is no function 'eval'"),
+        ("y ~ age + I(2 * age)", (), "is a combination of the columns 'age'"),
+        ("y ~ C(income)", (), "more rows than coefficients"),
+        ("age ~ place", (), "a design for 'y', which the formula does not name"),
+        ("y ~ age", ("--weights", "wgt"), "no column 'wgt'"),
+        ("y ~ age", ("--weights", "place"), "no number"),
+        ("y ~ age", ("--level", "95"), "level"),
+        ("y ~ age", ("--json", "--format", "md"), "--json and --format md"),
+        ("income ~ y", ("--exponentiate",), "there are no odds"),
+        ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "forgets clusters"),
+        ("y ~ age", ("--population", "500"), "a population of 500"),
+        ("y ~ 1", ("--plot", "c.svg"), "no coefficient to draw"),
+        ("y ~ age", ("--plot", "c.gif"), ".gif"),
+    ],
+)
+def test_bad_input_is_refused(files, formula, more, saying):
+    refused_json = "--json" in more
+    args = ("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more)
+    if refused_json:
+        assert saying in run(*args, status=2).err
+    else:
+        refused(*args, saying=saying)
+
+
+def test_the_design_must_belong_to_the_column(files):
+    refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
+    refused("regress", "s.csv", "--formula", "y ~ age", saying="missing option '--design'")
+    refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
