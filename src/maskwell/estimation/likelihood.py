@@ -42,7 +42,7 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     raw = estimate_by_moments(counts, design)
     if design.reports_are_sets:
         raise _no_sets(design)
-    kept = tuple(flag for flag in raw.flags if "outside [0, 1]" in flag)
+    kept = tuple(flag for flag in raw.flags if "outside [0, 1]" in flag or "boundary test" in flag)
     found = likelihood_of([Sample(counts, design)], raw.pi_hat)
     return replace(found, flags=(*found.flags, *(f"moments: {flag}" for flag in kept)))
 

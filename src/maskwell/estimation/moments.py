@@ -11,6 +11,8 @@ Source: [Adeshiyan2011, section 3.3.2 and eq. (3.5)], [NayakZhangAdeshiyan2016, 
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 
 from maskwell.core.arrays import Real
@@ -18,6 +20,7 @@ from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError, WrongTypeError
+from maskwell.estimation.fit import goodness_of_fit
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
@@ -29,6 +32,9 @@ MISFIT = 4
 """An estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand for a normal estimate."""
 
 ROUNDING = 1e-12
+
+DOUBTFUL = 0.05
+NOT_FOLLOWED = ": evidence that the instructions were not followed, or that this is another design"
 
 WEAK = 1e-3
 """A smallest singular value below this is flagged."""
@@ -75,11 +81,32 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
         flags=(
             *(() if inverse is None else inverse.flags),
             *flags_of_moments(pi_hat, variance, variance - randomization, full=covariance is not None),
+            *_boundary_test(counts, design, pi_hat, solver),
             *_weak(design),
         ),
         samples=(Sample(counts, design),),
         inverse=inverse,
     )
+
+
+def _boundary_test(counts: Counts, design: Design, pi_hat: Real, solver: Design | LeftInverse) -> tuple[str, ...]:
+    """Estimates outside [0, 1] come with the chance of such reports if the instructions were followed.
+
+    For two categories and two reports it is that of :func:`goodness_of_fit`. Else it is that of the farthest estimate,
+    one side, times the number of categories, with the variance at the nearest proportions.
+    """
+    outside = np.maximum(-pi_hat, pi_hat - 1)
+    if design.reports_are_sets or not (outside > ROUNDING).any():
+        return ()
+    if design.k == design.m == 2:
+        found = goodness_of_fit(counts, design)
+        p, said = found.p_likelihood_ratio, f"G2 = {found.likelihood_ratio:.2f}, p = {found.p_likelihood_ratio:.2g}"
+    else:
+        near = np.clip(pi_hat, 0, 1) / np.clip(pi_hat, 0, 1).sum()
+        error = np.sqrt((solver.second_moment_diagonal(design.apply(near)) - near**2) / counts.n)
+        p = min(1.0, design.k * NormalDist().cdf(-float((outside[error > 0] / error[error > 0]).max(initial=0.0))))
+        said = f"p is about {p:.2g} for the farthest of {design.k:,} estimates (goodness_of_fit tests all together)"
+    return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
 
 
 def _weak(design: Design) -> tuple[str, ...]:
