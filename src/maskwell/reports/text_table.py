@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from itertools import combinations, islice, product
 from typing import Any
 
+import numpy as np
+
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import shorten
+from maskwell.designs.base import Design
 from maskwell.errors import MaskwellError
 from maskwell.estimation.joint.conditionals import Conditional
 from maskwell.estimation.joint.odds import OddsRatio
 from maskwell.estimation.joint.results import IndependenceTest
 from maskwell.estimation.joint.table import Table
+from maskwell.estimation.joint.variables import Layout
+from maskwell.estimation.result import Estimate
 from maskwell.reports import publish
 from maskwell.reports.tables import WIDTH, broken, label, notes, table
 from maskwell.reports.text_estimate import digits_for
@@ -27,6 +32,21 @@ SMALL = 400
 """Cells of a table for which everything is worked out without being asked for."""
 
 ALL = "all"
+
+
+def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]) -> Table | None:
+    """The table that an estimate holds, from each design and its columns; None where it is about one variable.
+
+    A design with several columns is a device that its variables share, where its categories are tuples of answers; else
+    its columns are several answers about one variable.
+    """
+    designs: dict[str | tuple[str, ...], Design] = {}
+    for design, names in parts:
+        tuples = all(isinstance(one, tuple) and len(one) == len(names) for one in design.inputs.labels[:SHOWN_ROWS])
+        designs[names if len(names) > 1 and tuples else ", ".join(names)] = design
+    layout = Layout.of(designs)
+    fits = len(layout.variables) > 1 and int(np.prod(layout.shape)) == len(estimate.pi_hat)
+    return Table(estimate, layout) if fits else None
 
 
 def joint_lines(found: Table, level: float) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.reports.tables import WIDTH
-from maskwell.reports.text_table import joint_content, joint_lines, odds_line, published
+from maskwell.reports.text_table import joint_content, joint_lines, odds_line, published, table_in
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
@@ -63,3 +63,18 @@ def test_json_has_everything_that_two_variables_say():
 def test_for_a_paper():
     lines = published(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95).lines("csv")
     assert lines[0].startswith("smokes") and len(lines) == 4
+
+
+def test_the_table_that_an_estimate_holds():
+    both = mw.Kronecker.of([WARNER, FORCED])
+    found = mw.estimate_by_moments(mw.Counts(np.array([60, 140, 100, 200]), 500, both.fingerprint), both)
+    table = table_in(found, [(WARNER, ("smokes",)), (FORCED, ("drinks",))])
+    assert table.names == ("smokes", "drinks")
+    assert table_in(found, [(both, ("a", "b"))]).layout.shares_devices()
+    one = mw.estimate_by_moments(mw.Counts(np.array([60, 140]), 200, WARNER.fingerprint), WARNER)
+    assert table_in(one, [(WARNER, ("smokes",))]) is None
+    twice = mw.Dense.of(
+        [["0.6", "0.1"], ["0.2", "0.3"], ["0.2", "0.6"]], WARNER.inputs, mw.Categories.of([(1, 1), (1, 2), (2, 2)])
+    )
+    again = mw.estimate_by_moments(mw.Counts(np.array([60, 140, 90]), 290, twice.fingerprint), twice)
+    assert table_in(again, [(twice, ("first", "second"))]) is None
