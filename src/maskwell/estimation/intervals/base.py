@@ -87,9 +87,17 @@ def check_counted(estimate: Estimate, method: str) -> tuple[Sample, ...]:
     return estimate.samples
 
 
+def is_of_categories(estimate: Estimate) -> bool:
+    """Whether the shares are those of the categories of the designs, not of sums of them."""
+    if not estimate.samples:
+        return False
+    own, labels = estimate.categories, estimate.samples[0].design.inputs.labels
+    return own is labels or (len(own) == len(labels) and all(a == b for a, b in zip(own, labels, strict=True)))
+
+
 def is_two_to_two(estimate: Estimate) -> bool:
     """Whether the estimate rests on one sample of a design with two truths and two reports."""
-    if len(estimate.samples) != 1 or len(estimate.categories) != 2:
+    if len(estimate.samples) != 1 or not is_of_categories(estimate):
         return False
     design = estimate.samples[0].design
     return not design.reports_are_sets and (design.k, design.m) == (2, 2)

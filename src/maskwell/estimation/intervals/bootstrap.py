@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation.intervals.base import Intervals, check_counted
+from maskwell.estimation.intervals.base import Intervals, check_counted, is_of_categories
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
@@ -140,7 +140,7 @@ def _estimates(estimate: Estimate, drawn: _Draws) -> Real:
     if _linear(estimate):
         return np.concatenate([_by_moments(estimate, *batch) for batch in drawn.batches()])
     designs = [sample.design for sample in drawn.samples]
-    if estimate.method == "ml" and len(estimate.categories) == designs[0].k:
+    if estimate.method == "ml" and is_of_categories(estimate):
         from maskwell.estimation.maximum import maximise
 
         return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)

@@ -16,7 +16,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation.intervals.base import Intervals, check_counted
+from maskwell.estimation.intervals.base import Intervals, check_counted, is_of_categories
 from maskwell.estimation.maximum import Maximum, maximise
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     [0.0, 0.0463]
     """
     samples = check_counted(estimate, "profile")
-    _check_size(estimate, samples)
+    _check_size(estimate)
     from statistics import NormalDist
 
     reach = NormalDist().inv_cdf((1 + level) / 2)
@@ -61,13 +61,12 @@ def profile(estimate: Estimate, level: float) -> Intervals:
 
 def has_profile(estimate: Estimate) -> bool:
     """Whether a maximum likelihood estimate is small enough for profile intervals of its categories."""
-    k, samples = len(estimate.categories), estimate.samples
-    return estimate.method == "ml" and bool(samples) and samples[0].design.k == k <= LIMIT
+    return estimate.method == "ml" and len(estimate.categories) <= LIMIT and is_of_categories(estimate)
 
 
-def _check_size(estimate: Estimate, samples: Sequence[Sample]) -> None:
+def _check_size(estimate: Estimate) -> None:
     k = len(estimate.categories)
-    if samples[0].design.k != k:
+    if not is_of_categories(estimate):
         raise ParameterError(
             "no profile interval: these estimates are sums of the categories of the design",
             hint="ask for a wald interval",

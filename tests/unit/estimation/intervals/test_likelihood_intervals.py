@@ -89,3 +89,22 @@ def test_several_samples_have_no_score_interval() -> None:
     assert estimate.default_interval == "wald"
     with pytest.raises(ParameterError, match="one sample"):
         estimate.intervals(0.95, "score")
+
+
+def simmons(method: str) -> Estimate:
+    """Two samples with an unrelated question of unknown share: only sums of the categories can be told."""
+    from maskwell.estimation.several import estimate_samples
+
+    designs = [make_design("simmons", p=p) for p in ("0.75", "0.25")]
+    return estimate_samples([Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])], method=method)
+
+
+@pytest.mark.parametrize("method", ["moments", "ml"])
+def test_sums_of_categories_have_wald_and_bootstrap_intervals(method: str) -> None:
+    estimate = simmons(method)
+    assert len(estimate.categories) == 4
+    assert estimate.default_interval == "wald"
+    found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=300)
+    np.testing.assert_allclose(found, estimate.confidence_interval(), atol=0.03)
+    with pytest.raises(ParameterError, match="sums of the categories"):
+        estimate.intervals(0.95, "profile")
