@@ -52,7 +52,7 @@ def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities
     bad = np.flatnonzero(~((found > 0) & (found <= 1)))
     if len(bad):
         high = np.nanmax(found)
-        percent = " (these look like percentages: divide by 100)" if 1 < high <= 100 else ""
+        percent = " (percentages? divide by 100)" if 1 < high <= 100 else ""
         raise ParameterError(
             f"{name}: {found[bad[0]]:g} in row {row + int(bad[0]) + 1} is not above 0 and up to 1{percent}",
             hint="give probabilities such as 0.25; a weight of 4 is the probability 1/4",

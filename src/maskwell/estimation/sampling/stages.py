@@ -139,7 +139,7 @@ def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
         more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
         raise InputError(
             f"only one {unit} was drawn in {where}{more}: its variance cannot be estimated",
-            hint='merge strata; or lonely="certainty" (it was sure to be drawn), or lonely="centre" (the overall mean)',
+            hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
             groups=np.flatnonzero(alone).tolist(),
         )
     return np.asarray(alone)

@@ -1,0 +1,193 @@
+"""``maskwell estimate`` with a sampling plan, domains, groups, formats and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from tests.support.command_line import refused, run
+
+ROWS = """region,town,sex,w,size,r1,r2,answer
+north,1,f,10,60,0,20,yes
+north,1,m,10,60,0,20,no
+north,2,f,12,60,24,0,no
+north,2,m,12,60,24,0,yes
+south,1,f,8,40,8,8,no
+south,1,m,8,40,8,8,yes
+south,3,f,9,40,9,9,no
+south,3,f,9,40,9,9,no
+"""
+PLAN = ("--weights", "w", "--strata", "region", "--clusters", "town")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text(ROWS, encoding="utf-8")
+    run("design", "warner", "--p", "0.7", "-o", "w.json")
+
+
+def estimate(*options: str) -> dict[str, object]:
+    return run("estimate", "rows.csv", "--design", "answer=w.json", *options, "--json").json()
+
+
+def test_weights_strata_and_clusters() -> None:
+    found = estimate(*PLAN)
+    yes = found["estimates"][0]  # type: ignore[index]
+    lam = (10 + 12 + 8) / 78
+    assert yes["estimate"] == pytest.approx((lam - 0.3) / 0.4)
+    assert yes["total"] == pytest.approx(78 * (lam - 0.3) / 0.4)
+    assert (found["population"], found["degrees_of_freedom"], found["n"]) == (78, 2, 8)
+    assert "4 clusters, 2 strata" in str(found["plan"])
+    u = {"yes": 0.7 / 0.4, "no": -0.3 / 0.4}
+    rows = [line.split(",") for line in ROWS.splitlines()[1:]]
+    totals: dict[tuple[str, str], float] = {}
+    for region, town, _, w, _, _, _, answer in rows:
+        totals[region, town] = totals.get((region, town), 0.0) + float(w) * (u[answer] - yes["estimate"])
+    spread = 0.0
+    for region in ("north", "south"):
+        own = [total for (where, _), total in totals.items() if where == region]
+        mean = sum(own) / 2
+        spread += 2 * sum((x - mean) ** 2 for x in own)
+    assert yes["standard_error"] == pytest.approx(spread**0.5 / 78)
+    half = 4.30265 * yes["standard_error"]  # t with 2 degrees of freedom
+    assert yes["interval"] == pytest.approx([yes["estimate"] - half, yes["estimate"] + half], rel=1e-5)
+
+
+def test_domains_are_shown_and_listed() -> None:
+    found = estimate(*PLAN, "--by", "sex")
+    assert [one["domain"] for one in found["domains"]] == ["f", "m"]  # type: ignore[attr-defined]
+    assert sum(one["n"] for one in found["domains"]) == 8  # type: ignore[attr-defined]
+    said = run("estimate", "rows.csv", "--design", "answer=w.json", *PLAN, "--by", "sex").out
+    assert "By sex, share of yes:" in said
+    assert "In numbers, of 78:" in said
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_domains_without_a_plan() -> None:
+    found = estimate("--by", "sex,region")
+    assert [one["domain"] for one in found["domains"]] == [  # type: ignore[attr-defined]
+        ["f", "north"], ["f", "south"], ["m", "north"], ["m", "south"]
+    ]  # fmt: skip
+    whole = estimate()
+    assert found["estimates"][0]["estimate"] == pytest.approx(whole["estimates"][0]["estimate"])  # type: ignore[index]
+    assert found["estimates"][0]["standard_error"] == pytest.approx(whole["estimates"][0]["standard_error"])  # type: ignore[index]
+
+
+def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
+    found = estimate("--weights", "w", "--strata", "region", "--population", "78")
+    Path("rows.csv").write_text(ROWS.replace(",60,", ",44,").replace(",40,", ",34,"), encoding="utf-8")
+    by_column = estimate("--weights", "w", "--strata", "region", "--population", "size")
+    assert found["estimates"] == by_column["estimates"]
+    assert "without replacement" in str(found["plan"])
+    for options in (("--weights", "w", "--population", "100"), ("--population", "78")):
+        refused(
+            "estimate",
+            "rows.csv",
+            "--design",
+            "answer=w.json",
+            "--strata",
+            "region",
+            *options,
+            saying="--population COL",
+        )
+
+
+def test_replicates() -> None:
+    plan = ("--weights", "w", "--strata", "region", "--replicates", "r", "--replicate-method", "jkn")
+    rows = ROWS.replace("region,town,sex,w,size,r1,r2,", "region,town,sex,w,size,r1,r2,r3,r4,").splitlines()
+    tail = {"north,1": "10,10", "north,2": "12,12", "south,1": "0,16", "south,3": "18,0"}
+    made = [rows[0]] + [",".join([*line.split(",")[:7], tail[line[:7]], line.split(",")[7]]) for line in rows[1:]]
+    Path("rep.csv").write_text("\n".join(made) + "\n", encoding="utf-8")
+    found = run("estimate", "rep.csv", "--design", "answer=w.json", *plan, "--json").json()
+    clusters = estimate(*PLAN)
+    error = clusters["estimates"][0]["total_standard_error"]  # type: ignore[index]
+    assert found["estimates"][0]["total_standard_error"] == pytest.approx(error)
+    refused("estimate", "rep.csv", "--design", "answer=w.json", "--replicates", "r", saying="--replicate-method")
+    refused("estimate", "rep.csv", "--design", "answer=w.json", "--replicate-method", "brr", saying="--replicates")
+    refused(
+        "estimate",
+        "rep.csv",
+        "--design",
+        "answer=w.json",
+        "--replicates",
+        "z",
+        "--replicate-method",
+        "brr",
+        saying="'z'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "saying"),
+    [
+        (("--weights", "w", "--inclusion", "w"), "both weights and inclusion"),
+        (("--inclusion", "w"), "percentages"),
+        (("--poisson",), "--inclusion"),
+        (("--fay", "0.3"), "--replicate-method fay"),
+        (("--weights", "sex"), "no number"),
+        (("--strata", "w", "--clusters", "town", "--population", "3"), "--population COL"),
+        (("--weights", "w", "--method", "ml"), "moments"),
+        (("--weights", "w", "--interval", "score"), "score"),
+        (("--by", "age"), "no column 'age'"),
+        (("--level", "95"), "level"),
+    ],
+)
+def test_refusals(options: tuple[str, ...], saying: str) -> None:
+    refused("estimate", "rows.csv", "--design", "answer=w.json", *options, saying=saying)
+
+
+def test_a_lonely_stratum_is_refused_unless_said_what_to_do() -> None:
+    Path("rows.csv").write_text(ROWS + "west,9,f,5,30,5,5,yes\n", encoding="utf-8")
+    said = refused("estimate", "rows.csv", "--design", "answer=w.json", *PLAN, saying="only one cluster was drawn")
+    assert "'west'" in said
+    sure, centre = (estimate(*PLAN, "--lonely", how) for how in ("certainty", "centre"))
+    errors = [one["estimates"][0]["standard_error"] for one in (sure, centre)]  # type: ignore[index]
+    assert errors[0] != pytest.approx(errors[1])
+
+
+@pytest.mark.parametrize("style", ["md", "latex", "csv"])
+def test_tables_to_paste(style: str) -> None:
+    plain = run("estimate", "rows.csv", "--design", "answer=w.json", "--format", style).out
+    by = run("estimate", "rows.csv", "--design", "answer=w.json", *PLAN, "--by", "sex", "--format", style).out
+    assert "yes" in plain
+    assert "0.188" in plain  # three of eight said yes
+    for label in ("f", "m", "all"):
+        assert any(line.lstrip("| ").startswith(label) for line in by.splitlines()), by
+    refused("estimate", "rows.csv", "--design", "answer=w.json", "--format", "html", saying="html")
+
+
+def test_json_and_a_format_are_two_answers() -> None:
+    said = run("estimate", "rows.csv", "--design", "answer=w.json", "--format", "md", "--json", status=2)
+    assert said.json()["error"]["code"] == "bad_parameter"
+
+
+def test_a_picture_of_estimates() -> None:
+    pytest.importorskip("matplotlib")
+    found = run("estimate", "rows.csv", "--design", "answer=w.json", *PLAN, "--plot", "p.svg", "--json").json()
+    assert found["plot"] == "p.svg"
+    assert Path("p.svg").read_text(encoding="utf-8").startswith("<svg")
+    refused("estimate", "rows.csv", "--design", "answer=w.json", "--plot", "p.svg", saying="p.svg")
+
+
+def test_a_table_with_a_directly_asked_column() -> None:
+    found = run("estimate", "rows.csv", "--design", "answer=w.json", "--direct", "sex", "--json").json()
+    assert [row["category"] for row in found["estimates"]] == [["yes", "f"], ["yes", "m"], ["no", "f"], ["no", "m"]]
+    women = sum(row["estimate"] for row in found["estimates"] if row["category"][1] == "f")
+    assert women == pytest.approx(5 / 8)
+
+
+def test_groups_with_designs_of_their_own() -> None:
+    run("design", "warner", "--p", "0.8", "-o", "w2.json")
+    designs = ("--design", "answer[region=north]=w.json", "--design", "answer[region=south]=w2.json")
+    found = run("estimate", "rows.csv", *designs, *PLAN, "--by", "region", "--json").json()
+    north, south = (one["estimates"][0]["estimate"] for one in found["domains"])
+    assert north == pytest.approx((22 / 44 - 0.3) / 0.4)
+    assert south == pytest.approx((8 / 34 - 0.2) / 0.6)
+    assert found["estimates"][0]["estimate"] == pytest.approx((44 * north + 34 * south) / 78)
+    refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="'south'")
+    refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="names no group")
+    refused("randomize", "rows.csv", *designs, "-o", "out.csv", saying="some rows only")
