@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import load_design as load_design
     from maskwell.designs.wire import save_design as save_design
     from maskwell.errors import MaskwellError as MaskwellError
+    from maskwell.estimation.fit import GoodnessOfFit as GoodnessOfFit
+    from maskwell.estimation.fit import goodness_of_fit as goodness_of_fit
+    from maskwell.estimation.fit import goodness_of_samples as goodness_of_samples
+    from maskwell.estimation.information import fisher_information as fisher_information
+    from maskwell.estimation.information import observed_information as observed_information
     from maskwell.estimation.intervals.base import Intervals as Intervals
     from maskwell.estimation.joint.conditionals import Conditional as Conditional
     from maskwell.estimation.joint.counting import cross_tabulate as cross_tabulate
@@ -54,7 +59,10 @@ if TYPE_CHECKING:
     from maskwell.estimation.left_inverse import best_left_inverse as best_left_inverse
     from maskwell.estimation.left_inverse import minimax_left_inverse as minimax_left_inverse
     from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
+    from maskwell.estimation.likelihood import estimate_by_likelihood as estimate_by_likelihood
     from maskwell.estimation.listed_samples import ListedSamples as ListedSamples
+    from maskwell.estimation.maximum import Maximum as Maximum
+    from maskwell.estimation.maximum import maximise as maximise
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
     from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
@@ -65,6 +73,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
     from maskwell.estimation.regression.result import Regression as Regression
     from maskwell.estimation.result import Estimate as Estimate
+    from maskwell.estimation.samples import Sample as Sample
     from maskwell.estimation.sampling.calibration import calibrate as calibrate
     from maskwell.estimation.sampling.plan import SamplingPlan as SamplingPlan
     from maskwell.estimation.sampling.replicates import ReplicateRule as ReplicateRule
@@ -78,6 +87,9 @@ if TYPE_CHECKING:
     from maskwell.estimation.scores import optimal_scores_for_weights as optimal_scores_for_weights
     from maskwell.estimation.scores import score_left_inverse as score_left_inverse
     from maskwell.estimation.scores import score_recovery as score_recovery
+    from maskwell.estimation.several import cheating_range as cheating_range
+    from maskwell.estimation.several import estimate_samples as estimate_samples
+    from maskwell.estimation.several import group_samples as group_samples
     from maskwell.planning.allocation import Allocation as Allocation
     from maskwell.planning.choice import Choice as Choice
     from maskwell.planning.choosing import choose as choose
@@ -179,6 +191,8 @@ _HOMES = {
     "maskwell.designs.uniform": ["Uniform"],
     "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
     "maskwell.errors": ["MaskwellError"],
+    "maskwell.estimation.fit": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
+    "maskwell.estimation.information": ["fisher_information", "observed_information"],
     "maskwell.estimation.intervals.base": ["Intervals"],
     "maskwell.estimation.joint.conditionals": ["Conditional"],
     "maskwell.estimation.joint.counting": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
@@ -192,7 +206,9 @@ _HOMES = {
         "minimax_left_inverse",
         "two_step_left_inverse",
     ],
+    "maskwell.estimation.likelihood": ["estimate_by_likelihood"],
     "maskwell.estimation.listed_samples": ["ListedSamples"],
+    "maskwell.estimation.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],
     "maskwell.estimation.regression.attention": ["fit_with_anchor"],
@@ -202,6 +218,7 @@ _HOMES = {
     "maskwell.estimation.regression.predictor": ["fit_predictor"],
     "maskwell.estimation.regression.result": ["Regression"],
     "maskwell.estimation.result": ["Estimate"],
+    "maskwell.estimation.samples": ["Sample"],
     "maskwell.estimation.sampling.calibration": ["calibrate"],
     "maskwell.estimation.sampling.plan": ["SamplingPlan"],
     "maskwell.estimation.sampling.replicates": ["ReplicateRule"],
@@ -216,6 +233,7 @@ _HOMES = {
         "score_left_inverse",
         "score_recovery",
     ],
+    "maskwell.estimation.several": ["cheating_range", "estimate_samples", "group_samples"],
     "maskwell.planning.improve": ["Improvement", "improve"],
     "maskwell.planning.compare": ["compare"],
     "maskwell.planning.one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],
