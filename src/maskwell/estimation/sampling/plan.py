@@ -147,7 +147,11 @@ class SamplingPlan:
 
     def _check_values(self, n: int) -> None:
         if self.weights is not None and self.auxiliary is None:
-            check_weights(self.weights, n)
+            found = check_weights(self.weights, n)
+            if self.scheme.method == "poisson" and (found < 1).any():
+                raise ParameterError(
+                    f"weights: {found.min():g} is below 1, so it is no 1 / chance", hint="poisson needs chances up to 1"
+                )
         for name in ("inclusion", "draw_probabilities"):
             if getattr(self, name) is not None:
                 check_inclusion(getattr(self, name), n, name=name.replace("_", " "))

@@ -1,0 +1,106 @@
+"""What holds for survey estimates whatever the rows: merging, scaling, order, codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskwell import Categories, Cells, Dense, SamplingPlan, Scheme, SurveyEstimate, estimate_cells, estimate_survey
+
+DESIGN = Dense.of([[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]], Categories.of(["a", "b", "c"]))
+
+
+@st.composite
+def surveys(draw: st.DrawFn) -> dict[str, Any]:
+    """Rows in at least two clusters of each stratum, with weights that floats add up exactly."""
+    n = draw(st.integers(8, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    return {
+        "report": rng.integers(0, 3, n),
+        "weight": rng.integers(1, 64, n) / 8,
+        "stratum": np.arange(n) % 2,
+        "clusters": [np.where(np.arange(n) < 4, np.arange(n) // 2, rng.integers(0, 4, n))],
+        "domain": rng.integers(0, 3, n),
+    }
+
+
+def part(rows: dict[str, Any], chosen: Any) -> Cells:
+    return Cells.of(**{name: [c[chosen] for c in v] if name == "clusters" else v[chosen] for name, v in rows.items()})
+
+
+def same(a: SurveyEstimate, b: SurveyEstimate) -> bool:
+    equal = (a.pi_hat == b.pi_hat).all() and (a.total_variance == b.total_variance).all()
+    return bool(equal and np.array_equal(a.covariance, b.covariance) and a.n == b.n)
+
+
+@settings(max_examples=40)
+@given(surveys(), st.integers(1, 5), st.integers(0, 10**6))
+def test_any_split_of_the_rows_gives_identical_results(rows: dict[str, Any], parts: int, seed: int) -> None:
+    n = len(rows["report"])
+    batch = np.random.default_rng(seed).integers(0, parts, n)
+    pieces = [part(rows, np.flatnonzero(batch == i)) for i in range(parts)]
+    whole, merged = (estimate_cells(c, DESIGN) for c in (part(rows, np.arange(n)), Cells.total(reversed(pieces))))
+    assert same(whole, merged)
+    assert all(same(whole.domains[d], merged.domains[d]) for d in whole.domains)
+
+
+@settings(max_examples=30)
+@given(surveys(), st.floats(1e-3, 1e3))
+def test_scaled_weights_leave_shares_alone(rows: dict[str, Any], factor: float) -> None:
+    one = estimate_cells(Cells.of(**rows), DESIGN)
+    other = estimate_cells(Cells.of(**{**rows, "weight": rows["weight"] * factor}), DESIGN)
+    assert np.allclose(one.pi_hat, other.pi_hat, rtol=1e-12)
+    assert np.allclose(one.covariance, other.covariance, rtol=1e-9, atol=1e-15)  # type: ignore[arg-type]
+    assert np.allclose(one.total * factor, other.total, rtol=1e-12)
+
+
+@settings(max_examples=30)
+@given(surveys())
+def test_covariances_are_symmetric_and_sum_to_zero(rows: dict[str, Any]) -> None:
+    found = estimate_cells(Cells.of(**rows), DESIGN)
+    assert found.covariance is not None
+    assert np.allclose(found.covariance, found.covariance.T, rtol=1e-12, atol=1e-18)
+    assert np.abs(found.covariance.sum(axis=0)).max() < 1e-12  # the shares sum to one
+    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+
+
+@settings(max_examples=30)
+@given(surveys())
+def test_domains_and_strata_may_bear_any_labels(rows: dict[str, Any]) -> None:
+    texts = {
+        **rows,
+        "domain": np.array(["x", "y", "z"])[rows["domain"]],
+        "stratum": np.array(["n", "s"])[rows["stratum"]],
+    }
+    one, other = (estimate_cells(Cells.of(**r), DESIGN) for r in (rows, texts))
+    assert same(one, other)
+    assert list(other.domains) == [("x", "y", "z")[d] for d in one.domains]
+
+
+@settings(max_examples=20)
+@given(surveys(), st.integers(0, 10**6))
+def test_the_order_of_the_rows_does_not_matter(rows: dict[str, Any], seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(rows["report"]))
+    assert same(estimate_cells(Cells.of(**rows), DESIGN), estimate_cells(part(rows, order), DESIGN))
+
+
+@settings(max_examples=20)
+@given(surveys())
+def test_a_population_far_larger_than_the_sample_is_no_population(rows: dict[str, Any]) -> None:
+    labels = np.array(DESIGN.outputs.labels)[rows["report"]]
+    finite = estimate_survey(labels, DESIGN, SamplingPlan(population=1e12))
+    plain = estimate_survey(labels, DESIGN, SamplingPlan())
+    assert np.allclose(finite.covariance, plain.covariance, rtol=1e-8, atol=1e-12)  # type: ignore[arg-type]
+
+
+@settings(max_examples=20)
+@given(surveys())
+def test_open_answers_have_no_randomization(rows: dict[str, Any]) -> None:
+    asked = Dense.of(np.eye(3).tolist())
+    for scheme in (Scheme(), Scheme("with-replacement")):
+        found = estimate_cells(Cells.of(**rows), asked, scheme)
+        assert (found.randomization_variance == 0).all()
+        assert (found.sampling_variance == found.variance).all()

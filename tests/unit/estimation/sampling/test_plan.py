@@ -1,0 +1,178 @@
+"""Plans that cannot be: each refused with one clear error before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell import SamplingPlan, Scheme, calibrate, estimate_survey, make_design
+from maskwell.errors import InputError, MaskwellError, ParameterError
+
+WARNER = make_design("warner", p="7/10")
+YES, NO = WARNER.outputs.labels
+REPORTS = [YES, NO, YES, NO]
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"weights": [1, 2, 3]}, "rows"),
+        ({"weights": [1, 2, 0, 1]}, "above 0"),
+        ({"weights": [1, 2, -1, 1]}, "-1 in row 3"),
+        ({"weights": [1, np.nan, 1, 1]}, "nan in row 2"),
+        ({"weights": [1, np.inf, 1, 1]}, "inf in row 2"),
+        ({"weights": ["a", "b", "c", "d"]}, "not numbers"),
+        ({"inclusion": [0.5, 0, 0.5, 0.5]}, "0 in row 2"),
+        ({"inclusion": [0.5, 1.5, 0.5, 0.5]}, "1.5 in row 2"),
+        ({"inclusion": [50, 25, 100, 50]}, "divide by 100"),
+        ({"draw_probabilities": [0.1, 0.2, 0.0, 0.1]}, "draw probabilities"),
+        ({"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}, "twice"),
+        ({"population": 3}, "4 units drawn from a population of 3"),
+        ({"population": 0.1}, "not a number of units"),
+        ({"population": np.nan}, "not a number of units"),
+        ({"population": [10, 10, 10]}, "rows"),
+        ({"strata": ["a", "a", "b", "b"], "population": 20}, "one population of 20 for 2 strata"),
+        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20}}, "no population of stratum 'b'"),
+        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20, "b": 1}}, "in stratum 'b'"),
+        ({"strata": ["a", "a", "b", "b"], "population": [20, 21, 5, 5]}, "both 20 and 21"),
+        ({"population": {"a": 20}}, "without strata"),
+        ({"strata": ["a", "a", "b"]}, "rows"),
+        ({"strata": ["a", None, "b", "b"]}, "row 2"),
+        ({"clusters": [1, 2, 3]}, "rows"),
+        ({"clusters": [1, 1, 2, 2], "population": (5, 9, 9)}, "only 2 stages"),
+        ({"clusters": [1, 1, 1, 1]}, "only one cluster"),
+        ({"replicates": [[1, 1]] * 4}, "rule"),
+        ({"replicates": [[1, 1]] * 4, "rule": "jkn"}, "stratum"),
+        ({"replicates": [[1, 1]] * 4, "rule": "bagging"}, "no replicate method"),
+        ({"replicates": [[1, -1]] * 4, "rule": "brr"}, "row 1, column 2"),
+        ({"replicates": [[1]] * 4, "rule": "brr"}, "1 replicate"),
+        ({"rule": "brr"}, "no replicate weights"),
+        ({"poisson": True}, "chance of every row"),
+        ({"poisson": True, "weights": [0.5, 1, 1, 1]}, "below 1"),
+        ({"poisson": True, "inclusion": [0.5] * 4, "clusters": [1, 1, 2, 2]}, "clusters"),
+        ({"poisson": True, "inclusion": [0.5] * 4, "method": "hajek-deville"}, "one way"),
+        ({"method": "hajek-deville", "weights": [2] * 4}, "inclusion"),
+        ({"method": "guess"}, "no sampling method"),
+        ({"method": "syg"}, "pairwise"),
+        ({"joint_inclusion": np.full((4, 3), 0.5)}, "shape"),
+        ({"poisson": True, "weights": [3, 3, 3, 0.5]}, "below 1"),
+        ({"joint_inclusion": np.eye(4) * 0.5}, "above 0"),
+        ({"joint_inclusion": np.full((4, 4), 0.5) - 0.2 * np.eye(4)}, "above those of their units"),
+        ({"lonely": "ignore"}, "lonely"),
+    ],
+)
+def test_a_plan_that_cannot_be(plan: dict[str, Any], words: str) -> None:
+    with pytest.raises(MaskwellError, match=words.replace("(", r"\(")) as raised:
+        estimate_survey(REPORTS, WARNER, SamplingPlan(**plan))
+    assert raised.value.hint
+
+
+def test_a_plan_is_about_its_own_rows() -> None:
+    with pytest.raises(InputError, match="plan of 3 rows for 4 reports"):
+        estimate_survey(REPORTS, WARNER, SamplingPlan(weights=[1, 2, 3]))
+
+
+def test_samples_and_designs_go_together() -> None:
+    with pytest.raises(InputError):
+        estimate_survey(REPORTS, WARNER, SamplingPlan(), samples=[0, 0, 1, 1])
+    with pytest.raises(InputError):
+        estimate_survey(REPORTS, {0: WARNER}, SamplingPlan())
+    with pytest.raises(InputError):
+        estimate_survey(REPORTS, {0: WARNER}, SamplingPlan(), samples=[0, 0, 1, 1])
+    with pytest.raises(InputError):
+        estimate_survey(REPORTS, {0: WARNER}, SamplingPlan(), samples=[0, 0])
+
+
+def test_one_plan_serves_any_number_of_rows() -> None:
+    plan = SamplingPlan(population=10)
+    assert estimate_survey(REPORTS, WARNER, plan).total.sum() == pytest.approx(10)
+    assert estimate_survey(REPORTS[:2], WARNER, plan).total.sum() == pytest.approx(10)
+
+
+@pytest.mark.parametrize("shares", [{"a": 0.5, "b": 0.4}, {"a": 50, "b": 50}, {"a": 1.0, "b": 0.0}])
+def test_shares_of_strata_add_up_to_one(shares: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match="add up"):
+        SamplingPlan.from_shares(["a", "a", "b", "b"], shares)
+
+
+def test_shares_of_strata_and_populations_by_label() -> None:
+    plan = SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.75, "b": 0.25})
+    assert plan.weights.tolist() == [0.375, 0.375, 0.125, 0.125]
+    sizes = SamplingPlan(strata=["a", "a", "b", "b"], population={"a": 30, "b": 10})
+    assert sizes.base_weights(4).tolist() == [15, 15, 5, 5]
+
+
+def test_weights_follow_from_two_stages() -> None:
+    plan = SamplingPlan(clusters=[1, 1, 2, 2], population=(6, [4, 4, 10, 10]))
+    assert plan.base_weights(4).tolist() == [6, 6, 15, 15]
+
+
+def test_a_scheme_says_what_it_needs() -> None:
+    with pytest.raises(ParameterError, match="no sampling method"):
+        Scheme("guess")
+    with pytest.raises(ParameterError, match="rule for replicates"):
+        Scheme("replicates")
+
+
+# ---- calibration
+
+
+@pytest.mark.parametrize(
+    ("x", "totals", "words"),
+    [
+        ([[1, 2]] * 4, [10, 20], "depend on each other"),
+        ([[1, 0]] * 4, [10, 20], "depend on each other"),
+        ([[1], [1], [1], [1]], [10, 20], "totals"),
+        ([[1], [np.nan], [1], [1]], [10], "finite"),
+        ([[1], [1]], [10], "rows"),
+    ],
+)
+def test_calibration_that_cannot_be(x: Any, totals: Any, words: str) -> None:
+    with pytest.raises(MaskwellError, match=words):
+        calibrate(SamplingPlan(weights=[1.0, 2, 3, 4]), x, totals)
+
+
+@pytest.mark.parametrize("distance", ["linear", "raking"])
+def test_calibrated_weights_meet_their_totals(distance: str) -> None:
+    x = np.array([[1, 0.5], [1, 1.5], [1, 2.5], [1, 0.1]])
+    plan = calibrate(SamplingPlan(weights=[10, 12, 9, 11]), x, [50, 60], distance=distance)
+    assert plan.weights @ x == pytest.approx([50, 60])
+    if distance == "raking":
+        assert (plan.weights > 0).all()
+
+
+def test_negative_weights_are_allowed_and_flagged() -> None:
+    x = np.array([[1, 0.0], [1, 1.0], [1, 2.0], [1, 3.0]])
+    plan = calibrate(SamplingPlan(weights=[10.0] * 4), x, [40, 150])
+    found = estimate_survey(REPORTS, WARNER, plan)
+    assert (plan.weights < 0).any()
+    assert any("negative" in flag for flag in found.flags)
+
+
+def test_calibrating_to_what_the_weights_say_changes_nothing_but_the_residuals() -> None:
+    """With a column of ones alone the variance of a share is that of the Hajek ratio."""
+    w = np.array([10.0, 12, 9, 11])
+    plain = estimate_survey(REPORTS, WARNER, SamplingPlan(weights=w))
+    plan = calibrate(SamplingPlan(weights=w), np.ones((4, 1)), [w.sum()])
+    found = estimate_survey(REPORTS, WARNER, plan)
+    assert found.pi_hat == pytest.approx(plain.pi_hat)
+    assert found.variance == pytest.approx(plain.variance, rel=1e-12)
+    assert found.total_variance == pytest.approx(plain.variance * w.sum() ** 2, rel=1e-12)
+
+
+def test_calibrated_domains_keep_the_rows_outside() -> None:
+    random = np.random.default_rng(1)
+    reports = [YES if r < 0.4 else NO for r in random.random(40)]
+    x, w, inside = np.column_stack([np.ones(40), random.random(40)]), random.uniform(5, 9, 40), np.arange(40) % 2
+    plan = calibrate(SamplingPlan(weights=w), x, [300, 160])
+    found = estimate_survey(reports, WARNER, plan, domains=inside).domains[1]
+    u = np.array([((z == YES) - 0.3) / 0.4 for z in reports])
+    wg = plan.weights
+    share = (wg * inside) @ u / (wg @ inside)
+    e = inside * (u - share)
+    slope = np.linalg.solve((x.T * w) @ x, x.T @ (w * e))
+    y = wg * (e - x @ slope)
+    assert found.pi_hat[0] == pytest.approx(share)
+    assert found.variance[0] == pytest.approx(40 / 39 * ((y - y.mean()) ** 2).sum() / (wg @ inside) ** 2, rel=1e-10)

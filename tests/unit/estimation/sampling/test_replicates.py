@@ -1,0 +1,137 @@
+"""Replicate weights: the methods agree where theory says so, and say what they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.arrays import Array, Real
+
+from maskwell import Dense, ReplicateRule, SamplingPlan, estimate_survey
+from maskwell.errors import ParameterError
+
+P = [[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]]
+DESIGN = Dense.of(P)
+STRATA = np.repeat([0, 1], 6)
+CLUSTERS = np.repeat([0, 1, 2, 3], 3)
+WEIGHTS = np.array([4, 4, 4, 3, 3, 3, 5, 5, 2, 2, 2, 6.0])
+REPORTS = [0, 1, 1, 2, 0, 1, 2, 2, 1, 0, 0, 1]
+
+
+def jackknife() -> tuple[Real, list[int]]:
+    """Leave out one cluster; the others of its stratum stand in for it."""
+    columns, strata = [], []
+    for c in range(4):
+        h = c // 2
+        factor = np.where(h == STRATA, np.where(c == CLUSTERS, 0.0, 2.0), 1.0)
+        columns.append(WEIGHTS * factor)
+        strata.append(h)
+    return np.stack(columns, axis=1), strata
+
+
+def half_samples(rho: float = 0.0) -> Real:
+    """Both ways to choose one of two clusters in each of two strata, balanced."""
+    columns = []
+    for chosen in ((0, 2), (0, 3), (1, 2), (1, 3)):
+        kept = np.isin(CLUSTERS, chosen)
+        columns.append(WEIGHTS * np.where(kept, 2 - rho, rho))
+    return np.stack(columns, axis=1)
+
+
+def estimated(replicates: Array | None, rule: Any = None, **more: Any) -> Any:
+    plan = SamplingPlan(weights=WEIGHTS, strata=STRATA, clusters=CLUSTERS, replicates=replicates, rule=rule)
+    return estimate_survey(REPORTS, DESIGN, plan, **more)
+
+
+def test_jackknife_half_samples_and_ultimate_clusters_coincide_for_totals() -> None:
+    clusters = estimated(None).total_covariance
+    columns, strata = jackknife()
+    assert estimated(columns, ReplicateRule("jkn", strata=tuple(strata))).total_covariance == pytest.approx(clusters)
+    assert estimated(half_samples(), "brr").total_covariance == pytest.approx(clusters)
+    assert estimated(half_samples(0.3), ReplicateRule("fay", rho=0.3)).total_covariance == pytest.approx(clusters)
+
+
+def test_scales_can_be_given_as_data_providers_state_them() -> None:
+    columns, strata = jackknife()
+    named = estimated(columns, ReplicateRule("jkn", strata=tuple(strata)))
+    stated = estimated(columns, ReplicateRule("jkn", scale=1.0, rscales=(0.5,) * 4))
+    other = estimated(columns, ReplicateRule("other", scale=0.5))
+    assert stated.covariance == pytest.approx(named.covariance)
+    assert other.covariance == pytest.approx(named.covariance)
+
+
+def test_shares_are_ratios_in_every_replicate() -> None:
+    columns = half_samples()
+    L = np.linalg.inv(P)
+    shares = np.stack([L @ np.bincount(REPORTS, weights=c) / c.sum() for c in columns.T])
+    whole = L @ np.bincount(REPORTS, weights=WEIGHTS) / WEIGHTS.sum()
+    found = estimated(columns, "brr")
+    assert found.covariance == pytest.approx((shares - whole).T @ (shares - whole) / 4)
+    assert found.degrees_of_freedom == 4
+
+
+def test_the_rao_wu_bootstrap_tends_to_ultimate_clusters() -> None:
+    random = np.random.default_rng(1)
+    columns = []
+    for _ in range(4000):
+        times = np.zeros(4)
+        for h in (0, 1):
+            times[2 * h + random.integers(0, 2)] = 2.0  # one of two clusters, times n / (n - 1)
+        columns.append(WEIGHTS * times[CLUSTERS])
+    found = estimated(np.stack(columns, axis=1), "bootstrap")
+    assert np.diag(found.total_covariance) == pytest.approx(np.diag(estimated(None).total_covariance), rel=0.1)
+
+
+def test_replicates_scaled_for_a_finite_population_get_the_correction() -> None:
+    columns = half_samples()
+    plain, finite = (estimated(columns, ReplicateRule("brr", finite=f)) for f in (False, True))
+    U = np.linalg.inv(P).T[REPORTS]
+    added = (U.T * WEIGHTS) @ U - np.diag(WEIGHTS @ U)
+    assert finite.total_covariance - plain.total_covariance == pytest.approx(added)
+    assert finite.covariance - plain.covariance == pytest.approx(added / WEIGHTS.sum() ** 2)
+
+
+def test_a_domain_without_weight_in_some_replicate_is_told() -> None:
+    found = estimated(half_samples(), "brr", domains=CLUSTERS).domains[0]
+    assert np.isnan(found.variance).all()
+    assert any("no weight" in flag for flag in found.flags)
+    assert np.isfinite(found.total_variance).all()
+
+
+def test_the_randomization_part_is_told_apart() -> None:
+    found = estimated(half_samples(), "brr")
+    U = np.linalg.inv(P).T[REPORTS]
+    part = (WEIGHTS**2) @ (U**2 - U) / WEIGHTS.sum() ** 2
+    assert found.randomization_variance == pytest.approx(part)
+    assert found.sampling_variance == pytest.approx(found.variance - part)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "fay"}, "rho"),
+        ({"method": "brr", "rho": 0.5}, "rho"),
+        ({"method": "fay", "rho": 1.0}, "rho"),
+        ({"method": "other"}, "scale"),
+        ({"method": "jkn"}, "stratum"),
+        ({"method": "brr", "scale": -1.0}, "0 or more"),
+        ({"method": "brr", "rscales": (1.0, float("nan"))}, "0 or more"),
+    ],
+)
+def test_rules_say_what_they_need(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        ReplicateRule(**options)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (ReplicateRule("jkn", strata=(0, 0)), "strata for 4 replicates"),
+        (ReplicateRule("jkn", strata=(0, 0, 0, 1)), "one replicate"),
+        (ReplicateRule("brr", rscales=(1.0,)), "rscales for 4 replicates"),
+    ],
+)
+def test_rules_fit_their_columns(rule: ReplicateRule, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        estimated(half_samples(), rule)

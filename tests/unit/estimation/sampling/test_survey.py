@@ -1,0 +1,379 @@
+"""Survey estimates against formulas of textbooks, and at their edges."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.arrays import Real
+
+from maskwell import (
+    Categories,
+    Cells,
+    Dense,
+    Kronecker,
+    Reports,
+    SamplingPlan,
+    Scheme,
+    SeededRandom,
+    Unary,
+    Uniform,
+    best_left_inverse,
+    estimate_by_moments,
+    estimate_cells,
+    estimate_survey,
+    make_design,
+)
+from maskwell.core.factors import Factor
+from maskwell.errors import InputError, NotIdentifiableError, ReportError
+
+WARNER = make_design("warner", p="7/10")
+YES, NO = WARNER.outputs.labels
+P = [[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]]
+
+
+def answers(n: int, seed: int, share: float = 0.4) -> list[Any]:
+    return [YES if x < share else NO for x in np.random.default_rng(seed).random(n)]
+
+
+def recovered(reports: list[Any], p: float = 0.7) -> Real:
+    return np.array([((z == YES) - (1 - p)) / (2 * p - 1) for z in reports])
+
+
+# ---- formulas of textbooks, written out for two categories
+
+
+def test_warner_in_a_simple_random_sample() -> None:
+    reports, size = answers(50, 1), 200
+    u = recovered(reports)
+    found = estimate_survey(reports, WARNER, SamplingPlan(population=size))
+    noise = 0.7 * 0.3 / 0.4**2
+    expected = (1 - 50 / size) * u.var(ddof=1) / 50 + noise / size
+    assert found.pi_hat[0] == pytest.approx(u.mean(), rel=1e-13)
+    assert found.variance[0] == pytest.approx(expected, rel=1e-12)
+    assert found.total_variance[0] == pytest.approx(expected * size**2, rel=1e-12)
+    assert found.randomization_variance[0] == pytest.approx(noise / 50, rel=1e-12)
+    assert found.population == pytest.approx(size)
+    assert found.degrees_of_freedom is None
+
+
+def test_equal_weights_without_a_population_are_the_moment_estimate() -> None:
+    reports = answers(80, 2)
+    plain = estimate_by_moments(WARNER.tally(reports), WARNER)
+    found = estimate_survey(reports, WARNER, SamplingPlan(weights=[3.5] * 80))
+    assert found.pi_hat == pytest.approx(plain.pi_hat, rel=1e-13)
+    assert found.covariance == pytest.approx(plain.covariance, rel=1e-11)
+    assert found.randomization_variance == pytest.approx(plain.randomization_variance, rel=1e-11)
+    assert found.sampling_variance == pytest.approx(plain.sampling_variance, rel=1e-9)
+
+
+def test_ratio_of_weighted_rows() -> None:
+    reports, w = answers(40, 3), np.random.default_rng(3).uniform(1, 5, 40)
+    u = recovered(reports)
+    share = (w @ u) / w.sum()
+    e = w * (u - share) / w.sum()
+    found = estimate_survey(reports, WARNER, SamplingPlan(weights=w))
+    assert found.pi_hat[0] == pytest.approx(share)
+    assert found.variance[0] == pytest.approx(40 / 39 * ((e - e.mean()) ** 2).sum(), rel=1e-12)
+
+
+def test_clusters_in_strata() -> None:
+    random = np.random.default_rng(4)
+    reports, w = answers(60, 4), random.uniform(1, 5, 60)
+    strata, clusters = np.arange(60) % 3, random.integers(0, 4, 60)
+    y = w * recovered(reports)
+    expected = 0.0
+    for h in range(3):
+        t = np.array([y[(strata == h) & (clusters == c)].sum() for c in np.unique(clusters[strata == h])])
+        expected += len(t) / (len(t) - 1) * ((t - t.mean()) ** 2).sum()
+    found = estimate_survey(reports, WARNER, SamplingPlan(weights=w, strata=strata, clusters=clusters))
+    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
+    assert found.degrees_of_freedom == len(set(zip(strata, clusters, strict=True))) - 3
+
+
+def test_hajek_and_deville() -> None:
+    reports, chances = answers(30, 5), np.random.default_rng(5).uniform(0.1, 0.9, 30)
+    u, w = recovered(reports), 1 / chances
+    c = (1 - chances) * 30 / 29
+    middle = (c * w * u).sum() / c.sum()
+    expected = (c * (w * u - middle) ** 2).sum() + (w * (u**2 - u)).sum()
+    found = estimate_survey(reports, WARNER, SamplingPlan(inclusion=chances, method="hajek-deville"))
+    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
+    same = estimate_survey(reports, WARNER, SamplingPlan(inclusion=np.full(30, 0.25), method="hajek-deville"))
+    simple = estimate_survey(reports, WARNER, SamplingPlan(population=120))
+    assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
+
+
+def test_pairwise_chances_of_a_simple_random_sample() -> None:
+    reports, n, size = answers(12, 6), 12, 40
+    joint = np.full((n, n), n * (n - 1) / (size * (size - 1)))
+    np.fill_diagonal(joint, n / size)
+    simple = estimate_survey(reports, WARNER, SamplingPlan(population=size))
+    for form in ("syg", "ht"):
+        found = estimate_survey(reports, WARNER, SamplingPlan(joint_inclusion=joint, method=form))
+        assert found.total == pytest.approx(simple.total)
+        assert found.total_covariance == pytest.approx(simple.total_covariance, rel=1e-9), form
+
+
+def test_with_replacement_is_never_too_small() -> None:
+    reports = answers(50, 7)
+    safe = estimate_survey(reports, WARNER, SamplingPlan(population=100, method="with-replacement"))
+    u = recovered(reports)
+    assert safe.total_variance[0] == pytest.approx(100**2 * u.var(ddof=1) / 50, rel=1e-12)
+
+
+def test_a_known_population_divides_the_totals() -> None:
+    reports, chances = answers(30, 8), np.linspace(0.2, 0.9, 30)
+    found = estimate_survey(reports, WARNER, SamplingPlan(inclusion=chances, poisson=True), denominator=60)
+    assert found.pi_hat == pytest.approx(found.total / 60)
+    assert found.variance == pytest.approx(found.total_variance / 3600)
+
+
+# ---- the same sample told in several ways
+
+
+def test_second_stage_as_rows_or_as_clusters() -> None:
+    reports, first, second = answers(12, 9), np.repeat([0, 1, 2], 4), np.arange(12)
+    sizes = np.repeat([6.0, 9.0, 4.0], 4)
+    rows = estimate_survey(reports, WARNER, SamplingPlan(clusters=first, population=(10, sizes)))
+    units = estimate_survey(reports, WARNER, SamplingPlan(clusters=(first, second), population=(10, sizes)))
+    assert rows.total_covariance == pytest.approx(units.total_covariance, rel=1e-12)
+    assert rows.total == pytest.approx(units.total)
+
+
+def test_cluster_labels_may_be_used_again_in_another_stratum() -> None:
+    reports, strata = answers(16, 10), np.repeat(["a", "b"], 8)
+    own = np.tile(np.repeat([1, 2, 3, 4], 2), 2)
+    other = own + 4 * (strata == "b")
+    same = [estimate_survey(reports, WARNER, SamplingPlan(strata=strata, clusters=c)).covariance for c in (own, other)]
+    assert (same[0] == same[1]).all()
+
+
+def test_joint_tables_use_the_designs_axis_by_axis() -> None:
+    pair = Kronecker.of([Dense.of(P), Uniform.from_gamma(4, Categories.numbered(2))])
+    codes = np.random.default_rng(11).integers(0, 6, 90)
+    reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
+    weights, clusters = np.random.default_rng(12).uniform(1, 3, 90), np.arange(90) // 6
+    plan = SamplingPlan(weights=weights, clusters=clusters)
+    found = estimate_survey(reports, pair, plan)
+    dense = Dense.of(pair.matrix().tolist())
+    twin = estimate_survey(codes, dense, plan)
+    assert found.covariance == pytest.approx(twin.covariance, rel=1e-9)
+
+
+def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path of large tables must give the diagonal of the other one, for every kind of plan."""
+    pair = Kronecker.of([Dense.of(P), Dense.of(P)])
+    codes = np.random.default_rng(13).integers(0, 9, 80)
+    strata, clusters = np.arange(80) % 2, np.arange(80) // 5
+    weights, chances = np.random.default_rng(14).uniform(1, 3, 80), np.random.default_rng(15).uniform(0.1, 1, 80)
+    plans = [
+        SamplingPlan(population=200),
+        SamplingPlan(weights=weights, strata=strata, clusters=clusters),
+        SamplingPlan(inclusion=chances, poisson=True),
+        SamplingPlan(inclusion=chances, method="hajek-deville"),
+        SamplingPlan(weights=weights, replicates=np.random.default_rng(16).uniform(0, 2, (80, 4)), rule="brr"),
+    ]
+    reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
+    domain = np.arange(80) % 3
+    full = [estimate_survey(reports, pair, plan, domains=domain) for plan in plans]
+    monkeypatch.setattr("maskwell.estimation.sampling.recovery.COVARIANCE_LIMIT", 3)
+    monkeypatch.setattr("maskwell.estimation.sampling.recovery.BLOCK", 64)
+    for plan, one in zip(plans, full, strict=True):
+        found = estimate_survey(reports, pair, plan, domains=domain)
+        assert found.covariance is None
+        assert any("covariances are left out" in flag for flag in found.flags)
+        for a, b in ((found, one), (found.domains[1], one.domains[1])):
+            assert a.pi_hat == pytest.approx(b.pi_hat, rel=1e-10)
+            assert a.variance == pytest.approx(b.variance, rel=1e-9), plan
+            assert a.total_variance == pytest.approx(b.total_variance, rel=1e-9)
+            assert a.randomization_variance == pytest.approx(b.randomization_variance, rel=1e-9)
+
+
+def test_a_million_cells() -> None:
+    coins = Kronecker.of([Uniform.from_gamma(3, Categories.numbered(2))] * 20)
+    codes = np.random.default_rng(17).integers(0, 2**20, 1000).astype(np.uint32)
+    reports = Reports(coins.fingerprint, coins.k, "codes", codes)
+    found = estimate_survey(reports, coins, SamplingPlan(weights=np.full(1000, 2.0), strata=np.arange(1000) % 2))
+    assert found.pi_hat.sum() == pytest.approx(1)
+    assert found.total.sum() == pytest.approx(2000)
+
+
+def test_sets_and_their_codes_agree() -> None:
+    """A set of one category is a code: the same totals and cluster variances by either road."""
+    sets = Unary.of("0.75", "0.25", Categories.numbered(3))
+    truth = np.random.default_rng(18).integers(0, 3, 60)
+    reports = sets.sample(truth, random=SeededRandom(1))
+    weights, clusters = np.random.default_rng(19).uniform(1, 4, 60), np.arange(60) // 5
+    found = estimate_survey(reports, sets, SamplingPlan(weights=weights, clusters=clusters), domains=truth % 2)
+    held = np.unpackbits(reports.data, axis=1, count=3, bitorder="little")
+    u = (held - 0.25) / 0.5
+    assert found.total == pytest.approx(weights @ u)
+    share = (weights @ u) / weights.sum()
+    e = weights[:, None] * (u - share) / weights.sum()
+    t = np.array([e[clusters == c].sum(axis=0) for c in range(12)])
+    assert found.covariance == pytest.approx(12 / 11 * (t - t.mean(axis=0)).T @ (t - t.mean(axis=0)))
+    assert found.n == 60
+    assert sum(one.n for one in found.domains.values()) == 60
+
+
+def test_reports_that_a_set_design_never_makes_are_refused() -> None:
+    from maskwell import Subset
+
+    design = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    with pytest.raises(ReportError, match="exactly 2"):
+        estimate_survey(["1100", "1110"], design, SamplingPlan())
+
+
+def test_another_left_inverse() -> None:
+    kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])
+    best = best_left_inverse(kuk, np.array([0.3, 0.7]))
+    codes = np.random.default_rng(20).integers(0, 3, 50)
+    found = estimate_survey(codes, kuk, SamplingPlan(population=100), inverse=best)
+    assert found.pi_hat == pytest.approx(best.solve(np.bincount(codes) / 50))
+
+
+# ---- files and streams
+
+
+def test_cells_and_rows_give_the_same() -> None:
+    reports, w = answers(70, 21), np.random.default_rng(21).uniform(1, 3, 70)
+    strata, domains = np.arange(70) % 2, np.arange(70) % 3
+    codes = WARNER.outputs.encode(reports).codes
+    parts = [
+        Cells.of(codes[own], weight=w[own], stratum=strata[own], domain=domains[own])
+        for own in np.array_split(np.arange(70), 4)
+    ]
+    streamed = estimate_cells(Cells.total(parts), WARNER, Scheme())
+    rows = estimate_survey(reports, WARNER, SamplingPlan(weights=w, strata=strata), domains=domains)
+    assert streamed.covariance == pytest.approx(rows.covariance, rel=1e-12)
+    assert streamed.domains[2].covariance == pytest.approx(rows.domains[2].covariance, rel=1e-12)
+
+
+def test_counts_stand_for_rows() -> None:
+    counted = estimate_cells(Cells.of([0, 1], count=[30, 70]), WARNER)
+    plain = estimate_by_moments(WARNER.tally([YES] * 30 + [NO] * 70), WARNER)
+    assert counted.variance == pytest.approx(plain.variance, rel=1e-12)
+
+
+# ---- domains
+
+
+def test_an_empty_domain_is_not_a_number_and_says_so() -> None:
+    domain = Factor.from_codes(np.zeros(20, dtype=int), ["here", "nowhere"])
+    codes = WARNER.outputs.encode(answers(20, 22)).codes
+    found = estimate_cells(Cells.of(codes, domain=domain), WARNER).domains["nowhere"]
+    assert np.isnan(found.pi_hat).all()
+    assert found.n == 0
+    assert "no rows in this domain" in found.flags[0]
+    assert json.dumps(found.to_dict())
+    assert "NaN" not in json.dumps(found.to_dict())
+
+
+def test_domain_totals_add_up() -> None:
+    reports, domains = answers(60, 23), np.arange(60) % 4
+    found = estimate_survey(reports, WARNER, SamplingPlan(population=300), domains=domains)
+    assert sum(one.total for one in found.domains.values()) == pytest.approx(found.total)
+    assert sum(one.population for one in found.domains.values()) == pytest.approx(300)
+
+
+# ---- single units
+
+
+STRATA = ["a"] * 5 + ["b"]
+
+
+@pytest.mark.parametrize("more", [{}, {"clusters": [1, 2, 3, 4, 5, 6]}, {"population": {"a": 10, "b": 4}}])
+def test_a_single_unit_is_refused_unless_an_option_says_what_to_do(more: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"only one (row|cluster) was drawn in stratum 'b'") as raised:
+        estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, **more))
+    assert "certainty" in raised.value.hint
+    certain = estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, lonely="certainty", **more))
+    centred = estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, lonely="centre", **more))
+    assert np.isfinite(certain.variance).all()
+    assert np.isfinite(centred.variance).all()
+
+
+def test_a_certain_unit_still_randomizes() -> None:
+    reports = [YES] * 5 + [NO]
+    found = estimate_survey(reports, WARNER, SamplingPlan(strata=STRATA, lonely="certainty"))
+    u = recovered(reports)
+    assert found.total_variance[0] == pytest.approx(u[5] ** 2 - u[5])  # nothing from stratum a: five equal reports
+
+
+def test_a_single_unit_compared_with_the_mean_of_all() -> None:
+    reports = [YES, NO, YES, NO, YES, NO]
+    u = recovered(reports)
+    found = estimate_survey(reports, WARNER, SamplingPlan(strata=STRATA, lonely="centre"))
+    expected = 5 / 4 * ((u[:5] - u[:5].mean()) ** 2).sum() + (u[5] - u.mean()) ** 2
+    assert found.total_variance[0] == pytest.approx(expected)
+
+
+# ---- what must be said
+
+
+def test_a_variance_below_zero_is_flagged_and_another_form_offered() -> None:
+    kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])  # the middle report counts for a half
+    found = estimate_survey([1, 1, 1, 1], kuk, SamplingPlan(population=4))
+    assert (found.variance < 0).all()
+    assert np.isnan(found.standard_error).all()
+    assert any("with-replacement" in flag for flag in found.flags)
+    safe = estimate_survey([1, 1, 1, 1], kuk, SamplingPlan(population=4, method="with-replacement"))
+    assert (safe.variance >= 0).all()
+
+
+def test_functions_of_totals() -> None:
+    found = estimate_survey(answers(60, 25), WARNER, SamplingPlan(population=300))
+    ratio = found.function(lambda t: t[0] / t.sum())
+    assert ratio.value == pytest.approx(found.pi_hat[0])
+    assert ratio.standard_error == pytest.approx(found.standard_error[0], rel=1e-6)
+    exact = found.function(lambda t: float(t[0] - t[1]), lambda _: np.array([1.0, -1.0]))
+    assert exact.standard_error == pytest.approx(2 * found.total_standard_error[0])
+
+
+def test_intervals_use_t_where_clusters_are_few() -> None:
+    found = estimate_survey(answers(40, 26), WARNER, SamplingPlan(clusters=np.arange(40) // 10))
+    low, high = found.confidence_interval()[0]
+    assert (high - low) / 2 == pytest.approx(3.182446 * found.standard_error[0], rel=1e-6)
+    assert found.default_interval == "wald"
+
+
+def test_everything_goes_into_json() -> None:
+    found = estimate_survey(answers(40, 27), WARNER, SamplingPlan(population=80), domains=np.arange(40) % 2)
+    content = json.loads(json.dumps(found.to_dict()))
+    assert content["population"] == pytest.approx(80)
+    assert [one["domain"] for one in content["domains"]] == [0, 1]
+    assert "without replacement" in content["plan"]
+    assert "rows" in repr(found)
+
+
+def test_designs_that_cannot_be_estimated_are_refused() -> None:
+    flat = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    with pytest.raises(NotIdentifiableError):
+        estimate_survey([0, 1], flat, SamplingPlan())
+
+
+def test_reports_that_cannot_occur_are_refused() -> None:
+    design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"], ["0", "0"]])
+    with pytest.raises(ReportError, match="impossible"):
+        estimate_survey([0, 1, 2], design, SamplingPlan())
+
+
+def test_labels_that_are_no_reports_are_refused() -> None:
+    with pytest.raises(InputError):
+        estimate_survey([YES, "perhaps"], WARNER, SamplingPlan())
+
+
+def test_cells_of_another_design_are_refused() -> None:
+    with pytest.raises(ReportError, match=r"outside 0\.\.1"):
+        estimate_cells(Cells.of([0, 2]), WARNER)
+    with pytest.raises(InputError, match="one design for 2 samples"):
+        estimate_cells(Cells.of([0, 1], sample=["a", "b"]), WARNER)
+    with pytest.raises(InputError, match="no design for the samples"):
+        estimate_cells(Cells.of([0, 1], sample=["a", "b"]), {"a": WARNER})
+    with pytest.raises(ReportError, match="different categories"):
+        estimate_cells(Cells.of([0, 1], sample=["a", "b"]), {"a": WARNER, "b": Dense.of(P)})
+    with pytest.raises(ReportError, match="no reports"):
+        estimate_cells(Cells.of(np.zeros(0, dtype=int)), WARNER)
