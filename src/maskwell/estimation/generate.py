@@ -18,7 +18,8 @@ FIRST_STEPS = 60
 ROUNDS = 60
 _AT_ONCE = 200
 _WORTH = 0.01  # shares below this part of the mean are left out at first; what is missing calls
-LAST_STEPS, LAST_WORK = 300, 5 * 10**7  # steps of the last resort: so many at least, and as many as the work allows
+LAST_STEPS, LAST_WORK = (300, 10_000), 5 * 10**7
+"""Steps of the last resort: from so many to so many, as the work on k categories allows."""
 COLUMN_LIMIT = 4 * 10**7
 """Entries of the columns that are written out at once."""
 
@@ -34,7 +35,7 @@ def generate(f: Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbe
         if chosen is None:
             break
         found, floor = _settle(f, found, movable, chosen, gap), 0.0
-    slow = squarem(f, _opened(found.pi, movable), movable, gap, most=max(LAST_STEPS, LAST_WORK // f.k))
+    slow = squarem(f, _opened(found.pi, movable), movable, gap, most=int(np.clip(LAST_WORK // f.k, *LAST_STEPS)))
     return (slow if slow.gap < found.gap else found), "SQUAREM"
 
 

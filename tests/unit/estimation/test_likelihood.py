@@ -1,0 +1,217 @@
+"""Maximum likelihood estimates: boundary, uniqueness, errors, several paths to the same answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support.arrays import Real
+
+from maskwell.core.categories import Categories
+from maskwell.core.counts import Counts
+from maskwell.designs.base import Design
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.mixture import Mixture
+from maskwell.designs.subset import Subset
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation import generate as generating
+from maskwell.estimation.likelihood import estimate_by_likelihood
+from maskwell.estimation.log_likelihood import Operators, Written, log_likelihood
+from maskwell.estimation.maximum import maximise
+from maskwell.estimation.samples import Sample
+
+THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
+
+
+def estimate(counts: list[int], design: Design) -> object:
+    return estimate_by_likelihood(Sample.of(counts, design).counts, design)
+
+
+def test_inside_the_simplex_it_is_the_moment_estimate_with_its_covariance() -> None:
+    sample = Sample.of([30, 50, 20], THREE)
+    found = estimate_by_likelihood(sample.counts, THREE)
+    assert found.moments is not None
+    np.testing.assert_allclose(found.pi_hat, found.moments, atol=1e-12)
+    np.testing.assert_allclose(found.covariance, THREE.covariance(found.pi_hat) / 100, atol=1e-12)
+    np.testing.assert_allclose(found.sampling_variance + found.randomization_variance, found.variance, rtol=1e-12)
+    assert (found.method, found.flags) == ("ml", ())
+
+
+def test_at_the_boundary_there_is_no_standard_error_and_a_word_about_it() -> None:
+    found = estimate_by_likelihood(Sample.of([5, 60, 35], THREE).counts, THREE)
+    assert np.isnan(found.standard_error[0])
+    assert (found.standard_error[1:] > 0).all()
+    assert np.isnan(found.covariance[0]).all()  # type: ignore[index]
+    assert any("use profile intervals" in flag for flag in found.flags)
+    assert any("boundary test" in flag for flag in found.flags)
+    assert found.default_interval == "profile"
+
+
+def test_more_reports_than_categories_reach_the_information_bound() -> None:
+    found = estimate_by_likelihood(Sample.of([120, 130, 90, 60], KUK).counts, KUK)
+    P, lam = KUK.matrix(), KUK.matrix() @ found.pi_hat
+    information = 400 * ((P[:, 0] - P[:, 1]) ** 2 / lam).sum()
+    np.testing.assert_allclose(found.variance, 1 / information, rtol=1e-9)
+
+
+def test_what_was_not_seen_may_leave_several_answers() -> None:
+    wide = Dense.of([["0.8", "0.1", "0.1"], ["0.1", "0.5", "0.5"], ["0.1", "0.4", "0.4"]])
+    assert not maximise([wide], [np.array([0, 9, 4])]).unique
+    assert maximise([THREE], [np.array([30, 50, 20])]).unique
+    sparse = Dense.of([["0.5", "0.1", "0.3"], ["0.3", "0.1", "0.2"], ["0.2", "0.8", "0.5"]])
+    assert maximise([sparse], [np.array([3, 0, 0])]).unique  # one corner is best
+
+
+def test_non_uniqueness_is_said() -> None:
+    design = Dense.of([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "1/4"], ["1/8", "1/8", "1/4"]])
+    found = estimate_by_likelihood(Sample.of([0, 0, 7, 0], design).counts, design)
+    assert found.pi_hat.round(9).tolist() == [0, 0, 1]
+    tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
+    found = estimate_by_likelihood(Sample.of([9, 0, 0], tie).counts, tie)
+    assert any("other shares may be as likely" in flag for flag in found.flags)
+
+
+def test_impossible_reports_and_other_bad_input() -> None:
+    holes = Dense.of([["1/2", "1/8"], [0, 0], ["1/2", "7/8"]], outputs=Categories.numbered(3))
+    with pytest.raises(ReportError, match="impossible"):
+        maximise([holes], [np.array([3, 1, 5])])
+    with pytest.raises(ReportError, match="no reports"):
+        maximise([THREE], [np.zeros(3)])
+    with pytest.raises(ReportError, match="2 counts"):
+        maximise([THREE], [np.array([1, 2])])
+    with pytest.raises(ReportError, match="0 or more"):
+        maximise([THREE], [np.array([1, -2, 3])])
+    with pytest.raises(ParameterError, match="one list of counts"):
+        maximise([THREE, THREE], [np.array([1, 2, 3])])
+    with pytest.raises(ParameterError, match="cannot share"):
+        maximise([THREE, KUK], [np.array([1, 2, 3]), np.array([1, 2, 3, 4])])
+    with pytest.raises(ParameterError, match="held at 2"):
+        maximise([THREE], [np.array([1, 2, 3])], fixed=(0, 2.0))
+    with pytest.raises(NotIdentifiableError):
+        estimate([3, 4], Dense.of([["1/3", "1/3"], ["2/3", "2/3"]]))
+    with pytest.raises(ReportError, match="another design"):
+        estimate_by_likelihood(Counts(np.array([1, 2, 3]), 6, KUK.fingerprint), THREE)
+
+
+def test_sets_are_sent_to_moments_or_to_their_matrix() -> None:
+    design = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    with pytest.raises(ReportError, match="no maximum likelihood") as caught:
+        estimate_by_likelihood(Counts(np.array([50, 40, 20, 10]), 60, design.fingerprint), design)
+    assert "moments" in caught.value.hint
+    pi = np.array([0.4, 0.3, 0.2, 0.1])
+    found = maximise([design], [1e6 * design.matrix() @ pi])
+    np.testing.assert_allclose(found.pi, pi, atol=1e-6)
+
+
+# ---- held shares
+
+
+def test_a_held_share_stays_and_the_rest_is_best() -> None:
+    counts = np.array([30, 50, 20])
+    for t in (0.0, 0.1, 0.5, 1.0):
+        found = maximise([THREE], [counts], fixed=(1, t))
+        assert found.pi[1] == t
+        assert found.gap <= 1e-10
+        others = np.linspace(0, 1 - t, 2001)
+        lam = THREE.matrix() @ np.stack([others, np.full(2001, t), 1 - t - others])
+        assert found.log_likelihood >= (counts @ np.log(lam)).max() - 1e-9
+
+
+def test_a_held_share_of_a_structured_design_is_that_of_its_twin() -> None:
+    design = Mixture.of("3/5", ["1/5", "1/10", "1/20", "1/20"], Categories.numbered(4))
+    twin, counts = Dense.of(design.exact_matrix()), np.array([40, 0, 30, 9])
+    for t in (0.0, 0.03, 0.4):
+        own, other = (maximise([d], [counts], fixed=(2, t)) for d in (design, twin))
+        np.testing.assert_allclose(own.pi, other.pi, atol=1e-8)
+        np.testing.assert_allclose(own.log_likelihood, other.log_likelihood, rtol=1e-12)
+
+
+def test_a_share_that_makes_seen_reports_impossible_has_no_likelihood() -> None:
+    mangat = Dense.of([["1", "0.3"], ["0", "0.7"]])
+    assert maximise([mangat], [np.array([5, 5])], fixed=(0, 1.0)).log_likelihood == -np.inf
+
+
+def test_any_start_gives_the_same_answer() -> None:
+    counts = np.array([5, 60, 35])
+    expected = maximise([THREE], [counts]).pi
+    for start in (np.eye(3)[0], np.array([1e-9, 0.5, 0.5 - 1e-9]), np.array([0.98, 0.01, 0.01])):
+        found = maximise([THREE], [counts], start=start)
+        np.testing.assert_allclose(found.pi, expected, atol=1e-6)
+        assert found.gap <= 1e-10
+
+
+# ---- structure
+
+
+def sparse_counts(design: Design, n: int, seed: int) -> Real:
+    generator = np.random.default_rng(seed)
+    pi = generator.dirichlet(np.full(design.k, 0.1))
+    return generator.multinomial(n, np.asarray(design.apply(pi)) / design.apply(pi).sum())
+
+
+LABELS = Categories.numbered(12)
+STRUCTURED = {
+    "uniform": Uniform.from_gamma(6, LABELS),
+    "mixture": Mixture.of("1/2", ["1/4", "1/8", "1/16", "1/32", "1/64", "1/64", *["0"] * 6], LABELS),
+    "composed": Composed.of(Uniform.from_gamma(9, LABELS), Uniform.from_gamma(7, LABELS)),
+    "kronecker": Kronecker.of(
+        [Uniform.from_gamma(4, Categories.numbered(2)), Uniform.from_gamma(5, Categories.numbered(6))]
+    ),
+    "blocks": Blocks.of(
+        {"a": Uniform.from_gamma(4, Categories.numbered(5)), "b": Uniform.from_gamma(4, Categories.numbered(7))}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(STRUCTURED))
+@pytest.mark.parametrize("n", [7, 300])
+def test_structured_designs_agree_with_their_twins(name: str, n: int) -> None:
+    design = STRUCTURED[name]
+    twin, counts = Dense.of(design.exact_matrix()), sparse_counts(design, n, 3)
+    own, other = maximise([design], [counts]), maximise([twin], [counts])
+    np.testing.assert_allclose(own.log_likelihood, other.log_likelihood, rtol=1e-10)
+    if own.unique and other.unique:
+        np.testing.assert_allclose(own.pi, other.pi, atol=1e-6)
+    assert max(own.gap, other.gap) <= 1e-10
+
+
+def test_diagonal_designs_are_never_written_out() -> None:
+    design = Uniform.from_gamma(20, Categories.numbered(100_000))
+    counts = np.zeros(design.k)
+    counts[:5] = [50, 40, 30, 20, 10]
+    assert isinstance(log_likelihood([design], [counts]), Operators)
+    found = maximise([design, design], [counts, counts])
+    assert found.gap <= 1e-10
+    assert found.unique
+    assert found.pi[5:].sum() == 0
+
+
+@pytest.mark.parametrize("held", [None, (3, 0.02)])
+def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, held: tuple[int, float] | None) -> None:
+    design = Kronecker.of([Uniform.from_gamma(4, Categories.numbered(2))] * 6)
+    counts = sparse_counts(design, 150, 8)
+    assert isinstance(log_likelihood([design], [counts]), Written)
+    expected = maximise([design], [counts], fixed=held)
+    monkeypatch.setattr("maskwell.estimation.log_likelihood.WRITTEN_LIMIT", 10)
+    assert isinstance(log_likelihood([design], [counts]), Operators)
+    found = maximise([design], [counts], fixed=held)
+    assert found.algorithm == "SQUAREM, then Newton on columns"
+    assert found.gap <= 1e-10
+    np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-11)
+    monkeypatch.setattr(generating, "COLUMN_LIMIT", 10)
+    slow = maximise([design], [counts], fixed=held)
+    assert slow.algorithm == "SQUAREM"
+    assert expected.log_likelihood - slow.log_likelihood <= 150 * slow.gap + 1e-9
+
+
+def test_large_interior_tables_keep_variances_only() -> None:
+    design = Kronecker.of([Uniform.from_gamma(9, Categories.numbered(2))] * 12)
+    counts = np.full(design.k, 100)
+    found = estimate_by_likelihood(Sample.of(counts, design).counts, design)
+    np.testing.assert_allclose(found.pi_hat, 1 / design.k, rtol=1e-9)
+    assert found.covariance is None
+    np.testing.assert_allclose(found.variance, design.share_variance(found.pi_hat) / found.n, rtol=1e-9)
