@@ -126,13 +126,10 @@ def _coded_integers(column: Array) -> tuple[Array, Array]:
     if high - low >= max(TABLE_SLOTS, len(column)):
         labels, codes = np.unique(column, return_inverse=True)
         return codes.astype(np.int64, copy=False), labels
-    shifted = (
-        column.astype(np.int64, copy=False) - low
-        if high < 2**63
-        else (column - column.dtype.type(low)).astype(np.int64)
-    )
+    wide = column.astype(np.int64 if high < 2**63 else np.uint64, copy=False)  # differences of small types overflow
+    shifted = wide if low == 0 else (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
     used = np.bincount(shifted, minlength=high - low + 1) > 0
-    labels = np.flatnonzero(used) + low
+    labels = np.flatnonzero(used).astype(wide.dtype, copy=False) + wide.dtype.type(low)
     if len(labels) == high - low + 1:
         return shifted, labels
     return (np.cumsum(used) - 1)[shifted], labels

@@ -154,3 +154,21 @@ def test_factors_from_codes_are_sorted_and_keep_unused_labels() -> None:
 def test_tuples_are_labels() -> None:
     factor = Factor.of([("f", 2), ("f", 1), ("e", 9)])
     assert factor.labels.tolist() == [("e", 9), ("f", 1), ("f", 2)]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([-128, 127], dtype=np.int8),
+        np.array([250, 5], dtype=np.uint8),
+        np.array([-(2**63), -(2**63) + 1]),
+        np.array([2**64 - 1, 2**64 - 3], dtype=np.uint64),
+        np.array([0, 2**64 - 1], dtype=np.uint64),
+        np.array([True, False]),
+        np.array(["2024-05-01", "2023-01-01"], dtype="datetime64[D]"),
+    ],
+)
+def test_factors_of_any_numbers(column: np.ndarray[Any, Any]) -> None:
+    factor = Factor.of(column)
+    assert (factor.labels[factor.codes] == column).all()
+    assert (np.sort(factor.labels) == factor.labels).all()
