@@ -42,7 +42,7 @@ def generate(f: Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbe
 def _columns_worth(f: Operators, found: Climbed, movable: Array, floor: float) -> Array | None:
     """Categories with a share above the floor or a slope that calls them in; None when they are too many."""
     kept = np.flatnonzero((found.pi > floor) | ~movable)
-    level = float(found.pi @ found.slope)
+    level = float(found.pi[movable] @ found.slope[movable]) / float(found.pi[movable].sum())
     calling = np.flatnonzero(movable & (found.slope > level))
     if len(calling) > _AT_ONCE:
         calling = calling[np.argpartition(-found.slope[calling], _AT_ONCE)[:_AT_ONCE]]

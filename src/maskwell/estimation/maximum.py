@@ -26,6 +26,7 @@ from maskwell.estimation.starts import INTERIOR, begin, uniform
 GAP = 1e-10
 _TIED = 1e-7  # slopes this close to the largest may belong to another solution
 _ROUNDING = 1e-12
+_MOST_USED = 2000  # columns whose independence is worked out
 _SETTLED = 1e-9  # below this, what is left is rounding, and slower steps would not help
 
 
@@ -96,7 +97,7 @@ def maximise(
         gap=max(climbed.gap, 0.0),
         iterations=climbed.steps,
         algorithm=algorithm,
-        unique=_is_unique(f, climbed, movable),
+        unique=_told_apart(designs, counts) or _is_unique(f, climbed, movable),
         at_boundary=_edges(climbed.pi),
     )
 
@@ -120,6 +121,13 @@ def _edges(pi: Real) -> Array:
     return np.asarray((pi <= 0) | (pi >= 1 - _ROUNDING))
 
 
+def _told_apart(designs: Sequence[Design], counts: Sequence[Array]) -> bool:
+    """Whether one sample alone tells all categories apart, every report of it having been seen."""
+    return any(
+        design.identifiable and bool((np.asarray(x) > 0).all()) for design, x in zip(designs, counts, strict=True)
+    )
+
+
 def _is_unique(f: LogLikelihood, climbed: Climbed, movable: Array) -> bool:
     """Whether the columns that a solution may use are independent on the reports that were seen.
 
@@ -131,7 +139,7 @@ def _is_unique(f: LogLikelihood, climbed: Climbed, movable: Array) -> bool:
         return True
     if f.diagonal:
         return int((f.curvature(climbed.lam, used) <= 0).sum()) <= 1
-    if len(used) > len(f.share) or len(used) * len(f.share) > 2 * 10**7:
+    if len(used) > min(len(f.share), _MOST_USED):
         return False
     corner = np.abs(np.diagonal(np.asarray(np.linalg.qr(f.columns(used), mode="r"))))
     return bool(corner.min() > 1e-10 * corner.max())

@@ -1,0 +1,123 @@
+"""What holds for the most likely proportions of any design and any counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.support.arrays import Real
+
+from maskwell.core.categories import Categories
+from maskwell.designs.dense import Dense
+from maskwell.designs.mixture import Mixture
+from maskwell.estimation.climb import newton
+from maskwell.estimation.em import em_step, squarem
+from maskwell.estimation.log_likelihood import Written, value
+from maskwell.estimation.maximum import maximise
+
+often = settings(deadline=None, derandomize=True, max_examples=150)
+seldom = settings(deadline=None, derandomize=True, max_examples=50)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Dense, Real]:
+    """A dense design without impossible reports, and counts with at least one report."""
+    k, m = draw(st.integers(2, 5)), draw(st.integers(2, 7))
+    column = st.lists(st.integers(0, 20), min_size=m, max_size=m).filter(any)
+    columns = draw(st.lists(column, min_size=k, max_size=k))
+    design = Dense.from_integers(columns)
+    counts = np.array(draw(st.lists(st.integers(0, 60), min_size=m, max_size=m).filter(any)))
+    counts[design.matrix().sum(axis=1) == 0] = 0
+    assume(counts.sum() > 0)
+    return design, counts
+
+
+def slope_at(design: Dense, counts: Real, pi: Real) -> Real:
+    P, seen = design.matrix(), counts > 0
+    return (counts[seen] / counts.sum() / (P[seen] @ pi)) @ P[seen]
+
+
+@often
+@given(problems())
+def test_conditions_of_optimality(problem: tuple[Dense, Real]) -> None:
+    design, counts = problem
+    found = maximise([design], [counts])
+    slope = slope_at(design, counts, found.pi)
+    assert found.gap <= 1e-9
+    assert (found.pi >= 0).all()
+    assert abs(found.pi.sum() - 1) <= 1e-12
+    assert slope.max() <= 1 + 1e-8
+    assert (np.abs(slope[found.pi > 1e-3] - 1) <= 1e-6).all()
+
+
+@seldom
+@given(problems())
+def test_a_general_optimiser_finds_nothing_better(problem: tuple[Dense, Real]) -> None:
+    from scipy.optimize import minimize
+
+    design, counts = problem
+    P, seen = design.matrix(), counts > 0
+    share = counts[seen] / counts.sum()
+
+    def height(pi: Real) -> float:
+        return -float(share @ np.log(np.maximum(P[seen] @ pi, 1e-300)))
+
+    twin: Any = minimize(
+        height,
+        np.full(design.k, 1 / design.k),
+        method="SLSQP",
+        bounds=[(0, 1)] * design.k,
+        constraints={"type": "eq", "fun": lambda pi: pi.sum() - 1},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    found = maximise([design], [counts])
+    reached = np.clip(twin.x, 0, None) / np.clip(twin.x, 0, None).sum()
+    assert height(found.pi) <= height(reached) + 1e-9
+
+
+@often
+@given(problems())
+def test_em_never_goes_down_and_squarem_arrives(problem: tuple[Dense, Real]) -> None:
+    design, counts = problem
+    seen = counts > 0
+    f = Written(rows=design.matrix()[seen], share=counts[seen] / counts.sum(), total=float(counts.sum()))
+    movable, pi = np.ones(design.k, dtype=bool), np.full(design.k, 1 / design.k)
+    start, before = pi, value(f, f.lam(pi))
+    for _ in range(20):
+        pi = em_step(pi, f.slope(f.lam(pi)), movable)
+        after = value(f, f.lam(pi))
+        assert after >= before - 1e-13
+        assert abs(pi.sum() - 1) <= 1e-12
+        before = after
+    slow, fast = squarem(f, start, movable, 1e-7, 20_000), newton(f, start, movable, 1e-10)
+    assert slow.gap <= 1e-6
+    assert abs(value(f, slow.lam) - value(f, fast.lam)) <= 2e-6
+
+
+@often
+@given(st.integers(1, 49), st.integers(51, 100), st.integers(0, 80), st.integers(0, 80))
+def test_two_categories_are_cut_moments(b: int, a: int, yes: int, no: int) -> None:
+    assume(yes + no > 0)
+    design = Dense.from_integers([[a, 100 - a], [b, 100 - b]])
+    found = maximise([design], [np.array([yes, no])])
+    moment = (yes / (yes + no) - b / 100) / ((a - b) / 100)
+    assert abs(found.pi[0] - min(max(moment, 0), 1)) <= 1e-6
+
+
+@often
+@given(st.lists(st.integers(0, 9), min_size=4, max_size=4), st.lists(st.integers(0, 40), min_size=3, max_size=3))
+def test_truth_or_fixed_designs_fill_like_water(weights: list[int], given_counts: list[int]) -> None:
+    """``pi_i = max(0, (x_i / level - q_i) / p)``: a level that all positive shares have in common."""
+    assume(weights[0] > 0 and sum(given_counts) > 0)
+    total = sum(weights)
+    design = Mixture.of(f"{weights[0]}/{total}", [f"{w}/{total}" for w in weights[1:]], Categories.numbered(3))
+    counts = np.array(given_counts)
+    found = maximise([design], [counts])
+    assert found.gap <= 1e-10
+    lam, above = design.forward(found.pi), found.pi > 1e-9
+    levels = counts[above] / lam[above]
+    assert np.ptp(levels) <= 1e-5 * levels.max()
+    below = ~above & (counts > 0)
+    assert (counts[below] / lam[below] <= levels.max() * (1 + 1e-6)).all()

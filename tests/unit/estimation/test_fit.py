@@ -1,0 +1,100 @@
+"""Goodness of fit: which law it refers to, and what it says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.core.counts import Counts
+from maskwell.designs.dense import Dense
+from maskwell.designs.subset import Subset
+from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.fit import goodness_of_fit, goodness_of_samples
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.samples import Sample
+
+WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
+KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
+
+
+def fit(counts: list[int], design: Dense, **options: int) -> object:
+    return goodness_of_fit(Sample.of(counts, design).counts, design, **options)
+
+
+def test_inside_the_simplex_a_square_design_fits_everything() -> None:
+    found = goodness_of_fit(Sample.of([120, 180], WARNER).counts, WARNER)
+    assert (found.likelihood_ratio, found.p_likelihood_ratio, found.degrees_of_freedom) == (0, 1, 0)
+    assert "cannot detect cheating" in found.flags[0]
+
+
+def test_both_ends_of_two_categories() -> None:
+    low = goodness_of_fit(Sample.of([80, 320], WARNER).counts, WARNER)
+    high = goodness_of_fit(Sample.of([320, 80], WARNER).counts, WARNER)
+    assert low.reference == "half chi-square at the boundary"
+    np.testing.assert_allclose(low.likelihood_ratio, high.likelihood_ratio)
+    np.testing.assert_allclose(low.likelihood_ratio, 2 * (80 * np.log(0.2 / 0.3) + 320 * np.log(0.8 / 0.7)))
+    assert 0 < low.p_likelihood_ratio < 1e-5
+
+
+def test_more_categories_at_the_boundary_need_a_seed() -> None:
+    found = goodness_of_fit(Sample.of([5, 60, 35], THREE).counts, THREE)
+    assert np.isnan(found.p_likelihood_ratio)
+    assert "give a seed" in found.flags[0]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["p_pearson"] is None
+    assert "no p value" in repr(found)
+    drawn = goodness_of_fit(Sample.of([5, 60, 35], THREE).counts, THREE, seed=1, replicates=400)
+    assert (drawn.reference, drawn.replicates) == ("parametric bootstrap", 400)
+    assert 1 / 401 <= drawn.p_likelihood_ratio < 0.05
+    again = goodness_of_fit(Sample.of([5, 60, 35], THREE).counts, THREE, seed=1, replicates=400)
+    assert again.p_likelihood_ratio == drawn.p_likelihood_ratio
+
+
+def test_size_of_the_test_with_more_reports_than_categories() -> None:
+    """1000 fits at the 5 % level: 50 rejections, give or take 4 standard deviations (28)."""
+    generator = np.random.default_rng(11)
+    draws = generator.multinomial(400, KUK.matrix() @ [0.3, 0.7], size=1000)
+    rejected = sum(goodness_of_fit(Counts(x, 400, KUK.fingerprint), KUK).p_likelihood_ratio < 0.05 for x in draws)
+    assert 22 < rejected < 78
+
+
+def test_reports_from_another_design_do_not_fit() -> None:
+    swapped = Sample.of([10, 10, 200, 10], KUK)
+    assert goodness_of_fit(swapped.counts, KUK).p_pearson < 1e-6
+
+
+def test_a_report_that_cannot_occur_takes_no_degree_of_freedom() -> None:
+    holes = Dense.of([["1/2", "1/8"], [0, 0], ["1/4", "1/4"], ["1/4", "5/8"]], outputs=Categories.numbered(4))
+    assert goodness_of_fit(Sample.of([30, 0, 30, 40], holes).counts, holes).degrees_of_freedom == 1
+
+
+def test_several_samples_test_that_they_agree() -> None:
+    agree = goodness_of_samples([Sample.of([150, 150], WARNER), Sample.of([150, 150], WARNER)])
+    assert (agree.degrees_of_freedom, agree.flags) == (1, ())
+    assert agree.p_likelihood_ratio > 0.99
+    apart = goodness_of_samples([Sample.of([210, 90], WARNER), Sample.of([110, 190], WARNER)])
+    assert apart.p_likelihood_ratio < 1e-6
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ParameterError, match="no samples"):
+        goodness_of_samples([])
+    with pytest.raises(ParameterError, match="replicates = 0"):
+        fit([5, 60, 35], THREE, seed=1, replicates=0)
+    sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    with pytest.raises(ReportError, match="tally of sets"):
+        goodness_of_fit(Counts(np.array([3, 3, 3, 3]), 6, sets.fingerprint), sets)
+
+
+def test_moment_estimates_outside_carry_the_test() -> None:
+    doubtful = estimate_by_moments(Sample.of([2, 62, 36], THREE).counts, THREE)
+    assert any("boundary test: p is about" in f and "not followed" in f for f in doubtful.flags)
+    harmless = estimate_by_moments(Sample.of([28, 72], WARNER).counts, WARNER)
+    assert harmless.pi_hat[0] < 0
+    (said,) = [flag for flag in harmless.flags if "boundary test" in flag]
+    assert "not followed" not in said
+    inside = estimate_by_moments(Sample.of([120, 180], WARNER).counts, WARNER)
+    assert not any("boundary" in flag for flag in inside.flags)
