@@ -178,3 +178,44 @@ def test_very_many_categories() -> None:
     found = run("estimate", "r.csv", "--design", "y=k.json", "--json").json()
     assert found["covariance"] is None
     assert "more: --json gives all" in run("estimate", "r.csv", "--design", "y=k.json").out
+
+
+def test_two_answers_of_each_person_in_two_columns() -> None:
+    run("design", "simmons-twice", "--p1", "0.6", "--p2", "0.7", "--reports", "1,0", "-o", "t.json")
+    write("r.csv", "i,j,n\n1,1,40\n1,0,20\n0,1,22\n0,0,118\n")
+    options = ["estimate", "r.csv", "--design", "i,j=t.json", "--counts", "n"]
+    found = run(*options, "--json").json()
+    assert [row["category"] for row in found["estimates"]] == [
+        ["yes", "yes"],
+        ["yes", "no"],
+        ["no", "yes"],
+        ["no", "no"],
+    ]
+    own = found["wanted"]["estimates"][0]
+    assert (found["wanted"]["variable"], own["category"]) == ("own answer", "yes")
+    assert own["estimate"] == pytest.approx(0.34)
+    shown = run(*options).out
+    assert shown.startswith("own answer = yes: 0.340 (95 % Wald interval")
+    assert "parities multiply" not in shown
+
+
+def test_directly_asked_columns_alone() -> None:
+    write("r.csv", "smokes\n" + "yes\n" * 30 + "no\n" * 70)
+    found = run("estimate", "r.csv", "--direct", "smokes", "--json").json()
+    assert {row["category"]: row["estimate"] for row in found["estimates"]} == pytest.approx({"no": 0.7, "yes": 0.3})
+    lines = run("estimate", "r.csv", "--direct", "smokes").out.splitlines()
+    assert lines[-1].startswith("Next: ")
+    assert not any("Randomization" in line for line in lines)
+    refused("estimate", "r.csv", saying="no column to estimate")
+
+
+def test_shares_of_a_known_population(warner: str) -> None:
+    write("r.csv", "answer,w\n" + "yes,2\n" * 120 + "no,3\n" * 180)
+    options = ["estimate", "r.csv", "--design", "answer=w.json", "--weights", "w"]
+    ratio, known = (run(*options, *more, "--json").json() for more in ([], ["--denominator", "1000"]))
+    assert ratio["population"] == 780
+    assert known["population"] == 1000
+    assert known["estimates"][0]["total"] == pytest.approx(ratio["estimates"][0]["total"])
+    assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
+    refused(*options, "--denominator", "0", saying="denominator")
+    refused("estimate", "r.csv", "--design", "answer=w.json", "--denominator", "9", saying="--denominator without")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -122,17 +122,25 @@ class _Found:
     rows: int
     dropped: int
     by: str | None = None
+    wanted: tuple[str, Estimate] | None = None
 
     def to_dict(self, level: float, interval: str | None) -> dict[str, Any]:
         """Plain values for JSON."""
-        found = self.estimate.to_dict(level, interval)
-        return {"variables": self.variables, **found, "rows": self.rows, "dropped": self.dropped}
+        from maskwell.estimation.margins import of_sums
+
+        found, wanted = self.estimate.to_dict(level, interval), {}
+        if self.wanted is not None:
+            name, margin = self.wanted
+            wanted = {"wanted": {"variable": name, **margin.to_dict(level, of_sums(interval))}}
+        return {"variables": self.variables, **found, **wanted, "rows": self.rows, "dropped": self.dropped}
 
     def text(self, level: float, interval: str | None, paths: dict[str, str]) -> list[str]:
         """Lines for people."""
         from maskwell.reports.text_estimate import estimate_text
 
-        lines = estimate_text(self.estimate, self.variables, level, paths, interval=interval, by=self.by)
+        lines = estimate_text(
+            self.estimate, self.variables, level, paths, interval=interval, by=self.by, wanted=self.wanted
+        )
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had no report and {were} left out")
@@ -140,6 +148,15 @@ class _Found:
 
 
 def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
+    from maskwell.estimation.margins import wanted_margin
+
+    found = _estimated_jointly(asked, sampling, progress)
+    if len({one.columns for one in asked.assignments}) > 1:
+        return found
+    return replace(found, wanted=wanted_margin(found.estimate, asked.assignments[0].design))
+
+
+def _estimated_jointly(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
     plan = plan_columns(sampling, asked.by)
     check_plan(sampling)
     variables = [*dict.fromkeys(name for one in asked.assignments for name in one.columns)]
@@ -164,7 +181,7 @@ def _by_counts(asked: _Asked, variables: list[str], progress: Progress) -> _Foun
 def _by_groups(asked: _Asked, variables: list[str], progress: Progress) -> _Found:
     from maskwell.engines.survey import tally_groups
     from maskwell.estimation.samples import Sample
-    from maskwell.estimation.several import estimate_samples  # type: ignore[import-not-found]
+    from maskwell.estimation.several import estimate_samples
 
     tally = tally_groups(asked.file, asked.assignments, missing=asked.missing, counts=asked.counts, progress=progress)
     samples = [Sample(one.counts, one.design) for one in tally.samples]

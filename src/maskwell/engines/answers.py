@@ -79,7 +79,7 @@ class ReportReader:
         self._answers = None if len(self.names) == 1 else Answers(reports)
         places = (reports,) if self._answers is None else self._answers.places
         self._columns = [Problems(name, place) for name, place in zip(self.names, places, strict=True)]
-        self._together = Problems(", ".join(self.names), reports, together=True)
+        self._together = Problems(", ".join(self.names), reports, role="report")
 
     @property
     def problems(self) -> list[Problems]:

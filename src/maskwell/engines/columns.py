@@ -139,8 +139,8 @@ class Problems:
     unknown: int = 0
     missing: int = 0
     first_missing: int | None = None
-    together: bool = False
-    """Whether the values are those of several columns together."""
+    role: str = "category"
+    """What a value must be: a category, the report that the answers in several columns make, or a group of rows."""
 
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)
@@ -205,17 +205,14 @@ class Problems:
 
     @property
     def _named(self) -> str:
-        return f"column{'s' * self.together} {shorten(repr(self.column), 24)}"
+        return f"column{'s' * (self.role == 'report')} {shorten(repr(self.column), 24)}"
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
-        are = "is" if self.unknown == 1 else "are"
-        wrong = (
-            f"{self._named}: {self.unknown:,} of {rows:,} values {are} no {'report' if self.together else 'category'}: "
-        )
+        wrong = f"{self._named}: {self.unknown:,} of {rows:,} values {self._are_not}: "
         common, distinct = self.offenders.most_common(SHOWN), len(self.offenders)
         shown = (f"{value!r} ({times:,} {'time' if times == 1 else 'times'})" for value, times in common)
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
-        then = "; only an empty cell counts as missing" if empty else self._other_columns()
+        then = "; only an empty cell counts as missing" if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
             wrong + listed(shown, distinct, MESSAGE - len(wrong), at_least=distinct == KEPT_OFFENDERS),
@@ -225,10 +222,19 @@ class Problems:
             count=self.unknown,
         )
 
-    def _other_columns(self) -> str:
-        if self.together or not all(isinstance(label, tuple) for label in self.categories.labels):
-            return "; recode these, or make another design"
-        return "; name one column for each answer"
+    @property
+    def _are_not(self) -> str:
+        one = self.unknown == 1
+        if self.role == "group":
+            return f"{'has' if one else 'have'} no design"
+        return f"{'is' if one else 'are'} no {self.role}"
+
+    def _what_then(self) -> str:
+        if self.role == "group":
+            return "; give these rows a design too, or leave them out of the file"
+        if self.role == "category" and all(isinstance(label, tuple) for label in self.categories.labels):
+            return "; name one column for each answer"
+        return "; recode these, or make another design"
 
 
 def raise_first(problems: Iterable[Problems], rows: int) -> None:

@@ -211,7 +211,8 @@ class _VariableReader:
         by_column = zip(*([value for _, value in choice.when] for choice in variable.choices), strict=True)
         self._values = [Categories.of(list(dict.fromkeys(values))) for values in by_column]
         self.group_problems = [
-            Problems(name, known) for name, known in zip(variable.group_columns, self._values, strict=True)
+            Problems(name, known, role="group")
+            for name, known in zip(variable.group_columns, self._values, strict=True)
         ]
         self._by_choice = [
             [ReportReader(check_reports_one(leaf), names, missing) for leaf, names in choice.parts]

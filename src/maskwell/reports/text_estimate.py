@@ -9,10 +9,11 @@ from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.estimation.intervals.base import Intervals
+from maskwell.estimation.margins import of_sums
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.publish import Table
-from maskwell.reports.tables import WIDTH, count, counted, label, notes, shorten, table
+from maskwell.reports.tables import WIDTH, broken, count, counted, label, notes, shorten, table
 
 SHOWN_ROWS = 40
 PARTS = ["estimate", "std. error", "from", "to"]
@@ -26,30 +27,59 @@ def estimate_text(
     *,
     interval: str | None = None,
     by: str | None = None,
+    wanted: tuple[str, Estimate] | None = None,
 ) -> list[str]:
-    """Estimated shares with their errors; ``interval`` names the method of the intervals, ``by`` the domains."""
+    """Estimated shares with their errors.
+
+    ``interval`` names the method of the intervals, ``by`` the domains; ``wanted`` is the margin that answers the
+    question, with its name, where categories are tuples.
+    """
     found = estimate.intervals(level, interval)
-    lines = [_answer(estimate, found, variables, level)]
-    lines += table([", ".join(variables), *PARTS], [*_rows(estimate, found, SHOWN_ROWS)])
+    lines = (
+        [_answer(estimate, found, variables, level)] if wanted is None else _margin(*wanted, level, of_sums(interval))
+    )
+    what = "all combinations" if wanted else ", ".join(variables)
+    lines += table([what, *PARTS], [*_rows(estimate, found, SHOWN_ROWS)])
     lines += _more(len(estimate.pi_hat))
     lines += _beside(estimate)
-    lines += _parts_of_variance(estimate)
+    lines += _parts_of_variance(estimate) if designs else []
     if isinstance(estimate, SurveyEstimate):
-        lines += [*_totals(estimate), f"Sampling plan: {estimate.plan_text}."]
-        lines += domains_text(estimate, level, interval, by or "domain")
+        answering = estimate if wanted is None else wanted[1]
+        lines += [*_totals(answering), *broken(f"Sampling plan: {estimate.plan_text}.")]
+        lines += domains_text(answering, level, interval if wanted is None else of_sums(interval), by or "domain")
     lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
-    return [*lines, *_what_is_revealed(variables, [*dict.fromkeys(designs.values())])]
+    alone = len(variables) == 1 or _answers_of_one_design(estimate, variables, wanted)
+    return [*lines, *_what_is_revealed([*dict.fromkeys(designs.values())], alone=alone)]
+
+
+def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> bool:
+    """Whether the columns hold the answers of one report, whose parity is that of all of them together."""
+    first = estimate.categories[0]
+    return wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
 
 
 def _answer(estimate: Estimate, found: Intervals, variables: Sequence[str], level: float) -> str:
     digits, best = digits_for(estimate.standard_error), 0 if len(estimate.pi_hat) == 2 else _largest(estimate.pi_hat)
-    low, high = (f"{x:.{digits}f}" for x in found.to_array()[best])
+    joined = (" x " if isinstance(estimate.categories[best], tuple) else ", ").join(variables)
     which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
     what = shorten(label(estimate.categories[best]))
     return (
-        f"{' x '.join(variables)} = {what}: {estimate.pi_hat[best]:.{digits}f}{which}"
-        f" ({100 * level:g} % {found.name} interval {low} to {high}; {counted(estimate.n, 'report', 'reports')})."
+        f"{joined} = {what}: {_number(estimate.pi_hat[best], digits)}{which}"
+        f" ({_interval(found, best, digits, level)}; {counted(estimate.n, 'report', 'reports')})."
     )
+
+
+def _interval(found: Intervals, place: int, digits: int, level: float) -> str:
+    low, high = found.to_array()[place]
+    if math.isnan(low) or math.isnan(high):
+        return "no interval"
+    return f"{100 * level:g} % {found.name} interval {_number(low, digits)} to {_number(high, digits)}"
+
+
+def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> list[str]:
+    found = margin.intervals(level, interval)
+    rows = table([name, *PARTS], [*_rows(margin, found)])
+    return [_answer(margin, found, [name], level), *rows, *notes(margin.flags)]
 
 
 def _largest(shares: Real) -> int:
@@ -69,10 +99,10 @@ def _rows(estimate: Estimate, found: Intervals, most: int | None = None) -> Iter
 def _number(value: float, digits: int) -> str:
     """So many decimals; what is not known is a dash.
 
-    >>> _number(0.25, 3), _number(float("nan"), 3)
-    ('0.250', '-')
+    >>> _number(0.25, 3), _number(float("nan"), 3), _number(-1e-17, 3)
+    ('0.250', '-', '0.000')
     """
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _more(rows: int) -> list[str]:
@@ -95,8 +125,10 @@ def _parts_of_variance(estimate: Estimate) -> list[str]:
     return [f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest."]
 
 
-def _totals(estimate: SurveyEstimate) -> list[str]:
+def _totals(estimate: Estimate) -> list[str]:
     """Estimated numbers of people, where weights or a population tell them."""
+    if not isinstance(estimate, SurveyEstimate):
+        return []
     if abs(estimate.population - estimate.n) < 1e-9 * estimate.n or len(estimate.pi_hat) > SHOWN_ROWS:
         return []
     rows = [
@@ -106,9 +138,9 @@ def _totals(estimate: SurveyEstimate) -> list[str]:
     return [f"In numbers, of {estimate.population:,.0f}:", *table(["", "total", "std. error"], rows)]
 
 
-def domains_text(estimate: SurveyEstimate, level: float, interval: str | None, by: str) -> list[str]:
+def domains_text(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
     """A table of the domains: one line for each, or one for each of its categories."""
-    if not estimate.domains:
+    if not isinstance(estimate, SurveyEstimate) or not estimate.domains:
         return []
     header, rows = _domain_rows(estimate, level, interval, by)
     what = f", share of {label(estimate.categories[0])}" if len(estimate.pi_hat) == 2 else ""
@@ -163,11 +195,11 @@ def _about(estimate: Estimate, found: Intervals) -> str:
     return f"n = {estimate.n:,} randomized responses; {how}, {found.name} intervals{plan}."
 
 
-def _what_is_revealed(variables: Sequence[str], paths: Sequence[str]) -> list[str]:
+def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> list[str]:
     if not paths:
-        return []
+        return ["Next: a table for a paper: the same with --format md, latex or csv"]
     audits = "; ".join(f"maskwell audit {shlex.quote(path)}" for path in paths)
-    if len(variables) == 1:
+    if alone:
         following = f"Next: what a report reveals: {audits}"
         return [following if len(following) <= WIDTH else "Next: what a report reveals: maskwell audit D, for each D"]
     following = f"Next: what each report reveals: {audits}"

@@ -93,7 +93,7 @@ def test_groups_of_rows_with_their_own_designs(table):
     z = WARNER.outputs.encode(table.y).codes
     arrays = mw.fit_logistic(table.x, z, [WARNER, other], groups=(table.group == "b").astype(int))
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
-    with pytest.raises(mw.MaskwellError, match="no category: 'b'"):
+    with pytest.raises(mw.MaskwellError, match="no design: 'b'"):
         mw.regress("y ~ x", table, {"y": [({"group": "a"}, WARNER)]})
 
 

@@ -1,0 +1,65 @@
+"""Margins of estimates over tuples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import maskwell as mw
+from maskwell.errors import LabelError
+from maskwell.estimation.margins import margin_of, wanted_margin
+from maskwell.estimation.sampling.result import SurveyEstimate
+
+COIN, DIE = mw.make_design("warner", p="0.7"), mw.make_design("warner", p="0.8")
+REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]
+COUNTS = np.array([[30, 50], [70, 150]])
+
+
+def counted(values: object, design: mw.Design) -> mw.Estimate:
+    found = np.ravel(values)
+    return mw.estimate_by_moments(mw.Counts(found, int(found.sum()), design.fingerprint), design)
+
+
+@pytest.mark.parametrize(("place", "design"), [(0, COIN), (1, DIE)])
+def test_the_margin_of_a_product_is_the_estimate_of_the_margin(place: int, design: mw.Design) -> None:
+    joint = counted(COUNTS, mw.Kronecker.of([COIN, DIE]))
+    alone = counted(COUNTS.sum(axis=1 - place), design)
+    found = margin_of(joint, place)
+    assert found.categories == ("yes", "no")
+    for name in ("pi_hat", "variance", "covariance", "sampling_variance", "randomization_variance"):
+        assert getattr(found, name) == pytest.approx(getattr(alone, name), abs=1e-14), name
+
+
+def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
+    p1, p2 = 0.6, 0.7
+    design = mw.make_design("simmons-twice", p1="0.6", p2="0.7")
+    rng = np.random.default_rng(5)
+    codes = rng.choice(4, size=200, p=[0.2, 0.1, 0.15, 0.55])
+    first, second = (codes < 2).astype(float), (codes % 2 == 0).astype(float)
+    score = ((1 - p2) * first - (1 - p1) * second) / (p1 - p2)
+    told = wanted_margin(counted(np.bincount(codes, minlength=4), design), design)
+    assert told is not None
+    name, found = told
+    assert name == "own answer"
+    assert found.pi_hat[0] == pytest.approx(score.mean())
+    assert found.standard_error[0] == pytest.approx(score.std(ddof=1) / np.sqrt(200))
+
+
+def test_totals_and_domains_are_summed_too() -> None:
+    design = mw.make_design("simmons-twice", p1="0.6", p2="0.7")
+    codes = np.random.default_rng(5).choice(4, size=60)
+    plan = mw.SamplingPlan(weights=np.repeat([2.0, 3.0], 30))
+    reports = [REPORTS[code] for code in codes]
+    whole = mw.estimate_survey(reports, design, plan, domains=np.repeat(["a", "b"], 30))
+    found = margin_of(whole, 0)
+    assert isinstance(found, SurveyEstimate)
+    assert found.total == pytest.approx([whole.total[:2].sum(), whole.total[2:].sum()])
+    assert found.total_variance[0] == pytest.approx(whole.total_covariance[:2, :2].sum())  # type: ignore[index]
+    assert found.domains["a"].pi_hat[0] == pytest.approx(whole.domains["a"].pi_hat[:2].sum())
+
+
+def test_nothing_wanted_without_pairs() -> None:
+    found = counted([30, 70], COIN)
+    assert wanted_margin(found, COIN) is None
+    with pytest.raises(LabelError, match="no tuples with a place 0"):
+        margin_of(found, 0)
