@@ -7,7 +7,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from bench import intervals, planning, proofs, speed, tables
+from bench import intervals, planning, proofs, regression, sampling, speed, tables
 from bench.measure import on_one_core
 
 
@@ -17,7 +17,15 @@ def main() -> None:
     machine = f"{platform.machine()}, Python {platform.python_version()}, one core"
     print(f"{when}, {machine}, {speed.kernel_name()} kernels\n")
     print("| job | measured | compared | bar |\n|---|---|---|---|")
-    for line in itertools.chain(speed.lines(), proofs.lines(), planning.lines(), tables.lines(), intervals.lines()):
+    for line in itertools.chain(
+        speed.lines(),
+        proofs.lines(),
+        planning.lines(),
+        tables.lines(),
+        intervals.lines(),
+        sampling.lines(),
+        regression.lines(),
+    ):
         print(f"| {line.job} | {line.result} | {line.compared} | {line.bar} |")
         sys.stdout.flush()
 

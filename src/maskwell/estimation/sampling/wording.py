@@ -10,6 +10,7 @@ from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.scheme import Scheme
+from maskwell.estimation.sampling.stages import stages_of
 
 DRAWN = {
     "with-replacement": "variance as if drawn with replacement: nothing to correct",
@@ -29,8 +30,7 @@ def plan_text(cells: Cells, scheme: Scheme) -> str:
     """One line: what was drawn, and what the variance accounts for."""
     parts = [f"{cells.rows:,} rows"]
     if cells.clusters and scheme.joint is None:
-        pairs = np.stack([cells.stratum.codes, cells.clusters[0].codes], axis=1)
-        parts.append(f"{len(np.unique(pairs, axis=0)):,} clusters")
+        parts.append(f"{int(stages_of(cells, with_replacement=True)[0].drawn.sum()):,} clusters")
     if (strata := len(np.unique(cells.stratum.codes))) > 1:
         parts.append(f"{strata:,} strata")
     weights = "calibrated weights, " if cells.auxiliary.labels.dtype.kind == "V" else ""
