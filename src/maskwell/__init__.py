@@ -158,6 +158,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import Picture as Picture
     from maskwell.reports.plots import plot_canonical as plot_canonical
     from maskwell.reports.plots import plot_choice as plot_choice
+    from maskwell.reports.plots import plot_coefficients as plot_coefficients
     from maskwell.reports.plots import plot_demand as plot_demand
     from maskwell.reports.plots import plot_demands as plot_demands
     from maskwell.reports.plots import plot_family as plot_family
@@ -267,6 +268,7 @@ _HOMES = {
         "Picture",
         "plot_canonical",
         "plot_choice",
+        "plot_coefficients",
         "plot_demand",
         "plot_demands",
         "plot_family",

@@ -1,23 +1,25 @@
 """The pictures, each a function that returns a :class:`~maskwell.reports.picture.Picture`.
 
-=======================  =====================================================================================
-:func:`plot_flows`       *where your answer goes*: the reports that a truth may become
-:func:`plot_learned`     *what we learn from everyone*: estimates, intervals, the two parts of an error
-:func:`plot_revealed`    *what your report reveals*: belief before and after, what is ruled out, against a demand
-:func:`plot_demand`      what a demand forbids
-:func:`plot_demands`     two demands compared
-:func:`plot_canonical`   what a demand really asks for
-:func:`plot_family`      what each parity leaves possible
-:func:`plot_frontier`    *choosing*: privacy against error, for every design
-:func:`plot_choice`      the same for a choice that was made
-:func:`plot_margins`     *how exact a survey will be*: the margin against the respondents, in its two parts
-:func:`plot_variance`    what randomization costs, against categories and parity
-=======================  =====================================================================================
+=========================  ====================================================================================
+:func:`plot_flows`         *where your answer goes*: the reports that a truth may become
+:func:`plot_learned`       *what we learn from everyone*: estimates, intervals, the two parts of an error
+:func:`plot_revealed`      *what your report reveals*: belief before and after, what is ruled out, against a demand
+:func:`plot_demand`        what a demand forbids
+:func:`plot_demands`       two demands compared
+:func:`plot_canonical`     what a demand really asks for
+:func:`plot_family`        what each parity leaves possible
+:func:`plot_frontier`      *choosing*: privacy against error, for every design
+:func:`plot_choice`        the same for a choice that was made
+:func:`plot_coefficients`  what goes with an outcome: coefficients of a regression with intervals
+:func:`plot_margins`       *how exact a survey will be*: the margin against the respondents, in its two parts
+:func:`plot_variance`      what randomization costs, against categories and parity
+=========================  ====================================================================================
 """
 
 from __future__ import annotations
 
 from maskwell.reports.choosing import plot_choice, plot_frontier
+from maskwell.reports.coefficients import plot_coefficients
 from maskwell.reports.family import plot_family
 from maskwell.reports.flows import plot_flows
 from maskwell.reports.learned import plot_learned
@@ -31,6 +33,7 @@ __all__ = [
     "Picture",
     "plot_canonical",
     "plot_choice",
+    "plot_coefficients",
     "plot_demand",
     "plot_demands",
     "plot_family",

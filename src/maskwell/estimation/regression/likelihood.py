@@ -91,6 +91,10 @@ class Likelihood:
             out[self._place(one)] = 1 / self.matrices[one.matrix].scale
         return out
 
+    @cached_property
+    def _stretched(self) -> Real:
+        return np.outer(self._stretch, self._stretch)
+
     def thinned(self, step: int) -> Likelihood:
         """The same with every so many rows, for a first look."""
         return Likelihood(
@@ -116,9 +120,9 @@ class Likelihood:
             weights = None if self.weights is None else self.weights[where]
             value += float(found.value.sum() if weights is None else found.value @ weights)
             for one, x, slope in zip(self.predictors, X, found.gradient, strict=True):
-                gradient[self._place(one)] += (slope if weights is None else slope * weights) @ x
+                gradient[self._place(one)] += x @ (slope if weights is None else slope * weights)
             self._add(information, X, found.hessian, weights)
-        return Derivatives(value, gradient * self._stretch, -information * np.outer(self._stretch, self._stretch))
+        return Derivatives(value, gradient * self._stretch, -information * self._stretched)
 
     def expected(self, theta: Real) -> Real:
         """Expected information, shape (p, p)."""
@@ -126,7 +130,7 @@ class Likelihood:
         for where, X in self._blocks():
             weights = None if self.weights is None else self.weights[where]
             self._add(information, X, self.rows.information(self._eta(X, theta), where), weights)
-        return information * np.outer(self._stretch, self._stretch)
+        return information * self._stretched
 
     def slopes(self, theta: Real) -> Real:
         """Derivative of each row's log-likelihood by each of its predictors, without weights, shape (n, Q)."""
@@ -155,19 +159,17 @@ class Likelihood:
     def score_blocks(self, slopes: Real) -> Iterator[tuple[slice, Real]]:
         """Weighted scores of all rows on the common scale, block after block, shape (rows, p)."""
         for where, X in self._blocks():
-            scores = np.zeros((len(X[0]), self.p))
+            scores = np.zeros((self.p, X[0].shape[1]))
             for one, x, slope in zip(self.predictors, X, slopes[where].T, strict=True):
-                scores[:, self._place(one)] += (
-                    x * (slope if self.weights is None else slope * self.weights[where])[:, None]
-                )
-            yield where, scores * self._stretch
+                scores[self._place(one)] += x * (slope if self.weights is None else slope * self.weights[where])
+            yield where, (scores * self._stretch[:, None]).T
 
     def randomization(self, theta: Real, weights: Real) -> Real:
         """``sum_i weights_i V_R(s_i)``, shape (p, p): unbiased for what the randomization adds to the scores."""
         total = np.zeros((self.p, self.p))
         for where, X in self._blocks():
             self._add(total, X, self.rows.randomization(self._eta(X, theta), where), weights[where])
-        return total * np.outer(self._stretch, self._stretch)
+        return total * self._stretched
 
     def _blocks(self) -> Iterator[tuple[slice, list[Real]]]:
         for where in blocks(self.n):
@@ -179,7 +181,7 @@ class Likelihood:
 
     def _eta(self, X: Sequence[Real], theta: Real) -> list[Real]:
         plain = theta * self._stretch
-        return [x @ plain[self._place(one)] for one, x in zip(self.predictors, X, strict=True)]
+        return [plain[self._place(one)] @ x for one, x in zip(self.predictors, X, strict=True)]
 
     def _place(self, one: Predictor) -> slice:
         return slice(one.start, one.start + self.matrices[one.matrix].p)
@@ -188,7 +190,7 @@ class Likelihood:
         """Add ``X_q' diag(w h_qr) X_r`` for every pair of predictors."""
         for (q, r), bend in pairs.items():
             scaled = bend if weights is None else bend * weights
-            product = (X[q] * scaled[:, None]).T @ X[r]
+            product = (X[q] * scaled) @ X[r].T
             a, b = self._place(self.predictors[q]), self._place(self.predictors[r])
             total[a, b] += product
             if q != r:

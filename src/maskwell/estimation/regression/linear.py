@@ -93,7 +93,7 @@ def _equations(matrix: ModelMatrix, evidence: Evidence, y: Real, weights: Real |
     for where in blocks(matrix.n):
         U = evidence.recovered[evidence.index[where]]
         for j in range(evidence.k):
-            X = matrix.block(where, j) / matrix.scale
+            X = matrix.block(where, j).T / matrix.scale
             u = U[:, j] if weights is None else U[:, j] * weights[where]
             G += (X * u[:, None]).T @ X
             b += X.T @ (u * y[where])
@@ -106,6 +106,6 @@ def _scores(matrix: ModelMatrix, evidence: Evidence, y: Real, theta: Real) -> Re
     for where in blocks(matrix.n):
         U = evidence.recovered[evidence.index[where]]
         for j in range(evidence.k):
-            X = matrix.block(where, j) / matrix.scale
+            X = matrix.block(where, j).T / matrix.scale
             out[where] += X * (U[:, j] * (y[where] - X @ theta))[:, None]
     return out

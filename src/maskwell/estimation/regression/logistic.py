@@ -20,7 +20,7 @@ from maskwell.estimation.regression.result import Regression
 from maskwell.estimation.regression.rows import Logit, Recovered, RowModel, Softmax
 from maskwell.estimation.regression.sampled import Sampled
 
-START_STEPS = 3
+START_STEPS = 2
 
 
 def fit_logistic(
@@ -153,6 +153,8 @@ def check_outcome(evidence: Evidence, n: int) -> None:
 def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:
     """The highest log-likelihood with an intercept alone; it depends on the counts of reports only."""
     counts = evidence.counts(weights)
+    if evidence.sizes == (evidence.k,) and (counts @ evidence.recovered >= 0).all() and (counts > 0).all():
+        return float(counts @ np.log(counts / counts.sum()))  # every distribution of reports that is seen can be fitted
     seen = np.flatnonzero(counts)
     alone = Evidence(evidence.table, seen, evidence.sizes, evidence.categories)
     ones = ModelMatrix((np.ones((len(seen), 1)),), ("Intercept",), np.zeros(1), np.ones(1), 0)

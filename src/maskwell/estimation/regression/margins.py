@@ -113,7 +113,7 @@ class Margins:
         return np.concatenate([beta.reshape(-1, self.matrix.p), np.zeros((1, self.matrix.p))])
 
     def _rows(self, where: slice) -> Real:
-        return self.matrix.block(where) + self.matrix.shift
+        return self.matrix.block(where).T + self.matrix.shift
 
     def _share(self, where: slice) -> Real:
         if self.weights is None:

@@ -90,13 +90,14 @@ class ModelMatrix:
         return len(self.names)
 
     def block(self, where: slice, version: int = 0) -> Real:
-        """Rows with the shift taken off; to divide by the scale is left to whoever adds up."""
-        values = self.versions[version][where]
-        if not self.with_ones:
-            return np.subtract(values, self.shift, dtype=np.float64)
-        out = np.empty((len(values), self.p))
-        out[:, 0] = 1.0
-        np.subtract(values, self.shift[1:], out=out[:, 1:])
+        """Rows with the shift taken off, one line for each column: shape (p, rows).
+
+        To divide by the scale is left to whoever adds up.
+        """
+        values, first = self.versions[version][where], int(self.with_ones)
+        out = np.empty((self.p, len(values)))
+        out[:first] = 1.0
+        np.subtract(values.T, self.shift[first:, None], out=out[first:])
         return out
 
     def column(self, j: int, version: int = 0) -> Real:
@@ -136,8 +137,8 @@ class ModelMatrix:
         for v in range(len(self.versions)):
             for where in blocks(self.n):
                 X = self.block(where, v)
-                gram += X.T @ X if weights is None else (X * weights[where, None]).T @ X
-                total += len(X) if weights is None else float(weights[where].sum())
+                gram += X @ X.T if weights is None else (X * weights[where]) @ X.T
+                total += X.shape[1] if weights is None else float(weights[where].sum())
         return gram / total
 
 

@@ -22,7 +22,8 @@ LONGEST = 10.0
 SLACK = 1e-14
 SINGULAR = 1e-10
 TWO_PEAKS = 1e-6
-PART = 1 << 15
+PART = 1 << 12
+COARSER = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +54,10 @@ class Optimum:
 def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Real]]) -> Optimum:
     """The highest point that the starts lead to.
 
-    With many rows the starts are followed on a part of them first, and only the best end goes on with all: it is a few
-    standard errors of the part away, so that two or three steps remain.
+    With many rows the starts are followed on a part of them first, and only the best end goes on with more of them: it
+    is a few standard errors of the part away, so that two or three steps remain.
     """
-    step = likelihood.n // PART
+    step = min(COARSER, likelihood.n // PART)
     if step > 1:
         first = maximise(likelihood.thinned(step), starts)
         if first.converged and is_positive_definite(first.at.information):

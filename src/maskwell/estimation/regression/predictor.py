@@ -16,7 +16,7 @@ from maskwell.estimation.regression.coefficients import Coefficients
 from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.fitting import Fitted, fit
 from maskwell.estimation.regression.likelihood import Likelihood, Predictor
-from maskwell.estimation.regression.logistic import check_outcome, fingerprints, weight_flags
+from maskwell.estimation.regression.logistic import START_STEPS, check_outcome, fingerprints, weight_flags
 from maskwell.estimation.regression.margins import Margins
 from maskwell.estimation.regression.matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.mixture_rows import MixtureRows
@@ -173,7 +173,7 @@ def _starts(likelihood: Likelihood) -> list[Real]:
     assert isinstance(rows, MixtureRows)
     hidden = Likelihood.shared(Recovered(rows.predictor), likelihood.matrices[1], likelihood.weights)
     zero, start = np.zeros(likelihood.p), np.zeros(likelihood.p)
-    start[likelihood.p - hidden.p :] = climb(hidden, np.zeros(hidden.p), steps=3).theta
+    start[likelihood.p - hidden.p :] = climb(hidden, np.zeros(hidden.p), steps=START_STEPS).theta
     return [zero, start]
 
 

@@ -79,8 +79,8 @@ class Logit:
         a, b = self.evidence.rows(where)
         first, second = expit_pair(eta[0])
         lam = a * first + b * second
-        product = first * second
-        return Slopes(np.log(lam), [product * (a - b) / lam], {(0, 0): product * (a * b / (lam * lam) - 1.0)})
+        product, over = first * second, 1.0 / lam
+        return Slopes(np.log(lam), [product * (a - b) * over], {(0, 0): product * (a * b * over * over - 1.0)})
 
     def information(self, eta: list[Real], where: slice) -> Pairs:
         """``[sigma (1 - sigma)]^2 sum_z (a_z - b_z)^2 / lam_z``."""
@@ -201,7 +201,7 @@ def randomization_of(evidence: Evidence, where: slice, possible: list[Real], mov
 
 def expit_pair(eta: Real) -> tuple[Real, Real]:
     """``expit(eta)`` and ``expit(-eta)``, both to full relative precision."""
-    odds = np.exp(np.clip(eta, -STEEPEST, STEEPEST))
+    odds = np.exp(np.minimum(eta, STEEPEST))
     second = 1.0 / (1.0 + odds)
     return odds * second, second
 
