@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from maskwell.estimation.left_inverse import two_step_left_inverse as two_step_left_inverse
     from maskwell.estimation.likelihood import estimate_by_likelihood as estimate_by_likelihood
     from maskwell.estimation.listed_samples import ListedSamples as ListedSamples
-    from maskwell.estimation.maximum import Maximum as Maximum
-    from maskwell.estimation.maximum import maximise as maximise
     from maskwell.estimation.margins import margin_of as margin_of
     from maskwell.estimation.margins import wanted_margin as wanted_margin
+    from maskwell.estimation.maximum import Maximum as Maximum
+    from maskwell.estimation.maximum import maximise as maximise
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
     from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
