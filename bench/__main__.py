@@ -7,7 +7,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from bench import intervals, planning, proofs, regression, sampling, speed, tables
+from bench import intervals, likelihood, planning, proofs, regression, sampling, speed, tables
 from bench.measure import on_one_core
 
 
@@ -23,6 +23,7 @@ def main() -> None:
         planning.lines(),
         tables.lines(),
         intervals.lines(),
+        likelihood.lines(),
         sampling.lines(),
         regression.lines(),
     ):
