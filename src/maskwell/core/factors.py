@@ -74,8 +74,13 @@ class Factor:
 
     @classmethod
     def constant(cls, n: int) -> Factor:
-        """One label, 0, for all n rows."""
-        return cls(np.zeros(n, dtype=np.int64), np.zeros(1, dtype=np.int64))
+        """One label, 0, for all n rows, where nothing was given (see :attr:`given`)."""
+        return cls(np.zeros(n, dtype=np.int64), np.zeros(1, dtype=np.int8))
+
+    @property
+    def given(self) -> bool:
+        """Whether there are labels of somebody's own: integers of one byte are those of :meth:`constant` only."""
+        return self.labels.dtype != np.int8
 
     @property
     def size(self) -> int:

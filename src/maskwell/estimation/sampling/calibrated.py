@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.errors import ReportError
+from maskwell.errors import ReportError, TooLargeError
 from maskwell.estimation.sampling.recovery import Recovery, Scores
 
 
@@ -34,6 +34,10 @@ class Calibrated:
             raise ReportError(
                 "calibrated weights with set reports have no variance here",
                 hint="use replicate weights, or no calibration",
+            )
+        if not recovery.full:
+            raise TooLargeError(
+                f"calibrated weights with {recovery.k:,} categories", hint="use fewer categories, or no calibration"
             )
         table = np.frombuffer(labels.tobytes(), dtype=np.float64).reshape(len(labels), -1)
         return cls(recovery, table[:, :-1], table[recovery.cells.auxiliary.codes, -1])

@@ -16,8 +16,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.errors import ParameterError
-from maskwell.estimation.sampling.recovery import Scores, diagonal
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.estimation.sampling.recovery import Scores
 
 ROWS = 256  # rows of the matrix that are worked on at once
 FORMS = ("syg", "ht")
@@ -40,14 +40,18 @@ class PairwiseVariance:
 
     def open(self, scores: Scores) -> Real:
         """``V_open`` of the weighted sum of the scores."""
+        if not scores.recovery.full:
+            raise TooLargeError(
+                f"pairwise probabilities with {scores.recovery.k:,} categories",
+                hint='use fewer categories, or method="hajek-deville"',
+            )
         y = np.zeros((len(self.cells), scores.recovery.k))
         y[scores.lines] = scores.of_lines(scores.lines) * self.cells.weight[scores.lines, None]
         total = np.zeros((y.shape[1], y.shape[1]))
         for start in range(0, len(y), ROWS):
             rows = slice(start, start + ROWS)
             total += self._part(y, rows)
-        symmetric = (total + total.T) / 2
-        return symmetric if scores.recovery.full else diagonal(symmetric)
+        return np.asarray((total + total.T) / 2)
 
     def _part(self, y: Real, rows: slice) -> Real:
         """The rows of one block against all rows."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.errors import ReportError, TooLargeError
+from maskwell.errors import ReportError
 from maskwell.estimation.moments import COVARIANCE_LIMIT
 from maskwell.estimation.sampling.readings import CodedReading, Reading, SetReading
 
@@ -139,10 +139,6 @@ class Scores:
 
     def _wide_sums(self, a: Real, member: Array, starts: Array) -> Real:
         """With the operators of the designs, where recoveries have too many categories to be listed."""
-        if self.fitted is not None:
-            raise TooLargeError(
-                f"calibration with {self.recovery.k:,} categories", hint=f"at most {COVARIANCE_LIMIT:,} are possible"
-            )
         group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(member))))
         cells, out = self.recovery.cells, np.zeros((len(starts), self.recovery.k))
         for block in _blocks(len(starts), max(r.size for r in self.recovery.readings)):

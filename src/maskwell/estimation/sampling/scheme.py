@@ -90,6 +90,10 @@ class Scheme:
             )
         if self.method == "hajek-deville" and not cells.chance.shape[1]:
             raise ParameterError("hajek-deville needs inclusion probabilities", hint="give inclusion, not weights")
+        if self.method == "hajek-deville" and self.lonely == "centre":
+            raise ParameterError(
+                'hajek-deville has no lonely="centre"', hint='merge strata, or lonely="certainty"', lonely=self.lonely
+            )
         if self.replicates is not None and not cells.replicates.shape[1]:
             raise ParameterError("there are no replicate weights", hint="give their columns")
         low = cells.weight / np.maximum(cells.n, 1)

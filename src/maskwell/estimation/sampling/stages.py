@@ -122,11 +122,15 @@ def name_of_group(cells: Cells, stage: Stage, group: int, s: int) -> str:
 
 
 def weight_factor(cells: Cells) -> Real:
-    """``prod N / n`` over the stages whose population is known: the weight that such a draw gives to each row."""
+    """``prod N / n`` over the stages: the weight that such a draw gives to each row."""
     factor = np.ones(len(cells))
-    for stage in stages_of(cells):
-        if np.isfinite(stage.population).all():
-            factor = factor * (stage.population / stage.drawn)[stage.parent.of_line]
+    for s, stage in enumerate(stages_of(cells), start=1):
+        if not np.isfinite(stage.population).all():
+            raise InputError(
+                f"no weights follow from the populations: that of stage {s} is not known",
+                hint="give the population of every stage, or the weights",
+            )
+        factor = factor * (stage.population / stage.drawn)[stage.parent.of_line]
     return factor
 
 

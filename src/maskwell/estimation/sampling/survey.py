@@ -171,18 +171,13 @@ def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> 
     if denominator is not None and not (np.isfinite(denominator) and denominator > 0):
         raise ParameterError(f"denominator = {denominator}", hint="give the number of units in the population")
     whole = _one(survey, np.arange(len(cells)), denominator)
-    if cells.domain.size <= 1 and not _has_domains(cells):
+    if not cells.domain.given:
         return whole
     order = np.argsort(cells.domain.codes, kind="stable")
     ends = np.cumsum(np.bincount(cells.domain.codes, minlength=cells.domain.size))
     lines = np.split(order, ends[:-1])
     found = {label: _one(survey, own, None) for label, own in zip(cells.domain.labels.tolist(), lines, strict=True)}
     return replace(whole, domains=found)
-
-
-def _has_domains(cells: Cells) -> bool:
-    """Whether the only label was given, not made up: what is made up is the integer 0."""
-    return not (cells.domain.labels.dtype.kind == "i" and cells.domain.labels.tolist() == [0])
 
 
 def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:

@@ -15,7 +15,7 @@ Both leave ``pi_i w_i^2`` of each squared weight to the randomization correction
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.estimation.sampling.recovery import Scores, square_of
 from maskwell.estimation.sampling.stages import Lonely, Stage, check_lonely, stages_of
+
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +59,20 @@ class HajekDevilleVariance:
     def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> HajekDevilleVariance:
         """From the cells and the factor by which calibration changed the weights of each line."""
         (stage,) = stages_of(cells, with_replacement=True)
-        alone = check_lonely(cells, stage, 0, lonely)
-        return cls(cells, stage, np.where(alone, 0.0, stage.drawn / np.maximum(stage.drawn - 1, 1)), g)
+        chance = np.bincount(stage.parent.of_line, weights=cells.chance[:, 0], minlength=stage.parent.count)
+        certain = stage.drawn - chance < ROUNDING  # all units of the stratum were sure to be drawn
+        alone = check_lonely(cells, replace(stage, population=np.where(certain, stage.drawn, np.inf)), 0, lonely)
+        scale = stage.drawn / np.maximum(stage.drawn - 1, 1)
+        return cls(cells, stage, np.where(alone | certain, 0.0, scale), g)
 
     @property
     def kept(self) -> Real:
-        """``sum pi_i w_i^2``, which is ``sum g_i w_i``."""
+        """``sum pi_i w_i^2``, which is ``sum g_i w_i``; all of the squared weight where no spread is counted."""
+        counted = self.scale[self.stage.parent.of_line] > 0
+        return np.where(counted, self._chance_weight, self.cells.square)
+
+    @property
+    def _chance_weight(self) -> Real:
         return np.asarray(self.cells.weight * self.g)
 
     def open(self, scores: Scores) -> Real:
@@ -72,5 +82,5 @@ class HajekDevilleVariance:
         c = np.bincount(strata.of_line, weights=scale * (cells.n - cells.chance[:, 0]), minlength=strata.count)
         sums = scores.sums(scale * (cells.weight - self.g * cells.n), strata.of_line, strata.count)
         inverse = np.divide(1, c, out=np.zeros_like(c), where=c > 0)
-        squares = scores.squares(scale * (cells.square - self.kept))
+        squares = scores.squares(scale * (cells.square - self._chance_weight))
         return np.asarray(squares - square_of(sums, inverse, full=scores.recovery.full))

@@ -377,3 +377,36 @@ def test_cells_of_another_design_are_refused() -> None:
         estimate_cells(Cells.of([0, 1], sample=["a", "b"]), {"a": WARNER, "b": Dense.of(P)})
     with pytest.raises(ReportError, match="no reports"):
         estimate_cells(Cells.of(np.zeros(0, dtype=int)), WARNER)
+
+
+def test_one_domain_is_a_domain_even_if_it_is_called_zero() -> None:
+    found = estimate_survey(answers(10, 30), WARNER, SamplingPlan(), domains=[0] * 10)
+    assert list(found.domains) == [0]
+    assert not estimate_survey(answers(10, 30), WARNER, SamplingPlan()).domains
+
+
+def test_weights_do_not_follow_where_a_stage_is_not_known() -> None:
+    reports, first, second = answers(12, 31), np.repeat([0, 1], 6), np.arange(12) // 3
+    with pytest.raises(InputError, match="stage 2 is not known"):
+        estimate_survey(reports, WARNER, SamplingPlan(clusters=(first, second), population=10))
+    found = estimate_survey(reports, WARNER, SamplingPlan(weights=[5] * 12, clusters=(first, second), population=10))
+    t1, t2 = (
+        np.array([5 * recovered(reports)[level == c].sum() for c in np.unique(level)]) for level in (first, second)
+    )
+    between = (1 - 2 / 10) * 2 / 1 * ((t1 - t1.mean()) ** 2).sum()
+    within = 2 / 10 * sum(2 / 1 * ((pair - pair.mean()) ** 2).sum() for pair in (t2[:2], t2[2:]))
+    assert found.total_variance[0] == pytest.approx(
+        between + within
+    )  # the second stage with replacement: no correction
+
+
+def test_units_that_were_sure_to_be_drawn() -> None:
+    """Hajek and Deville: a stratum of certain units has no spread, only its randomization."""
+    reports, chances = [YES, NO, YES, NO, YES], [0.5, 0.25, 0.5, 1.0, 1.0]
+    plan = SamplingPlan(inclusion=chances, strata=["a", "a", "a", "b", "b"], method="hajek-deville")
+    u = recovered(reports)
+    own = estimate_survey(reports[:3], WARNER, SamplingPlan(inclusion=chances[:3], method="hajek-deville"))
+    found = estimate_survey(reports, WARNER, plan)
+    assert found.total_variance[0] == pytest.approx(own.total_variance[0] + (u[3:] ** 2 - u[3:]).sum())
+    lone = SamplingPlan(inclusion=chances[:4], strata=["a", "a", "a", "b"], method="hajek-deville")
+    assert np.isfinite(estimate_survey(reports[:4], WARNER, lone).variance).all()
