@@ -218,3 +218,24 @@ def test_a_report_that_cannot_occur_is_refused():
     triangular = mw.Dense.of([["1", "0.5"], ["0", "0.5"], ["0", "0"]])
     with pytest.raises(ReportError, match="impossible under the stated design"):
         fit_logistic(np.arange(4.0), [0, 1, 2, 0], triangular)
+
+
+def test_far_from_the_top_where_newton_would_go_down_fisher_climbs():
+    X, z = logistic_data(1000, [-0.4, 0.8])
+    matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
+    likelihood = Likelihood.shared(Logit(Evidence.of(z, WARNER)), matrix, None)
+    far = np.array([3.0, -3.0])
+    assert np.linalg.eigvalsh(likelihood.derivatives(far).information)[0] < 0  # not concave there
+    found = climb(likelihood, far)
+    assert found.converged
+    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER).estimates, atol=1e-8)
+
+
+def test_summary_names_the_latent_part_and_fits_the_line():
+    X, z = logistic_data(300, [0.1, 0.5])
+    found = fit_logistic(X, z, WARNER, names=["a name that is much longer than anybody would give to a column"])
+    lines = found.summary().splitlines()
+    assert max(map(len, lines)) <= 100 and "No. observations:" in found.summary()
+    assert found.to_dict()["converged"] is True and found.to_dict()["coefficients"][0]["term"] == "Intercept"
+    with pytest.raises(ParameterError, match="level = 2"):
+        found.confidence_interval(2)
