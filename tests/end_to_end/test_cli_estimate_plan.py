@@ -191,3 +191,18 @@ def test_groups_with_designs_of_their_own() -> None:
     refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="'south'")
     refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="names no group")
     refused("randomize", "rows.csv", *designs, "-o", "out.csv", saying="some rows only")
+
+
+def test_two_variables_make_a_table() -> None:
+    said = run("estimate", "rows.csv", "--design", "answer=w.json", "--direct", "sex").out
+    assert "answer \\ sex" in said
+    assert "sex given answer" in said
+    assert "Odds ratio, answer (yes to no) by sex (f to m)" in said
+    assert "Independence of answer and sex" in said
+    assert "parities multiply" not in said  # only one of them is a report
+    assert max(map(len, said.splitlines())) <= 100
+    found = run("estimate", "rows.csv", "--design", "answer=w.json", "--direct", "sex", *PLAN, "--json").json()
+    assert found["independence"][0]["variables"] == ["answer", "sex"]
+    assert {"conditionals", "odds_ratios"} <= set(found)
+    pasted = run("estimate", "rows.csv", "--design", "answer=w.json", "--direct", "sex", "--format", "md").out
+    assert pasted.startswith("answer x sex")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwell.engines.columns import Assignment
+    from maskwell.estimation.joint.table import Table
     from maskwell.estimation.result import Estimate
+    from maskwell.reports import publish
 
 INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe"]
 FORMATS = ["text", "md", "latex", "csv"]
@@ -96,9 +98,7 @@ def estimate(
     elif style == "text":
         print_lines(with_plot(found.text(confidence, interval, paths), plot))
     else:
-        from maskwell.reports.text_estimate import estimate_table
-
-        print_lines(estimate_table(found.estimate, found.variables, confidence, interval=interval, by=by).lines(style))
+        print_lines(found.published(confidence, interval).lines(style))
 
 
 @dataclass(frozen=True)
@@ -123,28 +123,48 @@ class _Found:
     dropped: int
     by: str | None = None
     wanted: tuple[str, Estimate] | None = None
+    table: Table | None = None
 
     def to_dict(self, level: float, interval: str | None) -> dict[str, Any]:
         """Plain values for JSON."""
         from maskwell.estimation.margins import of_sums
+        from maskwell.reports.text_table import joint_content
 
         found, wanted = self.estimate.to_dict(level, interval), {}
         if self.wanted is not None:
             name, margin = self.wanted
             wanted = {"wanted": {"variable": name, **margin.to_dict(level, of_sums(interval))}}
-        return {"variables": self.variables, **found, **wanted, "rows": self.rows, "dropped": self.dropped}
+        joint = {} if self.table is None else joint_content(self.table, level)
+        return {"variables": self.variables, **found, **wanted, **joint, "rows": self.rows, "dropped": self.dropped}
 
     def text(self, level: float, interval: str | None, paths: dict[str, str]) -> list[str]:
         """Lines for people."""
         from maskwell.reports.text_estimate import estimate_text
+        from maskwell.reports.text_table import joint_lines
 
         lines = estimate_text(
-            self.estimate, self.variables, level, paths, interval=interval, by=self.by, wanted=self.wanted
+            self.estimate,
+            self.variables,
+            level,
+            paths,
+            interval=interval,
+            by=self.by,
+            wanted=self.wanted,
+            grid=None if self.table is None else joint_lines(self.table, level),
         )
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had no report and {were} left out")
         return lines
+
+    def published(self, level: float, interval: str | None) -> publish.Table:
+        """The table to paste into a paper."""
+        from maskwell.reports.text_estimate import estimate_table
+        from maskwell.reports.text_table import published
+
+        if self.table is not None and len(self.table.names) == 2 and self.by is None and interval is None:
+            return published(self.table, level)
+        return estimate_table(self.estimate, self.variables, level, interval=interval, by=self.by)
 
 
 def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
@@ -152,8 +172,18 @@ def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _
 
     found = _estimated_jointly(asked, sampling, progress)
     if len({one.columns for one in asked.assignments}) > 1:
-        return found
+        return replace(found, table=_table(found, asked.assignments))
     return replace(found, wanted=wanted_margin(found.estimate, asked.assignments[0].design))
+
+
+def _table(found: _Found, assignments: Sequence[Assignment]) -> Table | None:
+    """The table that several columns make, where all rows used one design for each."""
+    from maskwell.reports.text_table import table_in
+
+    if any(one.when for one in assignments):
+        return None
+    leaves = [(leaf, (name,)) for one in assignments for leaf, name in zip(one.leaves, one.columns, strict=True)]
+    return table_in(found.estimate, leaves)
 
 
 def _estimated_jointly(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:

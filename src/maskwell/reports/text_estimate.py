@@ -28,19 +28,17 @@ def estimate_text(
     interval: str | None = None,
     by: str | None = None,
     wanted: tuple[str, Estimate] | None = None,
+    grid: Sequence[str] | None = None,
 ) -> list[str]:
     """Estimated shares with their errors.
 
     ``interval`` names the method of the intervals, ``by`` the domains; ``wanted`` is the margin that answers the
-    question, with its name, where categories are tuples.
+    question, with its name, where categories are tuples; ``grid`` shows a table of two variables better than a list.
     """
     found = estimate.intervals(level, interval)
-    lines = (
-        [_answer(estimate, found, variables, level)] if wanted is None else _margin(*wanted, level, of_sums(interval))
-    )
-    what = "all combinations" if wanted else ", ".join(variables)
-    lines += table([what, *PARTS], [*_rows(estimate, found, SHOWN_ROWS)])
-    lines += _more(len(estimate.pi_hat))
+    answer = broken(_answer(estimate, found, variables, level))
+    lines = answer if wanted is None else _margin(*wanted, level, of_sums(interval))
+    lines += _listed(estimate, found, "all combinations" if wanted else ", ".join(variables)) if grid is None else grid
     lines += _beside(estimate)
     lines += _parts_of_variance(estimate) if designs else []
     if isinstance(estimate, SurveyEstimate):
@@ -48,7 +46,7 @@ def estimate_text(
         lines += [*_totals(answering), *broken(f"Sampling plan: {estimate.plan_text}.")]
         lines += domains_text(answering, level, interval if wanted is None else of_sums(interval), by or "domain")
     lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
-    alone = len(variables) == 1 or _answers_of_one_design(estimate, variables, wanted)
+    alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
     return [*lines, *_what_is_revealed([*dict.fromkeys(designs.values())], alone=alone)]
 
 
@@ -56,6 +54,10 @@ def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted:
     """Whether the columns hold the answers of one report, whose parity is that of all of them together."""
     first = estimate.categories[0]
     return wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
+
+
+def _listed(estimate: Estimate, found: Intervals, what: str) -> list[str]:
+    return [*table([what, *PARTS], [*_rows(estimate, found, SHOWN_ROWS)]), *_more(len(estimate.pi_hat))]
 
 
 def _answer(estimate: Estimate, found: Intervals, variables: Sequence[str], level: float) -> str:
