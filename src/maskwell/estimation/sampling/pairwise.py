@@ -57,10 +57,9 @@ class PairwiseVariance:
         """The rows of one block against all rows."""
         single = np.diagonal(self.joint)
         share = 1 - np.outer(single[rows], single) / self.joint[rows]
-        own = np.arange(len(y))[rows]
         if self.form == "ht":
-            share[np.arange(len(own)), own] = 1 - single[rows]
             return np.asarray(y[rows].T @ (share @ y))
+        own = np.arange(len(y))[rows]
         share[np.arange(len(own)), own] = 0
         return np.asarray(y[rows].T @ (share @ y) - (y[rows].T * share.sum(axis=1)) @ y[rows])
 

@@ -117,6 +117,15 @@ def test_pairwise_chances_of_a_simple_random_sample() -> None:
         assert found.total_covariance == pytest.approx(simple.total_covariance, rel=1e-9), form
 
 
+def test_draws_by_size_in_strata_add_up() -> None:
+    """Hansen and Hurwitz in each stratum with its own number of draws."""
+    reports, p, strata = answers(14, 32), np.random.default_rng(32).uniform(0.01, 0.1, 14), np.repeat([0, 1], [5, 9])
+    found = estimate_survey(reports, WARNER, SamplingPlan(draw_probabilities=p, strata=strata))
+    parts = [recovered(reports)[strata == h] / p[strata == h] for h in (0, 1)]
+    assert found.total[0] == pytest.approx(sum(one.mean() for one in parts))
+    assert found.total_variance[0] == pytest.approx(sum(one.var(ddof=1) / len(one) for one in parts))
+
+
 def test_with_replacement_is_never_too_small() -> None:
     reports = answers(50, 7)
     safe = estimate_survey(reports, WARNER, SamplingPlan(population=100, method="with-replacement"))
