@@ -215,6 +215,8 @@ def test_shares_of_a_known_population(warner: str) -> None:
     ratio, known = (run(*options, *more, "--json").json() for more in ([], ["--denominator", "1000"]))
     assert ratio["population"] == 780
     assert known["population"] == 1000
+    assert "the weights add up to 780, and shares are of 1,000: they do not sum to 1" in known["flags"]
+    assert not any("sum to 1" in flag for flag in ratio["flags"])
     assert known["estimates"][0]["total"] == pytest.approx(ratio["estimates"][0]["total"])
     assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
     refused(*options, "--denominator", "0", saying="denominator")

@@ -246,7 +246,7 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         n=int(cells.n[own].sum()),
         method="moments",
         fingerprint=recovery.readings[0].design.fingerprint,
-        flags=flags_of(share, v_share, randomization, cells),
+        flags=flags_of(share, v_share, randomization, cells, size=size, base=base),
         total=total,
         total_variance=diagonal(v_total),
         total_covariance=v_total if v_total.ndim == 2 else None,

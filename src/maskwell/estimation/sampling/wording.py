@@ -20,6 +20,7 @@ DRAWN = {
     "syg": "unequal chances, Sen-Yates-Grundy variance; randomization correction added",
     "ht": "unequal chances, Horvitz-Thompson variance; randomization correction added",
 }
+FAR = 1e-3  # weights are often rounded: a sum that differs less from the population says nothing
 NEGATIVE = (
     "a variance is estimated below zero, which can happen without replacement; the method with-replacement gives one "
     "that is never negative and on average not too small"
@@ -49,8 +50,13 @@ def _drawn(cells: Cells, scheme: Scheme) -> str:
     return f"{unit} as if drawn with replacement: nothing to correct"
 
 
-def flags_of(share: Real, v_share: Real, randomization: Real, cells: Cells) -> tuple[str, ...]:
-    """What a reader should know; ``v_share`` is a covariance matrix or its diagonal."""
+def flags_of(
+    share: Real, v_share: Real, randomization: Real, cells: Cells, *, size: float, base: float
+) -> tuple[str, ...]:
+    """What a reader should know; ``v_share`` is a covariance matrix or its diagonal.
+
+    ``size`` is the sum of the weights, ``base`` what shares are divided by.
+    """
     variance = diagonal(v_share)
     flags = list(flags_of_moments(share, variance, variance - randomization, full=v_share.ndim == 2))
     if np.isnan(variance).any():
@@ -59,6 +65,8 @@ def flags_of(share: Real, v_share: Real, randomization: Real, cells: Cells) -> t
         flags.append(NEGATIVE)
     if (cells.weight < 0).any():
         flags.append("calibration made some weights negative")
+    if abs(size - base) > FAR * base:
+        flags.append(f"the weights add up to {size:,.6g}, and shares are of {base:,.6g}: they do not sum to 1")
     return tuple(flags)
 
 
