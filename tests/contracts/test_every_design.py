@@ -144,6 +144,9 @@ def test_forward_and_its_adjoint(name: str) -> None:
     close(design.forward_adjoint(reports), reports @ P)
     some = np.arange(design.m)[::-2], np.arange(design.k)[1:]
     close(design.entries(*some), P[np.ix_(*some)])
+    parts = design.separate()
+    assert sum(part.k for part in parts) == design.k
+    assert sum(part.m for part in parts) == design.m
     scale, contrasts = design.contrast_scale(), truths - truths.mean(axis=-1, keepdims=True)
     if scale is not None:
         close(design.forward(contrasts), scale * contrasts)

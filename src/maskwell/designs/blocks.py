@@ -185,6 +185,10 @@ class Blocks(CodedDesign):
         """Each part's squared L on its own stretch of the last axis."""
         return self._by_part(x, self._starts_out, lambda part: part.backward_squared)
 
+    def separate(self) -> tuple[CodedDesign, ...]:
+        """The parts: a report tells its cell."""
+        return self.parts
+
     def _by_part(self, x: Real, starts: Array, method: Callable[[CodedDesign], Callable[[Real], Real]]) -> Real:
         stretches = np.split(x, starts[1:-1], axis=-1)
         return np.concatenate([method(part)(own) for part, own in zip(self.parts, stretches, strict=True)], axis=-1)

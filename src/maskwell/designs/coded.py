@@ -89,6 +89,10 @@ class CodedDesign(Design):
         self.check_identifiable()
         return self.backward_squared(self._check_share(share))
 
+    def separate(self) -> tuple[CodedDesign, ...]:
+        """Designs on stretches of the truths whose reports never meet, in order; the design itself if there is one."""
+        return (self,)
+
     def contrast_scale(self) -> float | None:
         """The number p with ``P d = p d`` for every d that sums to zero, or ``None`` where there is no such number."""
         return None

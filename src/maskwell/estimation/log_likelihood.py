@@ -163,10 +163,10 @@ def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Writte
 
     Designs whose report is a set are written out; their counts are those of every possible set.
     """
-    checked = _checked(designs, counts)
+    checked = checked_counts(designs, counts)
     total = sum(float(x.sum()) for x in checked)
     if total <= 0:
-        raise ReportError("there are no reports", hint="an estimate needs at least one report")
+        raise no_reports()
     seen = tuple(np.flatnonzero(x) for x in checked)
     share = np.concatenate([x[rows] for x, rows in zip(checked, seen, strict=True)]) / total
     coded = tuple(design for design in designs if isinstance(design, CodedDesign))
@@ -180,11 +180,17 @@ def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Writte
     return written
 
 
+def no_reports() -> ReportError:
+    """The error for nothing to estimate from."""
+    return ReportError("there are no reports", hint="an estimate needs at least one report")
+
+
 def _entries(designs: Sequence[Design]) -> int:
     return max(design.m * design.k for design in designs)
 
 
-def _checked(designs: Sequence[Design], counts: Sequence[Array]) -> list[Real]:
+def checked_counts(designs: Sequence[Design], counts: Sequence[Array]) -> list[Real]:
+    """Counts as numbers, one list of m for each design over the same categories, or an error."""
     if not designs or len(designs) != len(counts):
         raise ParameterError(
             f"{len(designs)} designs and {len(counts)} lists of counts", hint="give one list of counts for each design"
@@ -194,10 +200,10 @@ def _checked(designs: Sequence[Design], counts: Sequence[Array]) -> list[Real]:
             f"designs of {sorted({design.k for design in designs})} categories cannot share proportions",
             hint="all samples must ask about the same categories",
         )
-    return [_checked_counts(design, np.asarray(x, dtype=np.float64)) for design, x in zip(designs, counts, strict=True)]
+    return [_checked(design, np.asarray(x, dtype=np.float64)) for design, x in zip(designs, counts, strict=True)]
 
 
-def _checked_counts(design: Design, x: Real) -> Real:
+def _checked(design: Design, x: Real) -> Real:
     if x.shape != (design.m,):
         raise ReportError(
             f"{x.size:,} counts for a design with {design.reports_in_words()} possible reports",

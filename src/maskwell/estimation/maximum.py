@@ -17,10 +17,18 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
+from maskwell.designs.coded import CodedDesign
 from maskwell.estimation.climb import Climbed, newton
 from maskwell.estimation.em import squarem
 from maskwell.estimation.generate import generate
-from maskwell.estimation.log_likelihood import LogLikelihood, Operators, log_likelihood, value
+from maskwell.estimation.log_likelihood import (
+    LogLikelihood,
+    Operators,
+    checked_counts,
+    log_likelihood,
+    no_reports,
+    value,
+)
 from maskwell.estimation.starts import INTERIOR, begin, uniform
 
 GAP = 1e-10
@@ -86,6 +94,8 @@ def maximise(
     >>> found.pi.round(4).tolist()   # the first category is at its bound
     [0.0, 0.6416, 0.3584]
     """
+    if start is None and fixed is None and len(designs) == 1 and len(_separate(designs[0])) > 1:
+        return _by_part(_separate(designs[0]), checked_counts(designs, counts)[0], gap)
     f = log_likelihood(designs, counts)
     pi, movable = begin(f, designs, counts, start, fixed)
     if value(f, f.lam(pi)) == -np.inf:
@@ -99,6 +109,35 @@ def maximise(
         algorithm=algorithm,
         unique=_told_apart(designs, counts) or _is_unique(f, climbed, movable),
         at_boundary=_edges(climbed.pi),
+    )
+
+
+def _separate(design: Design) -> tuple[CodedDesign, ...]:
+    return design.separate() if isinstance(design, CodedDesign) else ()
+
+
+def _by_part(parts: Sequence[CodedDesign], counts: Real, gap: float) -> Maximum:
+    """Parts whose reports never meet: each on its own, and its whole share is that of its reports.
+
+    The slope of a category is the one within its part, so that the largest gap of the parts is that of the whole.
+    """
+    n, stretches = float(counts.sum()), np.split(counts, np.cumsum([part.m for part in parts])[:-1])
+    if n <= 0:
+        raise no_reports()
+    found = [
+        (x.sum() / n, maximise([part], [x], gap=gap)) if x.any() else (0.0, None)
+        for part, x in zip(parts, stretches, strict=True)
+    ]
+    pi = [np.zeros(part.k) if top is None else w * top.pi for part, (w, top) in zip(parts, found, strict=True)]
+    solved = [(w, top) for w, top in found if top is not None]
+    return Maximum(
+        pi=np.concatenate(pi),
+        log_likelihood=sum(top.log_likelihood + n * w * float(np.log(w)) for w, top in solved),
+        gap=max(top.gap for _, top in solved),
+        iterations=max(top.iterations for _, top in solved),
+        algorithm=solved[0][1].algorithm,
+        unique=all(top.unique for _, top in solved),
+        at_boundary=_edges(np.concatenate(pi)),
     )
 
 

@@ -107,6 +107,17 @@ def test_sets_are_sent_to_moments_or_to_their_matrix() -> None:
     np.testing.assert_allclose(found.pi, pi, atol=1e-6)
 
 
+def test_cells_that_nobody_reported_are_empty() -> None:
+    part = Uniform.from_gamma(4, Categories.numbered(3))
+    design = Blocks.of({"a": part, "b": part, "c": part})
+    found = maximise([design], [np.array([30, 5, 9, 0, 0, 0, 8, 2, 1])])
+    assert found.pi[3:6].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(found.pi[:3].sum(), 44 / 55)
+    assert found.unique
+    with pytest.raises(ReportError, match="no reports"):
+        maximise([design], [np.zeros(9)])
+
+
 # ---- held shares
 
 
