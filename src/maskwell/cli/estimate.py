@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.joint.table import Table
     from maskwell.estimation.result import Estimate
     from maskwell.reports import publish
+    from maskwell.reports.picture import Picture
 
 INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe"]
 FORMATS = ["text", "md", "latex", "csv"]
@@ -92,7 +93,7 @@ def estimate(
     with Progress() as progress:
         found = _estimated(asked, sampling, progress)
     found.estimate.intervals(confidence, interval)  # refused before anything is written
-    drawn = write_plot(plot, plot_content(plot, lambda: _picture(found.estimate, confidence, interval)), force=force)
+    drawn = write_plot(plot, plot_content(plot, lambda: found.picture(confidence, interval)), force=force)
     if as_json:
         print_json({**found.to_dict(confidence, interval), **drawn})
     elif style == "text":
@@ -159,12 +160,25 @@ class _Found:
 
     def published(self, level: float, interval: str | None) -> publish.Table:
         """The table to paste into a paper."""
+        from maskwell.estimation.margins import of_sums
         from maskwell.reports.text_estimate import estimate_table
         from maskwell.reports.text_table import published
 
         if self.table is not None and len(self.table.names) == 2 and self.by is None and interval is None:
             return published(self.table, level)
+        if self.wanted is not None:
+            name, margin = self.wanted
+            return estimate_table(margin, [name], level, interval=of_sums(interval), by=self.by)
         return estimate_table(self.estimate, self.variables, level, interval=interval, by=self.by)
+
+    def picture(self, level: float, interval: str | None) -> Picture:
+        """The estimates with their intervals."""
+        from maskwell.estimation.margins import of_sums
+        from maskwell.reports.plots import plot_learned
+
+        if self.wanted is not None:
+            return plot_learned(self.wanted[1], level=level, interval=of_sums(interval))
+        return plot_learned(self.estimate, level=level, interval=interval)
 
 
 def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
@@ -245,9 +259,3 @@ def _direct(file: str, names: str | None) -> Sequence[Assignment]:
     from maskwell.engines.direct import direct_design
 
     return [Assignment((name,), direct_design(file, name)) for name in split_list(names, "--direct")]
-
-
-def _picture(found: Estimate, level: float, interval: str | None) -> Any:
-    from maskwell.reports.plots import plot_learned
-
-    return plot_learned(found, level=level, interval=interval)
