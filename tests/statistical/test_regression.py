@@ -1,8 +1,7 @@
 """Intervals of regressions cover what made the data, at their level; what forgets the randomization does not.
 
 400 made-up surveys each: the share of intervals that cover has a standard error of 1.1 points at 95 %, and a bar of 5.5
-points is five of them. Below the nominal level the binomial has a longer tail than the normal: false alarms come to 1e-5
-for each coefficient. Seeds are fixed.
+points is five of them: by the binomial distribution a false alarm in 160,000 for each coefficient. Seeds are fixed.
 """
 
 import numpy as np

@@ -16,7 +16,8 @@ from maskwell.estimation.regression.linear import regress_linear
 from maskwell.estimation.regression.logistic import regress_outcome
 from maskwell.estimation.regression.predictor import Randomized, regress_on_randomized
 from maskwell.estimation.regression.result import Regression
-from maskwell.estimation.regression.sampled import Sampled
+from maskwell.estimation.regression.sampled import Sampled, sampled_rows
+from maskwell.estimation.sampling.plan import SamplingPlan
 
 ENGINE = "maskwell.engines.model_frame"
 PLAN = ("weights", "strata", "clusters", "population")
@@ -34,6 +35,7 @@ def regress(
     clusters: Any = None,
     population: Any = None,
     lonely: str = "error",
+    plan: SamplingPlan | None = None,
     latent: str | None = None,
     variance: str | None = None,
     missing: str = "error",
@@ -55,6 +57,8 @@ def regress(
         ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``.
     weights, strata, clusters, population
         Names of columns, or one value for each row; the population may be one number. See :func:`fit_logistic`.
+    plan
+        A sampling plan in place of these, with one value for each row of the table.
     latent
         For a randomized predictor: what its shares depend on, such as ``"~ age"``; by default all other terms.
     missing
@@ -83,18 +87,25 @@ def regress(
         latent=latent,
         missing=missing,
     )
-    if frame.dropped and any(np.ndim(value) for value in arrays.values()):
+    if frame.dropped and (plan is not None or any(np.ndim(value) for value in arrays.values())):
         raise InputError(
             f"{frame.dropped:,} rows are left out, and arrays of the sampling cannot follow",
             hint="put weights, strata, clusters and population into the table and name their columns",
         )
-    return regress_frame(frame, lonely=lonely, variance=variance, **arrays)
+    return regress_frame(frame, lonely=lonely, plan=plan, variance=variance, **arrays)
 
 
-def regress_frame(frame: Any, *, lonely: str = "error", variance: str | None = None, **arrays: Any) -> Regression:
+def regress_frame(
+    frame: Any,
+    *,
+    lonely: str = "error",
+    plan: SamplingPlan | None = None,
+    variance: str | None = None,
+    **arrays: Any,
+) -> Regression:
     """Fit a table that an engine made ready; ``arrays`` hold what its own columns do not say about the sampling."""
     n = len(frame.versions[0])
-    sampled = Sampled.of(n, lonely=lonely, **{**_plan(frame.plan), **arrays})
+    sampled = sampled_rows(n, plan, lonely=lonely, **{**_plan(frame.plan), **arrays})
     found = (
         _on_randomized(frame, sampled, variance) if frame.predictor is not None else _plain(frame, sampled, variance)
     )

@@ -18,7 +18,8 @@ from maskwell.estimation.regression.matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.newton import climb
 from maskwell.estimation.regression.result import Regression
 from maskwell.estimation.regression.rows import Logit, Recovered, RowModel, Softmax
-from maskwell.estimation.regression.sampled import Sampled
+from maskwell.estimation.regression.sampled import Sampled, sampled_rows
+from maskwell.estimation.sampling.plan import SamplingPlan
 
 START_STEPS = 2
 
@@ -34,6 +35,7 @@ def fit_logistic(
     clusters: Any = None,
     population: Any = None,
     lonely: str = "error",
+    plan: SamplingPlan | None = None,
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
@@ -61,6 +63,8 @@ def fit_logistic(
         without replacement.
     lonely
         A stratum with a single unit: "error", "certainty" (it adds no variance) or "centre" (at the grand mean).
+    plan
+        A sampling plan with weights, strata, clusters and population, in place of these.
     variance
         "observed", "expected" or "sandwich"; by default as described above.
     names
@@ -83,8 +87,8 @@ def fit_logistic(
             hint="use fit_multinomial for more categories",
         )
     values, named = as_matrix(X, names)
-    sampled = Sampled.of(
-        len(values), weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
+    sampled = sampled_rows(
+        len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
     )
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
 

@@ -10,7 +10,8 @@ from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.logistic import regress_outcome
 from maskwell.estimation.regression.matrix import as_matrix
 from maskwell.estimation.regression.result import Regression
-from maskwell.estimation.regression.sampled import Sampled
+from maskwell.estimation.regression.sampled import sampled_rows
+from maskwell.estimation.sampling.plan import SamplingPlan
 
 
 def fit_multinomial(
@@ -24,6 +25,7 @@ def fit_multinomial(
     clusters: Any = None,
     population: Any = None,
     lonely: str = "error",
+    plan: SamplingPlan | None = None,
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
@@ -45,7 +47,7 @@ def fit_multinomial(
     """
     evidence = Evidence.of(reports, design, groups)
     values, named = as_matrix(X, names)
-    sampled = Sampled.of(
-        len(values), weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
+    sampled = sampled_rows(
+        len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
     )
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)

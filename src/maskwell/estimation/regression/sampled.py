@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from maskwell.core.factors import Factor
 from maskwell.core.phrases import HINT, listed
 from maskwell.core.survey_columns import check_weights
 from maskwell.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.estimation.sampling.plan import SamplingPlan
 
 LONELY = ("error", "certainty", "centre")
 
@@ -64,7 +67,7 @@ class Sampled:
         """Check and number what was given.
 
         ``population`` is the number of rows (with clusters: of clusters) in the population, or in the stratum of each
-        row; giving it means that they were drawn without replacement.
+        row; giving it means that they were drawn without replacement. Weights follow from it unless they are given.
         """
         if lonely not in LONELY:
             raise ParameterError(f"lonely = {lonely!r}", hint=f"lonely is one of {', '.join(LONELY)}", lonely=lonely)
@@ -75,8 +78,43 @@ class Sampled:
             cluster, parent = _nested(cluster, stratum)
         checked = None if weights is None else check_weights(weights, n)
         made = cls(n, checked, stratum, cluster, parent, None, tuple(labels), lonely)
-        fraction = None if population is None else made._fractions(population)
-        return cls(n, made.weights, stratum, cluster, parent, fraction, tuple(labels), lonely)
+        return made if population is None else made._of_population(population)
+
+    @classmethod
+    def from_plan(cls, plan: SamplingPlan, n: int) -> Sampled:
+        """What a sampling plan says, as far as a regression takes it into account."""
+        beyond = {
+            "replicate weights": plan.replicates,
+            "calibration": plan.auxiliary,
+            "pairwise inclusion probabilities": plan.joint_inclusion,
+            "independent draws": plan.poisson or None,
+            "several stages of a finite population": plan.population[1:] or None,
+        }
+        unknown = next((name for name, value in beyond.items() if value is not None), None)
+        if unknown is not None:
+            raise ParameterError(
+                f"a regression does not take {unknown} into account",
+                hint="give a plan of weights, strata and clusters: its errors are then a little too large",
+            )
+        weights = plan.weights
+        if plan.inclusion is not None or plan.draw_probabilities is not None:
+            chance = plan.inclusion if plan.inclusion is not None else plan.draw_probabilities
+            weights = 1 / np.asarray(chance, dtype=np.float64)
+        clusters, population = (
+            plan.clusters[0] if plan.clusters else None,
+            plan.population[0] if plan.population else None,
+        )
+        return cls.of(
+            n, weights=weights, strata=plan.strata, clusters=clusters, population=population, lonely=plan.lonely
+        )
+
+    def _of_population(self, population: Any) -> Sampled:
+        """With sampling fractions; where strata were not drawn alike and have no weights, these follow."""
+        fraction = self._fractions(population)
+        weights = self.weights
+        if weights is None and np.ptp(fraction) > 0:
+            weights = 1 / fraction[np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum]
+        return replace(self, weights=weights, fraction=fraction)
 
     @property
     def is_simple(self) -> bool:
@@ -159,6 +197,16 @@ class Sampled:
                 hint="the population column holds one number for each stratum",
             )
         return sizes
+
+
+def sampled_rows(n: int, plan: SamplingPlan | None, **columns: Any) -> Sampled:
+    """Rows as a plan says, or as columns of their own say; not both."""
+    if plan is None:
+        return Sampled.of(n, **columns)
+    given = next((name for name, value in columns.items() if value is not None and name != "lonely"), None)
+    if given is not None:
+        raise ParameterError(f"both a sampling plan and {given}", hint="put everything into the plan")
+    return Sampled.from_plan(plan, n)
 
 
 def _numbered(given: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:

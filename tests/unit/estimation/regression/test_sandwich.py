@@ -6,6 +6,7 @@ from maskwell.errors import InputError, MissingValueError, ParameterError
 from maskwell.estimation.regression.logistic import fit_logistic
 from maskwell.estimation.regression.multinomial import fit_multinomial
 from maskwell.estimation.regression.sampled import Sampled
+from maskwell.estimation.sampling.plan import SamplingPlan
 
 
 @pytest.fixture
@@ -152,3 +153,31 @@ def test_bad_sampling_is_refused():
         fit_logistic(X, z, WARNER, clusters=np.arange(50) // 5, variance="observed")
     with pytest.raises(ParameterError, match="variance = 'hc3'"):
         fit_logistic(X, z, WARNER, variance="hc3")
+
+
+def test_weights_follow_from_the_population_of_strata():
+    X, z = logistic_data(400, [0.1, 0.5])
+    stratum = np.repeat([0, 1], 200)
+    sizes = np.where(stratum == 0, 2000, 400)
+    follow = fit_logistic(X, z, WARNER, strata=stratum, population=sizes)
+    given = fit_logistic(X, z, WARNER, strata=stratum, population=sizes, weights=sizes / 200)
+    np.testing.assert_allclose(follow.estimates, given.estimates)
+    np.testing.assert_allclose(follow.covariance, given.covariance)
+    alike = fit_logistic(X, z, WARNER, strata=stratum, population=np.full(400, 800))
+    np.testing.assert_allclose(alike.estimates, fit_logistic(X, z, WARNER).estimates, atol=1e-9)
+
+
+def test_a_sampling_plan_says_the_same(clustered):
+    X, z, cluster, weights = clustered
+    plan = SamplingPlan(weights=weights, strata=cluster // 10, clusters=cluster)
+    found = fit_logistic(X, z, WARNER, plan=plan)
+    columns = fit_logistic(X, z, WARNER, weights=weights, strata=cluster // 10, clusters=cluster)
+    np.testing.assert_allclose(found.covariance, columns.covariance)
+    inclusion = fit_logistic(X, z, WARNER, plan=SamplingPlan(inclusion=1 / (4 * weights)))
+    np.testing.assert_allclose(inclusion.estimates, fit_logistic(X, z, WARNER, weights=weights).estimates, atol=1e-8)
+    finite = fit_logistic(X, z, WARNER, plan=SamplingPlan(population=3000))
+    np.testing.assert_allclose(finite.covariance, fit_logistic(X, z, WARNER, population=3000).covariance)
+    with pytest.raises(ParameterError, match="both a sampling plan and weights"):
+        fit_logistic(X, z, WARNER, plan=plan, weights=weights)
+    with pytest.raises(ParameterError, match="does not take independent draws into account"):
+        fit_logistic(X, z, WARNER, plan=SamplingPlan(inclusion=1 / (4 * weights), poisson=True))
