@@ -202,6 +202,13 @@ def _repeated_entries(factor: CodedDesign, reports: Array, truths: Array) -> Rea
     return factor.entries(rows, columns)[to_row][:, to_column]
 
 
+def leaves_of(design: Design) -> tuple[Design, ...]:
+    """The designs of a product, products within it taken apart; any other design alone."""
+    if not isinstance(design, Kronecker):
+        return (design,)
+    return tuple(leaf for factor in design.factors for leaf in leaves_of(factor))
+
+
 def product_of(parities: Iterable[Parity]) -> Parity:
     """The product of parities; a fraction that no float holds is not multiplied with infinity, which is a float.
 

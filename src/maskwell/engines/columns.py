@@ -15,7 +15,7 @@ from maskwell.core.categories import Categories, Encoded
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
-from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.kronecker import Kronecker, leaves_of
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 SHOWN = 10
@@ -51,7 +51,7 @@ class Assignment:
     @cached_property
     def leaves(self) -> tuple[Design, ...]:
         """The design itself, or the factors of a product."""
-        return tuple(_leaves(self.design))
+        return leaves_of(self.design)
 
     @cached_property
     def parts(self) -> tuple[tuple[Design, tuple[str, ...]], ...]:
@@ -98,12 +98,6 @@ def answers_in(design: Design) -> int:
         return 1
     lengths = {len(label) if isinstance(label, tuple) else 1 for label in labels}
     return max(lengths) if len(lengths) == 1 else 1
-
-
-def _leaves(design: Design) -> Iterable[Design]:
-    if not isinstance(design, Kronecker):
-        return [design]
-    return [leaf for factor in design.factors for leaf in _leaves(factor)]
 
 
 def check_assignments(assignments: Sequence[Assignment]) -> list[str]:

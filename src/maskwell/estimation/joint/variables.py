@@ -15,7 +15,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.kronecker import Kronecker, check_coded
+from maskwell.designs.kronecker import Kronecker, check_coded, leaves_of
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import LabelError, ParameterError, WrongTypeError
 
@@ -141,13 +141,6 @@ def direct(categories: Categories) -> Uniform:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     return Uniform.of(1, categories)
-
-
-def leaves_of(design: Design) -> tuple[Design, ...]:
-    """The designs of a product, products within it taken apart."""
-    if not isinstance(design, Kronecker):
-        return (design,)
-    return tuple(leaf for factor in design.factors for leaf in leaves_of(factor))
 
 
 def _answers(design: Design) -> int:
