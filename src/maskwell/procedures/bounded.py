@@ -17,7 +17,8 @@ from maskwell.designs.demand import as_count
 from maskwell.designs.dense import Dense
 from maskwell.designs.rational import independent_rows
 from maskwell.errors import ParameterError
-from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, written_reports
+from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, ruled_out
+from maskwell.procedures.spoken import written_reports
 
 LARGEST = 10**5
 NOTE = "the deck realises this design; estimate with it, not with the one that was asked for"
@@ -45,7 +46,8 @@ def bounded_deck(
     most
         Cards at most.
     not_less_private
-        Take only decks whose parity is at most that of the design.
+        Take only decks whose parity is at most that of the design, and in which no report rules out a truth that it
+        does not rule out in the design.
     sizes
         Take only these numbers of cards (up to ``most``), such as the divisors of 3600 for a spinner.
 
@@ -123,11 +125,12 @@ class _Wish:
         return _rank([[Fraction(n) for n in column] for column in counts]) == self.rank
 
     def is_exceeded_by(self, counts: list[list[int]]) -> bool:
-        """Whether the parity of the deck is above that of the design."""
+        """Whether the deck tells more than the design: by its parity or, where that is infinite, row by row."""
+        rows = list(zip(*counts, strict=True))
         if isinstance(self.parity, float):
-            return False
+            return not ruled_out(rows) <= ruled_out(list(zip(*self.columns, strict=True)))
         high, low = self.parity.numerator, self.parity.denominator
-        return any(max(row) * low > min(row) * high for row in zip(*counts, strict=True))
+        return any(max(row) * low > min(row) * high for row in rows)
 
 
 def _rank(columns: Columns) -> int:

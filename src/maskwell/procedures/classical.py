@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import MaskwellError, MatrixError
-from maskwell.procedures.decks import MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
+from maskwell.procedures.decks import ENTRY_LIMIT, MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
 from maskwell.procedures.forced import forced
 from maskwell.procedures.mangat import mangat
 from maskwell.procedures.procedure import Kind
@@ -40,14 +40,15 @@ def known_procedure(design: Design) -> Known | None:
     """
     procedure = PROCEDURES.get(str(design.provenance.get("family")))
     texts = design.provenance.get("parameters")
-    if procedure is None or not isinstance(texts, Mapping):
+    if procedure is None or not isinstance(texts, Mapping) or not design.has_entries_up_to(ENTRY_LIMIT):
         return None
     kinds = {parameter.name: parameter.kind for parameter in procedure.parameters}
+    flags = {name: True for name, kind in kinds.items() if kind is Kind.FLAG}  # what was allowed once is allowed again
     try:
         given = {name: _read(str(text), kinds[name]) for name, text in texts.items()}
         categories = _own_categories(design) if procedure.needs_categories else None
-        made = procedure.design(given, categories=categories, allow_unidentifiable=True)
-    except (KeyError, ValueError, TypeError, MaskwellError):
+        made = procedure.design({**given, **flags}, categories=categories, allow_unidentifiable=True)
+    except (KeyError, ValueError, TypeError, ArithmeticError, MaskwellError):
         return None
     same = made.exact_matrix() == design.exact_matrix()
     return Known(procedure.name, given) if same else None
@@ -110,8 +111,10 @@ def instructed(deck: Deck) -> Design | None:
     if known is None or known.family not in ("cheating-detection", "lie-detector"):
         return None
     if known.family == "cheating-detection":
-        return forced(1 - chances[1], chances[1], 0, allow_unidentifiable=True)
-    return mangat(1 - chances[2], allow_unidentifiable=True)
+        made = forced(1 - chances[1], chances[1], 0, allow_unidentifiable=True)
+    else:
+        made = mangat(1 - chances[2], allow_unidentifiable=True)
+    return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
 
 
 def _warner(given: Given, _: int) -> list[Share]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise
 
-from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design, big
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
+from maskwell.procedures.spoken import report_labels, truth_labels
 
 MOST_CARDS = 1000
 """Cards that people are asked to cut and shuffle, unless more are allowed."""
@@ -44,16 +44,6 @@ class Card:
     copies: int
     face: str = "table"
 
-    @property
-    def is_truth(self) -> bool:
-        """Whether everybody reports the own category."""
-        return self.answers == tuple(range(len(self.answers)))
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether everybody reports the same."""
-        return len(set(self.answers)) == 1
-
 
 @dataclass(frozen=True, eq=False)
 class Deck:
@@ -77,6 +67,13 @@ class Deck:
     def __post_init__(self) -> None:
         if self.counts() != [[p * self.size for p in row] for row in self.realised.exact_matrix()]:
             raise MatrixError("these cards do not realise the design", hint="make the deck from the design", deck=self)
+        told = truthful(self.realised)
+        if any(card.face == "truth" and card.answers != told for card in self.cards):
+            raise MatrixError(
+                'a card "give your true answer" would not say what its design says',
+                hint="print a line for each truth on it",
+                deck=self,
+            )
 
     @property
     def size(self) -> int:
@@ -108,9 +105,24 @@ class Deck:
 
     @property
     def less_private(self) -> bool:
-        """Whether rounding made the parity larger than was asked for."""
+        """Whether rounding made the parity larger than was asked for, or made some report rule out more truths."""
         wished, found = self.parities
-        return found > wished
+        return found > wished or not self.ruled_out <= ruled_out(self.wish.exact_matrix())
+
+    @property
+    def ruled_out(self) -> set[tuple[int, int]]:
+        """Pairs of a report that occurs and a truth that never gives it."""
+        return ruled_out(self.realised.exact_matrix())
+
+    @property
+    def truths(self) -> list[str]:
+        """The truths in words."""
+        return truth_labels(self.realised)
+
+    @property
+    def reports(self) -> list[str]:
+        """The reports as they are said: in the words of the design that was asked for, also where those are sets."""
+        return report_labels(self.wish)
 
     def counts(self) -> list[list[int]]:
         """How many cards send truth j to report i, shape (m, k)."""
@@ -154,13 +166,18 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
 
 def columns_of(design: Design) -> list[list[Fraction]]:
     """The columns of P, one for each truth, where they are few enough for something to be printed."""
+    check_entries(design)
+    return [list(column) for column in zip(*design.exact_matrix(), strict=True)]
+
+
+def check_entries(design: Design) -> None:
+    """Refuse designs that are too large for something to be printed."""
     if not design.has_entries_up_to(ENTRY_LIMIT):
         raise TooLargeError(
             f"a design of {design.reports_in_words()} by {big(design.k)} entries; a device has at most {ENTRY_LIMIT:,}",
             hint="use a device for each question of a product, or maskwell randomize for what no deck can hold",
             design=design,
         )
-    return [list(column) for column in zip(*design.exact_matrix(), strict=True)]
 
 
 def _check_size(columns: Columns, most: int) -> int:
@@ -185,26 +202,57 @@ def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:
     """Kinds of cards from how many cards send each truth to each report, one list for each truth.
 
     >>> lay_out([[7, 3], [3, 7]])[0]
-    Card(answers=(0, 0), copies=3, face='fixed')
+    Card(answers=(0, 0), copies=3, face='table')
     """
     ends = [list(accumulate(column)) for column in columns]
     cuts = sorted({0, *chain.from_iterable(ends)})
-    return tuple(_card(ends, start, stop) for start, stop in pairwise(cuts))
+    return tuple(
+        Card(tuple(bisect_right(column, start) for column in ends), stop - start) for start, stop in pairwise(cuts)
+    )
 
 
-def _card(ends: Sequence[Sequence[int]], start: int, stop: int) -> Card:
-    answers = tuple(bisect_right(column, start) for column in ends)
-    card = Card(answers, stop - start)
-    return Card(answers, stop - start, "truth" if card.is_truth else "fixed" if card.is_fixed else "table")
+def ruled_out(matrix: Sequence[Sequence[Fraction | int]]) -> set[tuple[int, int]]:
+    """Pairs of a report that occurs and a truth that never gives it.
+
+    >>> ruled_out([[1, 3], [0, 1], [0, 0]])   # the last report never occurs, so it tells nothing
+    {(1, 0)}
+    """
+    return {(i, j) for i, row in enumerate(matrix) if any(row) for j, p in enumerate(row) if not p}
+
+
+def truthful(design: Design) -> tuple[int, ...] | None:
+    """The report by which each truth is told; None where no report says it in words that leave no doubt.
+
+    That is the report of the same words, wherever it stands. Where two truths have other words than the reports "yes"
+    and "no", they are told by these, the first one by "yes".
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.procedures.kuk import kuk
+    >>> from maskwell.procedures.warner import warner
+    >>> truthful(warner("0.7").with_labels(Categories.of(["evaded", "honest"]), Categories.of(["yes", "no"])))
+    (0, 1)
+    >>> truthful(warner("0.7").with_labels(Categories.of(["no", "yes"]), Categories.of(["yes", "no"])))
+    (1, 0)
+    >>> truthful(kuk("0.7", "0.2", 1)) is None   # "0" and "1" are no way to say yes and no
+    True
+    """
+    if design.reports_are_sets:
+        return None
+    truths, reports = truth_labels(design), report_labels(design)
+    if set(truths) <= set(reports):
+        return tuple(map(reports.index, truths))
+    yes_and_no = [label.casefold() for label in reports] == ["yes", "no"]
+    return (0, 1) if yes_and_no and design.k == 2 and not set(truths) & set(reports) else None
 
 
 def truth_or_fixed(deck: Deck) -> Deck | None:
     """The same design with simpler cards: "report the truth" or "report i"; None where it has no such form.
 
-        P = t I + q 1',   t + sum(q) = 1
+        P = t T + q 1',   t + sum(q) = 1
 
-    where t is the share of cards that ask for the truth and q[i] that of cards that say "report i". Every design of two
-    categories that keeps their labels has the form, and so do k-ary ones.
+    where t is the share of cards that ask for the truth, T sends each truth to the report that tells it
+    (:func:`truthful`), and q[i] is the share of cards that say "report i". Forced response has the form, and so do
+    k-ary designs.
 
     >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.uniform import Uniform
@@ -213,14 +261,15 @@ def truth_or_fixed(deck: Deck) -> Deck | None:
     [('truth', 2), ('fixed', 1), ('fixed', 1), ('fixed', 1), ('fixed', 1)]
     """
     design = deck.realised
-    if design.reports_are_sets or design.outputs != design.inputs:
+    told = truthful(design)
+    if told is None:
         return None
     P = design.exact_matrix()
     fixed = [min(row) for row in P]
     truth = 1 - sum(fixed, Fraction(0))
-    if any(p != (truth if i == j else 0) + fixed[i] for i, row in enumerate(P) for j, p in enumerate(row)):
+    if any(p != (truth if i == told[j] else 0) + fixed[i] for i, row in enumerate(P) for j, p in enumerate(row)):
         return None
-    shares: list[Share] = [(truth, tuple(range(design.k)), "truth")]
+    shares: list[Share] = [(truth, told, "truth")]
     shares += [(q, (i,) * design.k, "fixed") for i, q in enumerate(fixed)]
     return from_shares(deck, shares, "truth-or-fixed")
 
@@ -231,40 +280,3 @@ def from_shares(deck: Deck, shares: Iterable[Share], form: str) -> Deck:
     size = common_denominator(share for share, _, _ in kept)
     cards = tuple(Card(answers, int(share * size), face) for share, answers, face in kept)
     return Deck(realised=deck.realised, wish=deck.wish, cards=cards, form=form)
-
-
-def truth_labels(design: Design) -> list[str]:
-    """The true categories in words; those of several questions with commas.
-
-    >>> from maskwell.procedures.warner import warner
-    >>> truth_labels(warner("0.7"))
-    ['yes', 'no']
-    """
-    return [_spoken(label) for label in design.inputs.labels]
-
-
-def report_labels(design: Design) -> list[str]:
-    """What is said for each report, in row order: a label, or the categories of a set with commas.
-
-    >>> from maskwell.designs.subset import Subset
-    >>> report_labels(Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2))
-    ['a, b', 'a, c', 'b, c']
-    """
-    names = truth_labels(design)
-    if isinstance(design.outputs, Categories):
-        return [_spoken(label) for label in design.outputs.labels]
-    texts = written_reports(design)
-    return [", ".join(n for n, bit in zip(names, t, strict=True) if bit == "1") or "none" for t in texts]
-
-
-def written_reports(design: Design) -> list[str]:
-    """What is written down for each report, in row order: its label, or for sets k characters 0 and 1."""
-    if isinstance(design.outputs, Categories):
-        return [_spoken(label) for label in design.outputs.labels]
-    from maskwell.core.reported import Reports
-
-    return list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
-
-
-def _spoken(label: object) -> str:
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -5,20 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from itertools import product
+from typing import Any, Literal, cast
 
+from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.bounded import bounded_deck
 from maskwell.procedures.classical import Known, best_deck, instructed, known_procedure
-from maskwell.procedures.decks import MOST_CARDS, Deck, make_deck, report_labels, truth_labels
+from maskwell.procedures.decks import MOST_CARDS, Deck, check_entries, make_deck
 from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
+from maskwell.procedures.procedure import single_answers
 from maskwell.procedures.spinner import Spinner, make_spinner, sizes_in_tenths
+from maskwell.procedures.spoken import check_words
 
 Medium = Literal["cards", "dice", "spinner"]
 MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
-OWN_WAY = ("simmons", "soberanis-cruz", "greenberg-statements", "crosswise", "triangular", "kuk", "chow")
+TWICE = ("simmons-twice", "mangat-singh-singh-twice")
+OWN_WAY = (
+    "simmons",
+    "soberanis-cruz",
+    "mangat-singh-singh",
+    "greenberg-statements",
+    "crosswise",
+    "triangular",
+    "kuk",
+    "chow",
+    *TWICE,
+)
 """Procedures that are carried out with other things than cards that tell what to say."""
 
 _NO_LIMIT = 10**1000
@@ -107,7 +122,7 @@ def make_device(
     most
         Round to at most so many cards; by default the device is exact, and more than 1000 cards are refused.
     not_less_private
-        Round only to decks whose parity is at most that of the design.
+        Round only to decks that tell no more than the design (:func:`~maskwell.procedures.bounded.bounded_deck`).
     general
         Print a line for each truth on every card, also where a named procedure has cards of its own.
     dice, faces
@@ -124,13 +139,15 @@ def make_device(
         raise ParameterError(
             "an exact device has the privacy of its design", hint="leave it out, or say how many cards: --deck N"
         )
+    check_entries(design)
+    check_words(design)
     own = known_procedure(design) if medium == "cards" and most is None and not general else None
-    if own is not None and own.family in OWN_WAY and _few_cards(own):
+    if own is not None and own.family in OWN_WAY and _few_cards(own) and _answers_are_named(own, design):
         cards = make_deck(design, most=_NO_LIMIT)
         return Device(general=cards, deck=cards, procedure=own)
     laid = _general(design, most, medium, not_less_private=not_less_private)
     asked = instructed(laid)
-    plain = laid if asked is None else make_deck(asked)
+    plain = laid if asked is None else make_deck(asked, most=max(MOST_CARDS, laid.size))
     deck = plain if general else best_deck(plain)
     return Device(
         general=laid,
@@ -142,9 +159,17 @@ def make_device(
 
 def _few_cards(own: Known) -> bool:
     """Whether the procedure needs no more cards than people can shuffle."""
-    shares = [own.parameters[name] for name in ("p", "theta1", "theta2") if name in own.parameters]
+    shares = [own.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in own.parameters]
     together = common_denominator([*own.parameters.get("statements", ()), own.parameters.get("unrelated", Fraction(0))])
     return together <= MOST_CARDS and all(int(share.denominator) <= MOST_CARDS for share in shares)
+
+
+def _answers_are_named(own: Known, design: Design) -> bool:
+    """Whether each of two answers has its own words, where people answer twice."""
+    if own.family not in TWICE:
+        return True
+    answers = single_answers(cast(Categories, design.outputs))
+    return list(cast(Categories, design.outputs).labels) == list(product(answers, repeat=2))
 
 
 def _general(design: Design, most: int | None, medium: Medium, *, not_less_private: bool) -> Deck:
@@ -168,7 +193,7 @@ def _rounded(deck: Deck) -> str:
 
 
 def _cards(deck: Deck) -> list[Mapping[str, Any]]:
-    reports, truths = report_labels(deck.realised), truth_labels(deck.realised)
+    reports, truths = deck.reports, deck.truths
     return [
         {"copies": card.copies, "answers": {t: reports[i] for t, i in zip(truths, card.answers, strict=True)}}
         for card in deck.cards

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 
 from maskwell.errors import TooLargeError
-from maskwell.procedures.decks import Card, Deck, report_labels, truth_labels
+from maskwell.procedures.decks import Card, Deck
 
 MOST_PRINTED = 120
 """Cards that are printed one by one; of larger decks a sheet of each kind is printed as often as needed."""
@@ -87,6 +87,24 @@ def either(labels: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
+def matched(truths: Sequence[str], reports: Sequence[str]) -> str:
+    """Which words stand for which answers, in a sentence.
+
+    >>> matched(["evaded", "honest"], ["yes", "no"])
+    '“yes” for “evaded”, “no” for “honest”'
+    """
+    return ", ".join(f"{quoted(report)} for {quoted(truth)}" for truth, report in zip(truths, reports, strict=True))
+
+
+def if_right(reports: Sequence[str]) -> str:
+    """What is said of a statement, at the start of a sentence.
+
+    >>> if_right(["yes", "no"])
+    'Say “yes” if it is right for you, else “no”.'
+    """
+    return f"Say {quoted(reports[0])} if it is right for you, else {quoted(reports[1])}."
+
+
 def letter(number: int) -> str:
     """A, B, ..., Z, AA, AB, ... for 0, 1, ...
 
@@ -98,40 +116,49 @@ def letter(number: int) -> str:
 
 
 def faces_of(deck: Deck) -> list[Face]:
-    """What each kind of card says; where one needs a table all have one, so that none is known from afar."""
-    plain = all(card.face != "table" for card in deck.cards)
-    return [_MADE[card.face.split()[0] if plain else "table"](deck, card) for card in deck.cards]
+    """What each kind of card says."""
+    return [_MADE[card.face.split()[0]](deck, card) for card in deck.cards]
 
 
-def _truth(deck: Deck, card: Card) -> Face:  # noqa: ARG001
-    return Face(card.copies, "Give your true answer.", "Say what is true of you.")
+def _truth(deck: Deck, card: Card) -> Face:
+    words = [deck.reports[i] for i in card.answers]
+    if words == deck.truths:
+        return Face(card.copies, "Give your true answer.", "Say what is true of you.")
+    return Face(card.copies, f"Say the truth: {matched(deck.truths, words)}.")
 
 
 def _fixed(deck: Deck, card: Card) -> Face:
-    said = quoted(report_labels(deck.realised)[card.answers[0]])
+    said = quoted(deck.reports[card.answers[0]])
     return Face(card.copies, f"Say {said}.", "Say it whatever your true answer is.")
 
 
 def _table(deck: Deck, card: Card) -> Face:
-    reports = report_labels(deck.realised)
-    return Face(
-        card.copies, rows=tuple(zip(truth_labels(deck.realised), (reports[i] for i in card.answers), strict=True))
-    )
+    reports = deck.reports
+    return Face(card.copies, rows=tuple(zip(deck.truths, (reports[i] for i in card.answers), strict=True)))
 
 
 def _statement(deck: Deck, card: Card) -> Face:
-    sensitive, reports = truth_labels(deck.realised)[0], report_labels(deck.realised)
-    note = f"Is this right for you? Say {either(reports)}."
+    truths, reports = deck.truths, deck.reports
+    note = if_right(reports)
     if deck.form == "mangat":
-        note = f"If your true answer is {quoted(sensitive)}, always say {quoted(reports[0])}. Else: is it right?"
-    return Face(card.copies, f"“My true answer is: {truth_labels(deck.realised)[int(card.face.split()[1])]}.”", note)
+        note = f"If your true answer is {quoted(truths[0])}, always say {quoted(reports[0])}. Otherwise: {_small(note)}"
+    return Face(card.copies, f"“My true answer is: {truths[int(card.face.split()[1])]}.”", note)
+
+
+def _small(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _order(deck: Deck, card: Card) -> Face:
-    reports, truths = report_labels(deck.realised), truth_labels(deck.realised)
+    reports, truths = deck.reports, deck.truths
     places = sorted((answer, truth) for truth, answer in enumerate(card.answers))
     rows = tuple((reports[answer], truths[truth]) for answer, truth in places)
-    return Face(card.copies, note="Say only the number before your true answer.", rows=rows, ordered=True)
+    return Face(card.copies, note=f"Say only the {place_word(deck)} before your true answer.", rows=rows, ordered=True)
+
+
+def place_word(deck: Deck) -> str:
+    """What stands before the truths of an ordered list."""
+    return "number" if all(report.isdigit() for report in deck.reports) else "word"
 
 
 _MADE: dict[str, Callable[[Deck, Card], Face]] = {

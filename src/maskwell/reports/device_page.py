@@ -12,12 +12,22 @@ from typing import Any
 from maskwell.core.exact import to_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.dice import DiceTable, faces_in_words
 from maskwell.procedures.realise import Device
+from maskwell.procedures.spoken import report_labels, truth_labels
 from maskwell.reports.device_cards import CardSheet, Face, faces_of, letter, sheets_of
-from maskwell.reports.device_scripts import Script, script_for
-from maskwell.reports.device_words import RULE, TOGETHER, is_direct, once, protection, words_for
+from maskwell.reports.device_questions import Asked, Script, has_unrelated, other_question, two_questions
+from maskwell.reports.device_scripts import script_for
+from maskwell.reports.device_words import (
+    MOST_LISTED,
+    RULE,
+    Question,
+    is_direct,
+    learned,
+    once,
+    protection,
+    words_for,
+)
 from maskwell.reports.html import environment, version_text
 from maskwell.reports.spinner_drawing import spinner_svg, tenths
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS
@@ -99,11 +109,12 @@ def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
         "steps": words.steps,
         "rules": words.rules,
         "rule": RULE if _is_by_chance(device) else "",
-        "questions": () if script is None else script.questions,
+        "questions": _questions(device, options) if script is None else script.questions,
+        "most_listed": MOST_LISTED,
         "truths": truth_labels(design),
-        "truth_heading": _heading(design),
-        "protection": protection(design) if script is None else protection(design, script.hidden),
-        "together": TOGETHER,
+        "truth_heading": _heading(device.deck.wish),
+        "protection": protection(device.deck) if script is None else protection(device.deck, script.hidden),
+        "together": learned(design),
         "once": once(design),
         "sheets": _sheets(device, script),
         "legend": _legend(device),
@@ -122,6 +133,8 @@ def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
 
 def _heading(design: Design) -> str:
     """What is looked up on a card: the true answer, or the answers to several questions."""
+    if has_unrelated(design):
+        return "Answers to A, B"
     names = design.provenance.get("variables")
     return ", ".join(map(str, names)).capitalize() if isinstance(names, list) else "True answer"
 
@@ -129,13 +142,24 @@ def _heading(design: Design) -> str:
 def _script(device: Device, options: SheetOptions) -> Script | None:
     if device.procedure is None:
         return None
-    return script_for(device.procedure, device.realised, options.question, options.innocuous)
+    return script_for(device.procedure, device.realised, Asked(options.question, options.innocuous))
+
+
+def _questions(device: Device, options: SheetOptions) -> tuple[Question, ...]:
+    """The question, or two where truths are pairs of an own and an unrelated answer."""
+    asked = Asked(options.question, options.innocuous)
+    if has_unrelated(device.deck.wish):
+        return two_questions(device.deck.wish, asked, other_question(None, asked)[0])
+    return (Question(options.question, answers=tuple(device.deck.truths)),)
 
 
 def sheet_notes(device: Device, options: SheetOptions) -> list[str]:
     """What whoever prints the sheets must know, besides the warnings of the device."""
     script = _script(device, options)
-    return [] if script is None else list(script.notes)
+    if script is None:
+        asked = Asked(options.question, options.innocuous)
+        return list(other_question(None, asked)[1]) if has_unrelated(device.deck.wish) else []
+    return list(script.notes)
 
 
 def _is_by_chance(device: Device) -> bool:
@@ -281,7 +305,7 @@ def _counted(device: Device) -> list[tuple[int, list[str]]]:
     lines = device.deck.kinds + (asked.m if _matrix(device.realised) else 0)
     if device.form != "cards" or lines > LONG_MATRIX or asked.k > WIDE_MATRIX:
         return []
-    reports = report_labels(asked)
+    reports = device.deck.reports
     return [(card.copies, [reports[i] for i in card.answers]) for card in device.deck.cards]
 
 

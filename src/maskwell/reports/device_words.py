@@ -12,10 +12,11 @@ from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
 from maskwell.designs.base import Design
-from maskwell.procedures.decks import Deck, report_labels, truth_labels, written_reports
+from maskwell.procedures.decks import Deck
 from maskwell.procedures.dice import DiceTable
 from maskwell.procedures.realise import Device
-from maskwell.reports.device_cards import either, faces_of, quoted
+from maskwell.procedures.spoken import report_labels, written_reports
+from maskwell.reports.device_cards import either, faces_of, if_right, place_word, quoted
 from maskwell.reports.words import concrete, promise, repetition
 
 THINK = "Think of your true answer to the question. Keep it to yourself."
@@ -27,12 +28,14 @@ RULE = (
 )
 TOGETHER = (
     "We add up what many people said. Because we know how often chance decides, we can work out how many people have "
-    "each true answer. We cannot work out who."
+    "each true answer."
 )
+NOT_WHO = "We cannot work out who."
 SPOKEN = (Fraction(1, 10), Fraction(1, 2))
-SHOWN, SHORT, DIRECT = 6, 72, 6
-"""Kinds that are listed, letters of one that is, and lines of a table that holds instructions."""
+SHOWN, SHORT, DIRECT, FEW = 6, 72, 6, 3
+"""Kinds that are listed, letters of one that is, lines of a table that holds instructions, truths in a sentence."""
 
+MOST_LISTED = 12
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
@@ -42,6 +45,15 @@ class Words:
 
     steps: tuple[str, ...]
     rules: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as respondents read it, under a letter where there are two; a line to write on without a text."""
+
+    text: str
+    name: str = ""
+    answers: tuple[str, ...] = ()
 
 
 def words_for(device: Device) -> Words:
@@ -56,30 +68,41 @@ def words_for(device: Device) -> Words:
 # ---- the respondent
 
 
+def asked_together(deck: Deck) -> bool:
+    """Whether a truth is made of answers to several questions."""
+    return all(isinstance(label, tuple) for label in deck.realised.inputs.labels)
+
+
+def _think(deck: Deck) -> str:
+    return "Think of your true answers to all questions. Keep them to yourself." if asked_together(deck) else THINK
+
+
 def _card_steps(deck: Deck) -> tuple[str, ...]:
-    return (THINK, "Mix the cards. Draw one and look at it. Let nobody else see it.", said_by(deck), ALONE, BACK)
+    return (_think(deck), "Mix the cards. Draw one and look at it. Let nobody else see it.", said_by(deck), ALONE, BACK)
 
 
 def said_by(deck: Deck, thing: str = "card") -> str:
     """How an instruction is followed, by the form of the cards; ``thing`` is what bears it."""
-    reports, form = report_labels(deck.realised), deck.form
+    reports, form = deck.reports, deck.form
     if form == "bourke-dalenius":
-        return "Find your true answer in the list. Say the number in front of it."
+        return f"Find your true answer in the list. Say the {place_word(deck)} in front of it."
     if form in ("warner", "kim-warde", "abul-ela"):
-        return f"The {thing} gives you a statement: {_right(reports)}."
+        return f"The {thing} gives you a statement. {if_right(reports)}"
     if form == "mangat-singh":
-        return f"The {thing} asks for your true answer, or it gives you a statement: {_right(reports)}."
+        return f"The {thing} asks for the truth, or it gives you a statement: {_small(reports)}"
     if form == "mangat":
-        sensitive = quoted(truth_labels(deck.realised)[0])
-        always = f"Is your true answer {sensitive}? Then say {quoted(reports[0])}, whatever the {thing} says."
-        return f"{always} If it is not, the {thing} gives you a statement: {_right(reports)}."
-    if all(card.is_truth or card.is_fixed for card in deck.cards):
-        return "Do what it says: give your true answer, or say the word that it names."
-    return "Find your true answer in the list. Say what stands beside it."
+        always = (
+            f"Is your true answer {quoted(deck.truths[0])}? Then say {quoted(reports[0])}, whatever the {thing} says."
+        )
+        return f"{always} If it is not, the {thing} gives you a statement. {if_right(reports)}"
+    if form == "truth-or-fixed":
+        return "Do what it says: tell the truth, or say the word that it names."
+    found = "answers" if asked_together(deck) else "answer"
+    return f"Find your true {found} in the list. Say what stands beside {'them' if asked_together(deck) else 'it'}."
 
 
-def _right(reports: Sequence[str]) -> str:
-    return f"say {quoted(reports[0])} if it is right for you, else {quoted(reports[1])}"
+def _small(reports: Sequence[str]) -> str:
+    return if_right(reports).replace("Say", "say", 1)
 
 
 def is_direct(table: DiceTable) -> bool:
@@ -95,7 +118,7 @@ def _dice_steps(table: DiceTable) -> tuple[str, ...]:
     do, by_sum = "Toss" if coin else "Roll", table.sums() is not None
     order = " one after the other, and keep the order in mind" if several and not by_sum else ""
     return (
-        THINK,
+        _think(table.deck),
         f"{do} {things}{order}. Let nobody else see.",
         *_looked_up(table, "Add up the two numbers and find the sum" if by_sum else "Find what you see", do.lower()),
         f"{ALONE} Then move {things} so that nobody can read {'them' if several else 'it'}.",
@@ -114,7 +137,7 @@ def _looked_up(table: DiceTable, read: str, do: str) -> tuple[str, ...]:
 
 def _spinner_steps(deck: Deck) -> tuple[str, ...]:
     return (
-        THINK,
+        _think(deck),
         "Spin the pointer hard. Let nobody else see where it stops. If it stops on a line, spin again.",
         f"Look up the letter of the field. {said_by(deck, 'letter')}",
         ALONE,
@@ -125,23 +148,43 @@ def _spinner_steps(deck: Deck) -> tuple[str, ...]:
 CHANCE = "What you say depends on chance, and nobody but you knows what chance told you."
 
 
-def protection(design: Design, hidden: str = CHANCE) -> list[str]:
+def protection(deck: Deck, hidden: str = CHANCE) -> list[str]:
     """What anyone could conclude from a report, for the respondent; ``hidden`` says what only the respondent knows."""
-    parity = design.parity_exact()
+    parity = deck.realised.parity_exact()
     if isinstance(parity, float):
-        return [promise(parity), *_ruled_out(design)]
+        return [promise(parity), *_ruled_out(deck)]
     return [hidden, *(concrete(parity, belief) for belief in SPOKEN)]
 
 
-def _ruled_out(design: Design) -> list[str]:
+def _ruled_out(deck: Deck) -> list[str]:
     """Which reports rule out which truths, the first of them."""
-    truths, found = truth_labels(design), []
-    for report, row in zip(report_labels(design), design.exact_matrix(), strict=True):
-        out = [truth for truth, p in zip(truths, row, strict=True) if not p]
-        if out and any(row):
-            found.append(f"Who says {quoted(report)} cannot have the true answer {either(out)}.")
+    found = []
+    for report, row in zip(deck.reports, deck.realised.exact_matrix(), strict=True):
+        left = [truth for truth, p in zip(deck.truths, row, strict=True) if p]
+        if 0 < len(left) < len(row):
+            found.append(f"Who says {quoted(report)} {_left(left, [t for t in deck.truths if t not in left])}.")
     more = len(found) - SHOWN
-    return found if more <= 0 else [*found[:SHOWN], f"The same holds for {more} more answers."]
+    return found if more <= 0 else [*found[:SHOWN], f"Something like it holds for {more} more answers."]
+
+
+def _left(left: Sequence[str], out: Sequence[str]) -> str:
+    """Which truths are left after a report.
+
+    >>> _left(["no"], ["yes"]), _left(["a", "b", "c"], ["d"])
+    ('has the true answer “no” for sure', 'cannot have the true answer “d”')
+    """
+    if len(left) == 1:
+        return f"has the true answer {quoted(left[0])} for sure"
+    if len(out) <= FEW:
+        return f"cannot have the true answer {either(out)}"
+    if len(left) <= FEW:
+        return f"can only have the true answer {either(left)}"
+    return f"cannot have {len(out)} of the {len(left) + len(out)} true answers"
+
+
+def learned(design: Design) -> str:
+    """What the survey learns; that it cannot tell who is said only where no report gives anybody away."""
+    return TOGETHER if isinstance(design.parity_exact(), float) else f"{TOGETHER} {NOT_WHO}"
 
 
 def once(design: Design) -> str:
@@ -155,7 +198,7 @@ CARD_EACH = (
     "Shuffle the cards well in front of the person: at least seven times.",
     "Hold out all cards face down. The person draws one and looks at it alone.",
     "Turn away. Never look at the card, and never ask what it said.",
-    "Take the card back face down, put it among the others and shuffle again.",
+    "Let the person put the card back face down, and shuffle again.",
 )
 SPINNER_BEFORE = (
     "Print on strong paper at full size and check one angle with a protractor.",
@@ -198,35 +241,37 @@ def _dice_each(table: DiceTable) -> tuple[str, ...]:
 
 
 def _rules(device: Device, before: Sequence[str], each: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return rules_around(device.deck.realised, before, each, thing=_THING[device.form])
+    return rules_around(device.deck.realised, before, each, thing=_THING[device.form], spoken=device.deck.reports)
 
 
 _THING = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}
 
 
 def rules_around(
-    design: Design, before: Sequence[str], each: Sequence[str], *, thing: str
+    design: Design, before: Sequence[str], each: Sequence[str], *, thing: str, spoken: Sequence[str] | None = None
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The rules of a device between those that hold for every device."""
+    """The rules of a device between those that hold for every device; ``spoken`` is what people say, in row order."""
     opening = "Let the person read the sheet “How to answer”, or read it aloud. Ask whether it is clear."
     return (
         ("Before the first interview", tuple(before)),
-        ("With each person", (opening, *each, *_written_down(design))),
+        ("With each person", (opening, *each, _written_down(spoken or report_labels(design), written_reports(design)))),
         ("When something goes wrong", _when_wrong(thing)),
     )
 
 
-def _written_down(design: Design) -> tuple[str, ...]:
-    spoken, written = report_labels(design), written_reports(design)
-    few = len(spoken) <= 12
-    if spoken == written:
-        return (f"Write down exactly what the person says{f': {either(spoken)}' if few else ''}. Nothing else.",)
-    pairs = "; ".join(f"{s} = {w}" for s, w in zip(spoken[:12], written, strict=False))
-    return (f"Write down what the person says as 0 and 1, in the order of the answers: {pairs}.",)
+def _written_down(spoken: Sequence[str], written: Sequence[str]) -> str:
+    few = len(spoken) <= MOST_LISTED
+    if list(spoken) == list(written):
+        return f"Write down exactly what the person says{f': {either(spoken)}' if few else ''}. Nothing else."
+    pairs = "; ".join(f"{s} = {w}" for s, w in zip(spoken[:MOST_LISTED], written, strict=False))
+    return f"Write down what the person says as 0 and 1, in the order of the answers: {pairs}."
 
 
 def _when_wrong(thing: str) -> tuple[str, ...]:
-    seen = f"You saw the {thing} before the answer was given: start again. After it: keep the answer and make a note."
+    seen = (
+        f"You saw the {thing} before the answer was given: start again. After it: keep the answer, and never tell or "
+        "write down what you saw."
+    )
     paper = "You saw what the person wrote or marked: do not write it down. Keep only the answer that was said."
     again = (
         "The person does not like what chance said and wants to try again: the first one counts. A second try would "

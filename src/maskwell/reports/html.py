@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -90,11 +91,19 @@ def page(content: PageContent) -> str:
 def environment() -> Environment:
     """Templates that escape every label, or an error that says what to install."""
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        import jinja2  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
             "pages need jinja2, which is not installed", hint="pip install 'maskwell[report]'"
         ) from error
+    return _compiled()
+
+
+@cache
+def _compiled() -> Environment:
+    """Kept, because compiling the templates takes longer than filling them."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     loader = PackageLoader("maskwell.reports", "templates")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
