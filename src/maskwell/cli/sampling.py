@@ -66,6 +66,7 @@ def plan_columns(given: Mapping[str, Any], by: str | None = None) -> PlanColumns
         population=population_of(_names(given["population"], "--population")),
         replicates=given["replicates"],
         by=_names(by, "--by"),
+        chances=given["poisson"],
     )
 
 

@@ -17,6 +17,8 @@ from maskwell.engines.files import find_column
 from maskwell.engines.values import labels_of, numbers_of
 from maskwell.errors import DataFileError, ParameterError
 
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class PlanColumns:
@@ -34,6 +36,8 @@ class PlanColumns:
         How the names of the replicate weights start.
     by
         Columns whose values are the domains.
+    chances
+        Whether a weight is one over a chance, and so 1 or more.
     """
 
     weights: str | None = None
@@ -43,6 +47,7 @@ class PlanColumns:
     population: tuple[str | float, ...] = ()
     replicates: str | None = None
     by: tuple[str, ...] = ()
+    chances: bool = False
 
     def __post_init__(self) -> None:
         if self.weights is not None and self.inclusion is not None:
@@ -114,8 +119,18 @@ class PlanReader:
             return None
         values, said = numbers_of(columns[name], name, row), f"column {name!r}"
         if self._plan.weights:
-            return check_weights(values, len(values), name=said, row=row)
+            return self._at_least_one(check_weights(values, len(values), name=said, row=row), name, row)
         return 1 / check_inclusion(values, len(values), name=said, row=row)
+
+    def _at_least_one(self, weights: Real, name: str, row: int) -> Real:
+        small = np.flatnonzero(weights < 1 - ROUNDING)
+        if self._plan.chances and len(small):
+            raise ParameterError(
+                f"column {name!r}: {weights[small[0]]:g} in row {row + int(small[0]) + 1} is no weight of a chance",
+                hint="independent draws have chances up to 1, and so weights of 1 or more",
+                column=name,
+            )
+        return weights
 
     def _size(self, size: str | float, columns: Mapping[str, Any], row: int) -> Any:
         return numbers_of(columns[size], size, row) if isinstance(size, str) else size

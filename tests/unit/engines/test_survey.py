@@ -150,6 +150,7 @@ def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
         ("y,w\nyes,0\nno,1\n", PlanColumns(weights="w"), ParameterError, "column 'w': 0 in row 1"),
         ("y,w\nyes,1\nno,x\n", PlanColumns(weights="w"), ParameterError, "'x' in data row 2, which is no number"),
         ("y,w\nyes,1\nno,\n", PlanColumns(weights="w"), MissingValueError, "'w': 1 values are missing"),
+        ("y,w\nyes,2\nno,0.5\n", PlanColumns(weights="w", chances=True), ParameterError, "0.5 in row 2 is no weight"),
         ("y,p\nyes,70\nno,30\n", PlanColumns(inclusion="p"), ParameterError, "percentages"),
         ("y,h\nyes,a\nno,\n", PlanColumns(strata="h"), MissingValueError, "'h': 1 values are missing"),
         ("y,w\nyes,1\n", PlanColumns(weights="weight"), DataFileError, "no column 'weight'"),
