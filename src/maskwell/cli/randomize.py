@@ -35,8 +35,8 @@ def randomize(
 ) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 
-    Files by ending: .csv .csv.gz .tsv .parquet .arrow and, with labels and missing codes kept, .sav .dta .xpt (.sas7bdat is
-    read only); - is CSV on standard input or output.
+    Files by ending: .csv .csv.gz .tsv .parquet .arrow and, with labels and missing codes kept, .sav .dta .xpt
+    (.sas7bdat is read only); - is CSV on standard input or output.
     """
     from maskwell.core.randomness import SeededRandom
     from maskwell.engines.randomize import randomize_file

@@ -24,7 +24,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
-from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.likelihood import estimate_by_likelihood, likelihood_of
 from maskwell.estimation.maximum import maximise
@@ -79,8 +79,9 @@ def _fits(samples: Sequence[Sample]) -> bool:
 def _large(samples: Sequence[Sample], method: str) -> Estimate:
     pooled = pool([estimate_by_moments(s.counts, s.design) for s in samples], samples)
     if method == "moments":
-        return replace(pooled, fingerprint=joint_fingerprint(samples))
-    return replace(likelihood_of(samples, pooled.pi_hat), fingerprint=joint_fingerprint(samples))
+        return replace(pooled, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
+    name = joint_fingerprint([one.design.fingerprint for one in samples])
+    return replace(likelihood_of(samples, pooled.pi_hat), fingerprint=name)
 
 
 # ---- moments
@@ -106,7 +107,7 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
         covariance=covariance,
         n=int(n.sum()),
         method="moments",
-        fingerprint=joint_fingerprint(samples),
+        fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
         flags=(*((TWO_STEPS,) if spare else ()), *flags_of_moments(theta, variance, sampling, full=True)),
         samples=tuple(samples),
     )
@@ -170,12 +171,6 @@ def _by_likelihood(samples: Sequence[Sample], wanted: Wanted, raw: Estimate) -> 
 
 
 # ---- what there is to say
-
-
-def joint_fingerprint(samples: Sequence[Sample]) -> str:
-    """One name for the designs of several samples."""
-    names = [sample.design.fingerprint for sample in samples]
-    return names[0] if len(names) == 1 else fingerprint_of({"samples": names})
 
 
 def _cheating(samples: Sequence[Sample], found: Estimate) -> tuple[str, ...]:

@@ -44,6 +44,11 @@ class Recovery:
         """Number of true categories."""
         return self.readings[0].design.k
 
+    @property
+    def fingerprint(self) -> str:
+        """Names the design, or all designs of several samples together."""
+        return joint_fingerprint([reading.design.fingerprint for reading in self.readings])
+
     @cached_property
     def full(self) -> bool:
         """Whether covariances are worked out, not only variances."""

@@ -245,7 +245,7 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         covariance=v_share if v_share.ndim == 2 else None,
         n=int(cells.n[own].sum()),
         method="moments",
-        fingerprint=recovery.readings[0].design.fingerprint,
+        fingerprint=recovery.fingerprint,
         flags=flags_of(share, v_share, randomization, cells, size=size, base=base),
         total=total,
         total_variance=diagonal(v_total),

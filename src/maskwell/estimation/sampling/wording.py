@@ -84,7 +84,7 @@ def empty_domain(recovery: Recovery, text: str) -> SurveyEstimate:
         covariance=matrix,
         n=0,
         method="moments",
-        fingerprint=recovery.readings[0].design.fingerprint,
+        fingerprint=recovery.fingerprint,
         flags=("no rows in this domain: there is no estimate",),
         total=np.zeros(k),
         total_variance=nothing,
