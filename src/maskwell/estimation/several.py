@@ -78,10 +78,8 @@ def _fits(samples: Sequence[Sample]) -> bool:
 
 def _large(samples: Sequence[Sample], method: str) -> Estimate:
     pooled = pool([estimate_by_moments(s.counts, s.design) for s in samples], samples)
-    if method == "moments":
-        return replace(pooled, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
-    name = joint_fingerprint([one.design.fingerprint for one in samples])
-    return replace(likelihood_of(samples, pooled.pi_hat), fingerprint=name)
+    found = pooled if method == "moments" else likelihood_of(samples, pooled.pi_hat)
+    return replace(found, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
 
 
 # ---- moments

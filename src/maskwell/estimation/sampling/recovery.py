@@ -14,6 +14,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
+from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ReportError
 from maskwell.estimation.moments import COVARIANCE_LIMIT
 from maskwell.estimation.sampling.readings import CodedReading, Reading, SetReading
