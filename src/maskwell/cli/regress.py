@@ -122,9 +122,18 @@ def _fitted(
     from maskwell.engines.model_frame import read_model_frame
     from maskwell.estimation.regression.by_formula import regress_frame
 
-    plan = plan_columns({**sampling, "replicates": None})
+    plan = plan_columns({**_not_offered(), **sampling})
     frame = read_model_frame(file, formula, assignments, plan=plan, latent=latent, missing=missing)
     return regress_frame(frame, lonely=sampling["lonely"], variance=variance)
+
+
+def _not_offered() -> dict[str, Any]:
+    """The other options of a sampling plan, as if nobody had typed them."""
+    return {
+        name.removeprefix("--").replace("-", "_"): False if shape.get("is_flag") else None
+        for name, shape in OPTIONS.items()
+        if name not in SAMPLING
+    }
 
 
 def _picture(found: Regression, level: float, *, exponentiate: bool) -> Any:
