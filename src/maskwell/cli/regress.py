@@ -29,11 +29,9 @@ def _sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(
     epilog=example(
-        "printf 'evaded,place\\n' > answers.csv",
-        "printf '%s,town\\n' yes no yes no no yes yes no >> answers.csv",
-        "printf '%s,country\\n' no no yes no no no yes no >> answers.csv",
+        "printf 'y,age\\nyes,61\\nno,35\\nyes,52\\nno,44\\nno,28\\nyes,39\\nno,57\\nno,31\\n' > answers.csv",
         "maskwell design warner --p 0.9 -o warner.json",
-        "maskwell regress answers.csv --formula 'evaded ~ place' --design evaded=warner.json",
+        "maskwell regress answers.csv --formula 'y ~ age' --design y=warner.json",
     )
 )
 @click.argument("file", type=FilePath())
