@@ -91,9 +91,11 @@ def test_em_never_goes_down_and_squarem_arrives(problem: tuple[Dense, Real]) -> 
         assert after >= before - 1e-13
         assert abs(pi.sum() - 1) <= 1e-12
         before = after
-    slow, fast = squarem(f, start, movable, 1e-7, 20_000), newton(f, start, movable, 1e-10)
-    assert slow.gap <= 1e-6
-    assert abs(value(f, slow.lam) - value(f, fast.lam)) <= 2e-6
+    heights = [value(f, squarem(f, start, movable, 0.0, most).lam) for most in range(0, 24, 3)]
+    assert (np.diff(heights) >= -1e-13).all()
+    slow, fast = squarem(f, start, movable, 1e-6, 3000), newton(f, start, movable, 1e-10)
+    assert slow.gap <= 1e-4  # where two categories are nearly alike EM creeps
+    assert -1e-12 <= value(f, fast.lam) - value(f, slow.lam) + 1e-10 <= slow.gap + 1e-9
 
 
 @often

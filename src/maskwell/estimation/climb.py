@@ -143,7 +143,13 @@ def _line_search(f: LogLikelihood, pi: Real, lam: Real, d: Real, slope: Real) ->
     slack = _SLACK * (1 + abs(here))
     while step > 1e-12:
         if value(f, lam + step * change) >= here + _ARMIJO * step * rise - slack:
-            moved = np.maximum(pi + step * d, 0)
-            return np.asarray(moved * (pi.sum() / moved.sum()))
+            return _moved(pi, step * d)
         step /= 2
     return None
+
+
+def _moved(pi: Real, d: Real) -> Real:
+    """``pi + d`` without last bits below zero or changes of the sum; what does not move stays as it is."""
+    moved, moving = np.maximum(pi + d, 0), d != 0
+    moved[moving] *= pi[moving].sum() / moved[moving].sum()
+    return np.asarray(moved)

@@ -62,6 +62,9 @@ def test_what_was_not_seen_may_leave_several_answers() -> None:
     wide = Dense.of([["0.8", "0.1", "0.1"], ["0.1", "0.5", "0.5"], ["0.1", "0.4", "0.4"]])
     assert not maximise([wide], [np.array([0, 9, 4])]).unique
     assert maximise([THREE], [np.array([30, 50, 20])]).unique
+    tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
+    corner = maximise([tie], [np.array([9, 0, 0])], start=np.array([1.0, 0.0, 0.0]))
+    assert (corner.pi[0], corner.unique) == (1, False)  # the second category would do as well
     sparse = Dense.of([["0.5", "0.1", "0.3"], ["0.3", "0.1", "0.2"], ["0.2", "0.8", "0.5"]])
     assert maximise([sparse], [np.array([3, 0, 0])]).unique  # one corner is best
 
@@ -201,7 +204,7 @@ def test_diagonal_designs_are_never_written_out() -> None:
     assert found.pi[5:].sum() == 0
 
 
-@pytest.mark.parametrize("held", [None, (3, 0.02)])
+@pytest.mark.parametrize("held", [None, (3, 0.02), (3, 1e-6)])
 def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, held: tuple[int, float] | None) -> None:
     design = Kronecker.of([Uniform.from_gamma(4, Categories.numbered(2))] * 6)
     counts = sparse_counts(design, 150, 8)
@@ -211,6 +214,7 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     assert isinstance(log_likelihood([design], [counts]), Operators)
     found = maximise([design], [counts], fixed=held)
     assert found.algorithm == "SQUAREM, then Newton on columns"
+    assert held is None or found.pi[3] == held[1]
     assert found.gap <= 1e-10
     np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-11)
     monkeypatch.setattr(generating, "COLUMN_LIMIT", 10)

@@ -13,7 +13,8 @@ from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
 from maskwell.estimation.likelihood import estimate_by_likelihood
-from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.maximum import maximise
+from maskwell.estimation.moments import estimate_by_moments, sampling_part
 from maskwell.estimation.samples import Sample
 from maskwell.estimation.several import cheating_range, estimate_samples, group_samples
 
@@ -26,6 +27,11 @@ PAIRS = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no"
 def unrelated(p: str) -> Dense:
     share = float(p)
     return Dense.of([[1, share, round(1 - share, 9), 0], [0, round(1 - share, 9), share, 1]], PAIRS)
+
+
+def test_the_sampling_part_is_that_of_a_single_sample() -> None:
+    alone = estimate_by_moments(Sample.of([30, 50, 20], THREE).counts, THREE)
+    np.testing.assert_allclose(sampling_part(alone.pi_hat, alone.variance, 100), alone.sampling_variance, rtol=1e-12)
 
 
 def test_one_identifiable_sample_is_its_own_estimate() -> None:
@@ -48,6 +54,19 @@ def test_the_sharper_design_weighs_more() -> None:
     assert any("two steps" in flag for flag in found.flags)
     np.testing.assert_allclose(found.pi_hat.sum(), 1)
     np.testing.assert_allclose(found.sampling_variance + found.randomization_variance, found.variance)
+
+
+def test_weights_are_those_of_the_most_likely_proportions() -> None:
+    designs, counts = (WARNER, SHARP), (np.array([34, 66]), np.array([9, 191]))
+    top = maximise(designs, counts).pi
+    guess = (300 * top + 1) / 302
+    M, right = np.zeros((2, 2)), np.zeros(2)
+    for design, x in zip(designs, counts, strict=True):
+        P = design.matrix()
+        weighted = P.T / (P @ guess)
+        M, right = M + x.sum() * weighted @ P, right + weighted @ x
+    found = estimate_samples([Sample.of(x, d) for x, d in zip(counts, designs, strict=True)])
+    np.testing.assert_allclose(found.pi_hat, np.linalg.solve(M, right), rtol=1e-9)
 
 
 def test_least_squares_come_close_to_the_likelihood() -> None:
@@ -75,6 +94,8 @@ def test_margins_are_named_after_the_variables() -> None:
     found = estimate_samples([Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])])
     assert found.categories == (("own", "yes"), ("own", "no"), ("other", "yes"), ("other", "no"))
     np.testing.assert_allclose(found.pi_hat, [0.325, 0.675, 0.3583333333, 0.6416666667], atol=1e-9)
+    parts = (0.75**2 * (1 / 3) * (2 / 3) / 599 + 0.25**2 * 0.35 * 0.65 / 399) / 0.5**2
+    np.testing.assert_allclose(found.variance[0], parts, rtol=1e-12)
     assert "own and other" in found.flags[0]
 
 
@@ -138,6 +159,9 @@ def test_large_or_set_samples_are_pooled() -> None:
     alone = [estimate_by_moments(s.counts, s.design) for s in samples]
     assert (found.variance < np.minimum(alone[0].variance, alone[1].variance)).all()
     np.testing.assert_allclose(found.pi_hat, 1 / 6, atol=4 * found.standard_error.max())
+    weights = np.array([1 / (d.added_variance() + 5 / 6) for d in (sets, plain)])
+    expected = weights @ [one.pi_hat for one in alone] / weights.sum()
+    np.testing.assert_allclose(found.pi_hat, expected, rtol=1e-12)
     assert "pooled" in found.flags[0]
     with pytest.raises(ReportError, match="no maximum likelihood"):
         estimate_samples(samples, method="ml")
