@@ -14,7 +14,7 @@ import pytest
 
 import maskwell
 
-HEAVY = ["click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
+HEAVY = ["click", "formulaic", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
 FEWEST_TESTS = 8_000
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 FORBIDDEN = {

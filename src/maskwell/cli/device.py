@@ -57,7 +57,7 @@ def device(
     if output is not None and output == realised:
         raise ParameterError(f"sheets and design would both be {output}", hint="give them different names")
     made = _made(load_design(design), options)
-    sheet = _sheet_options(design, realised, options)
+    sheet = _sheet_options(realised or (design if made.general.exact else None), options)
     written = _written(made, sheet, design, output, realised, force=force)
     if as_json:
         print_json({**made.to_dict(), **written})
@@ -107,14 +107,14 @@ def _most(text: str) -> int:
     return most
 
 
-def _sheet_options(path: str, realised: str | None, options: dict[str, Any]) -> SheetOptions:
+def _sheet_options(design_file: str | None, options: dict[str, Any]) -> SheetOptions:
     from maskwell.reports.device_page import SheetOptions
 
     return SheetOptions(
         question=options["question"] or "",
         innocuous=options["innocuous"],
         paper=options["paper"],
-        design_file=realised or path,
+        design_file=design_file,
     )
 
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, designs_if_any_option, example, json_option, missing_option, read_assignments
+from maskwell.cli.options import (
+    FilePath,
+    designs_if_any_option,
+    example,
+    format_option,
+    json_option,
+    missing_option,
+    read_assignments,
+)
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.cli.sampling import check_plan, denominator_of, plan_columns, sampling_options, scheme_of
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from maskwell.reports.picture import Picture
 
 INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe"]
-FORMATS = ["text", "md", "latex", "csv"]
 
 
 @click.command(
@@ -50,12 +57,10 @@ FORMATS = ["text", "md", "latex", "csv"]
     help="Method of the intervals; score for one yes-or-no question without a plan, else wald.",
 )
 @click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
-@sampling_options
+@sampling_options()
 @click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
 @missing_option
-@click.option(
-    "--format", "style", type=click.Choice(FORMATS), default="text", help="A table to paste: Markdown, LaTeX or CSV."
-)
+@format_option
 @plot_options("the estimates with their intervals")
 @json_option
 def estimate(

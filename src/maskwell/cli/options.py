@@ -56,6 +56,13 @@ class TwoNumbers(click.types.StringParamType):
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+format_option = click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "md", "latex", "csv"]),
+    default="text",
+    help="A table to paste: Markdown, LaTeX or CSV.",
+)
 missing_option = click.option(
     "--missing",
     type=click.Choice(["error", "drop", "category"]),

@@ -6,25 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, designs_option, example, json_option, read_assignments
+from maskwell.cli.options import FilePath, designs_option, example, format_option, json_option, read_assignments
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling import OPTIONS, plan_columns
+from maskwell.cli.sampling import OPTIONS, plan_columns, sampling_options
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from maskwell.estimation.regression.result import Regression
 
-FORMATS = ["text", "md", "latex", "csv"]
 SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population", "--lonely")
-
-
-def _sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name in reversed(SAMPLING):
-        command = click.option(name, **OPTIONS[name])(command)
-    return command
 
 
 @click.command(
@@ -49,7 +40,7 @@ def _sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="What standard errors rest on; the sandwich where the sampling calls for it.",
 )
 @click.option("--exponentiate", is_flag=True, help="Odds ratios in place of their logarithms.")
-@_sampling_options
+@sampling_options(*SAMPLING)
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop"]),
@@ -57,9 +48,7 @@ def _sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="Rows without a value: refuse, or leave them out.",
 )
-@click.option(
-    "--format", "style", type=click.Choice(FORMATS), default="text", help="A table to paste: Markdown, LaTeX or CSV."
-)
+@format_option
 @plot_options("the coefficients with their intervals")
 @json_option
 def regress(

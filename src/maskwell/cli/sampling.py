@@ -47,11 +47,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def sampling_options(command: F) -> F:
-    """All of them, as a decorator; the command takes them as keywords."""
-    for name, shape in reversed(OPTIONS.items()):
-        command = click.option(name, **shape)(command)
-    return command
+def sampling_options(*names: str) -> Callable[[F], F]:
+    """Some of them, or all, as a decorator; the command takes them as keywords."""
+
+    def decorate(command: F) -> F:
+        for name in reversed(names or tuple(OPTIONS)):
+            command = click.option(name, **OPTIONS[name])(command)
+        return command
+
+    return decorate
 
 
 def plan_columns(given: Mapping[str, Any], by: str | None = None) -> PlanColumns:

@@ -105,7 +105,7 @@ def best_left_inverse(design: Design, pi_0: Real | None = None) -> LeftInverse:
 def minimax_left_inverse(design: Design, *, criterion: str = "randomization", gap: float = 1e-6) -> LeftInverse:
     """The left inverse whose largest summed variance, over all true shares, is smallest.
 
-        min over L, max over pi, of  sum_j pi_j tau_j - 1  (randomization)   or   sum_j pi_j tau_j - |pi|^2  (total)
+        min over L, max over pi, of sum_j pi_j tau_j - 1 (randomization) or sum_j pi_j (tau_j - pi_j) (total)
 
     The game has a saddle point: the best L at the least favourable shares. These maximise a concave function g with
     slope ``tau_j`` (total: ``tau_j - 2 pi_j``); the certificate ``max_j slope_j - sum_j pi_j slope_j`` bounds by how
