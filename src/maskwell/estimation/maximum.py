@@ -18,7 +18,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
-from maskwell.estimation.climb import Climbed, newton
+from maskwell.estimation.climb import Climbed, certificate, newton
 from maskwell.estimation.em import squarem
 from maskwell.estimation.generate import generate
 from maskwell.estimation.log_likelihood import (
@@ -34,6 +34,7 @@ from maskwell.estimation.starts import INTERIOR, begin, uniform
 GAP = 1e-10
 _TIED = 1e-7  # slopes this close to the largest may belong to another solution
 _ROUNDING = 1e-12
+_TRACE = 1e-9  # a share that a search may have left behind on its way to zero
 _MOST_USED = 2000  # columns whose independence is worked out
 _SETTLED = 1e-9  # below this, what is left is rounding, and slower steps would not help
 
@@ -101,6 +102,7 @@ def maximise(
     if value(f, f.lam(pi)) == -np.inf:
         return Maximum(pi, -np.inf, 0.0, 0, "none", False, _edges(pi))
     climbed, algorithm = _climb(f, pi, movable, gap)
+    climbed = _without_traces(f, climbed, movable, gap)
     return Maximum(
         pi=climbed.pi,
         log_likelihood=f.total * value(f, climbed.lam),
@@ -151,6 +153,21 @@ def _climb(f: LogLikelihood, pi: Real, movable: Array, gap: float) -> tuple[Clim
     interior[~movable] = pi[~movable]
     slower = squarem(f, interior, movable, gap, most=10_000)
     return (slower, "SQUAREM") if slower.gap < found.gap else (found, "active-set Newton")
+
+
+def _without_traces(f: LogLikelihood, climbed: Climbed, movable: Array, gap: float) -> Climbed:
+    """Shares next to nothing are put to zero where the certificate allows it: at the bound they have no error."""
+    small = movable & (climbed.pi > 0) & (climbed.pi < _TRACE)
+    pi = np.where(small, 0.0, climbed.pi)
+    if not small.any() or not pi[movable].any():
+        return climbed
+    pi[movable] *= float(climbed.pi[movable].sum()) / float(pi[movable].sum())
+    lam = f.lam(pi)
+    if value(f, lam) == -np.inf:
+        return climbed
+    slope = f.slope(lam)
+    reached = certificate(pi, slope, movable)
+    return Climbed(pi, lam, slope, reached, climbed.steps) if reached <= max(gap, climbed.gap) else climbed
 
 
 # ---- what is known about the answer

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
@@ -29,7 +29,9 @@ COVARIANCE_LIMIT = 2000
 """With more categories than this only variances are kept."""
 
 MISFIT = 4
-"""An estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand for a normal estimate."""
+"""One estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand if it is normal.
+
+Of many estimates the farthest must be rarer by their number."""
 
 ROUNDING = 1e-12
 
@@ -68,6 +70,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     covariance = None
     if design.k <= COVARIANCE_LIMIT:
         covariance = (solver.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
+    error = _error_nearby(pi_hat, design, solver, n)
     return Estimate(
         categories=design.inputs.labels,
         pi_hat=pi_hat,
@@ -80,8 +83,8 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
         fingerprint=design.fingerprint,
         flags=(
             *(() if inverse is None else inverse.flags),
-            *flags_of_moments(pi_hat, variance, variance - randomization, full=covariance is not None),
-            *_boundary_test(counts, design, pi_hat, solver),
+            *flags_of_moments(pi_hat, variance, variance - randomization, full=covariance is not None, error=error),
+            *_boundary_test(counts, design, pi_hat, error),
             *_weak(design),
         ),
         samples=(Sample(counts, design),),
@@ -89,22 +92,48 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     )
 
 
-def _boundary_test(counts: Counts, design: Design, pi_hat: Real, solver: Design | LeftInverse) -> tuple[str, ...]:
+def nearest_shares(pi_hat: Real) -> Real:
+    """Shares inside [0, 1] that are about the nearest: cut and rescaled; for judging only, never for estimating."""
+    inside = np.clip(pi_hat, 0, 1)
+    total = float(inside.sum())  # estimates from bits do not sum to one, and may all be below zero
+    return np.asarray(inside / total if total > 0 else np.full(len(pi_hat), 1 / len(pi_hat)))
+
+
+def _error_nearby(pi_hat: Real, design: Design, solver: Design | LeftInverse, n: int) -> Real | None:
+    """Standard errors at the nearest proportions; None where no estimate lies outside [0, 1].
+
+    Those estimated from the same reports are far too small where a report is rarer than the design alone makes it.
+    """
+    if not _is_outside(pi_hat).any():
+        return None
+    near = nearest_shares(pi_hat)
+    return np.asarray(np.sqrt(np.maximum(solver.second_moment_diagonal(design.apply(near)) - near**2, 0) / n))
+
+
+def _is_outside(pi_hat: Real) -> Array:
+    return np.asarray((pi_hat < -ROUNDING) | (pi_hat > 1 + ROUNDING))
+
+
+def _chance_of_farthest(pi_hat: Real, error: Real) -> float:
+    """Of an estimate as far outside [0, 1] in standard errors, one side, times the number of estimates."""
+    outside = np.maximum(-pi_hat, pi_hat - 1)
+    farthest = np.divide(outside, error, out=np.where(outside > ROUNDING, np.inf, 0.0), where=error > 0).max()
+    return min(1.0, len(pi_hat) * NormalDist().cdf(-float(farthest)))
+
+
+def _boundary_test(counts: Counts, design: Design, pi_hat: Real, error: Real | None) -> tuple[str, ...]:
     """Estimates outside [0, 1] come with the chance of such reports if the instructions were followed.
 
     For two categories and two reports it is that of :func:`goodness_of_fit`. Else it is that of the farthest estimate,
     one side, times the number of categories, with the variance at the nearest proportions.
     """
-    outside = np.maximum(-pi_hat, pi_hat - 1)
-    if design.reports_are_sets or not (outside > ROUNDING).any():
+    if design.reports_are_sets or error is None:
         return ()
     if design.k == design.m == 2:
         found = goodness_of_fit(counts, design)
         p, said = found.p_likelihood_ratio, f"G2 = {found.likelihood_ratio:.2f}, p = {found.p_likelihood_ratio:.2g}"
     else:
-        near = np.clip(pi_hat, 0, 1) / np.clip(pi_hat, 0, 1).sum()
-        error = np.sqrt((solver.second_moment_diagonal(design.apply(near)) - near**2) / counts.n)
-        p = min(1.0, design.k * NormalDist().cdf(-float((outside[error > 0] / error[error > 0]).max(initial=0.0))))
+        p = _chance_of_farthest(pi_hat, error)
         said = f"p is about {p:.2g} for the farthest of {design.k:,} estimates (goodness_of_fit tests all together)"
     return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
 
@@ -145,13 +174,19 @@ def sampling_part(pi_hat: Real, variance: Real, n: int) -> Real:
     return np.asarray((pi_hat * (1 - pi_hat) + variance) / n)
 
 
-def flags_of_moments(pi_hat: Real, variance: Real, sampling: Real, *, full: bool) -> tuple[str, ...]:
-    """What a reader of moment estimates should know; ``full`` where covariances were worked out."""
-    outside = np.maximum(-pi_hat, pi_hat - 1)
-    n_outside = int((outside > ROUNDING).sum())
-    error = np.sqrt(np.maximum(variance, 0))
+def flags_of_moments(
+    pi_hat: Real, variance: Real, sampling: Real, *, full: bool, error: Real | None = None
+) -> tuple[str, ...]:
+    """What a reader of moment estimates should know; ``full`` where covariances were worked out.
+
+    ``error`` holds the standard errors if the nearest shares inside [0, 1] were true; without it the estimated ones
+    serve, of the whole or of randomization alone if that is larger.
+    """
+    n_outside = int(_is_outside(pi_hat).sum())
+    if error is None:
+        error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
     flags = []
-    if n_outside and (outside > MISFIT * error).any():
+    if n_outside and _chance_of_farthest(pi_hat, error) < NormalDist().cdf(-MISFIT):
         flags.append(
             "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
             "the one used, labels may be swapped, or respondents did not follow the instructions"

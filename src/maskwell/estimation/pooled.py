@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maskwell.estimation.moments import flags_of_moments, sampling_part
+from maskwell.estimation.moments import flags_of_moments, nearest_shares, sampling_part
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
 
@@ -27,6 +27,8 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
         covariance = np.asarray(sum(w**2 * part for w, part in zip(weights, parts, strict=True) if part is not None))
     n = sum(sample.n for sample in samples)
     sampling = sampling_part(np.asarray(pi_hat), variance, n)
+    near = nearest_shares(np.asarray(pi_hat))
+    nearby = sum(w**2 * s.design.share_variance(near) / s.n for w, s in zip(weights, samples, strict=True))
     return Estimate(
         categories=estimates[0].categories,
         pi_hat=np.asarray(pi_hat),
@@ -39,7 +41,9 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
         fingerprint=estimates[0].fingerprint,
         flags=(
             "the estimates of the samples are pooled with weights that follow from their designs and sizes",
-            *flags_of_moments(np.asarray(pi_hat), variance, sampling, full=covariance is not None),
+            *flags_of_moments(
+                np.asarray(pi_hat), variance, sampling, full=covariance is not None, error=np.sqrt(nearby)
+            ),
         ),
         samples=tuple(samples),
     )

@@ -96,6 +96,7 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
     covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
     variance = np.diagonal(covariance).copy()
     sampling = sampling_part(theta, variance, int(n.sum()))
+    error = _error_nearby(samples, theta, L, P, n)
     return Estimate(
         categories=wanted.categories,
         pi_hat=theta,
@@ -106,7 +107,7 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
         n=int(n.sum()),
         method="moments",
         fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
-        flags=(*((TWO_STEPS,) if spare else ()), *flags_of_moments(theta, variance, sampling, full=True)),
+        flags=(*((TWO_STEPS,) if spare else ()), *flags_of_moments(theta, variance, sampling, full=True, error=error)),
         samples=tuple(samples),
     )
 
@@ -135,6 +136,21 @@ def _observed(L: Real, share: Real, n: int) -> Real:
     return np.asarray(((L * share) @ L.T - np.outer(theta, theta)) / (n - 1))
 
 
+def _fitted(L: Sequence[Real], P: Sequence[Real], n: Real, pi: Real) -> Real:
+    """The covariance if the shares were ``pi``."""
+    lam = [matrix @ pi for matrix in P]
+    parts = zip(L, lam, n, strict=True)
+    return np.asarray(sum(((left * s) @ left.T - np.outer(left @ s, left @ s)) / size for left, s, size in parts))
+
+
+def _error_nearby(samples: Sequence[Sample], theta: Real, L: Sequence[Real], P: Sequence[Real], n: Real) -> Real | None:
+    """Standard errors at the most likely shares, by which estimates outside [0, 1] are judged."""
+    if (theta >= 0).all() and (theta <= 1).all():
+        return None
+    top = maximise([s.design for s in samples], [s.counts.values for s in samples])
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(_fitted(L, P, n, top.pi)), 0)))
+
+
 # ---- maximum likelihood
 
 
@@ -146,12 +162,8 @@ def _by_likelihood(samples: Sequence[Sample], wanted: Wanted, raw: Estimate) -> 
     n = np.array([s.n for s in samples])
     matrices = [s.design.matrix() for s in samples]
     L = _left_inverses(matrices, n, wanted.C, top.pi)
-    covariance = sum(
-        (left * (p @ top.pi)) @ left.T / size - np.outer(left @ p @ top.pi, left @ p @ top.pi) / size
-        for left, p, size in zip(L, matrices, n, strict=True)
-    )
+    fitted = _fitted(L, matrices, n, top.pi)
     edge = (theta <= ROUNDING) | (theta >= 1 - ROUNDING)
-    fitted = np.asarray(covariance)
     fitted[edge] = np.nan
     fitted[:, edge] = np.nan
     variance, sampling = np.diagonal(fitted).copy(), np.where(edge, np.nan, theta * (1 - theta) / n.sum())

@@ -8,6 +8,7 @@ import pytest
 
 from maskwell import Categories, Counts, Dense, LocalDiversity, Subset, Unary, Uniform, estimate_by_moments
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
+from maskwell.estimation.samples import Sample
 
 P3 = [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]]
 
@@ -117,3 +118,27 @@ def test_refusals():
     flat = Dense.of([[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(NotIdentifiableError, match="cannot be estimated"):
         estimate_by_moments(Counts(np.array([1, 1]), 2, flat.fingerprint), flat)
+
+
+def test_few_reports_that_happen_to_be_rare_are_no_misfit():
+    """The standard error estimated from three equal reports is zero, but at a share of zero it is 0.66."""
+    warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
+    result = estimate_by_moments(Sample.of([0, 3], warner).counts, warner)
+    assert not any("do not fit the design" in flag for flag in result.flags)
+
+
+def test_the_farthest_of_many_rare_categories_is_no_misfit():
+    """Among a thousand categories some are seen twice where ten reports are expected by chance alone."""
+    design = Uniform.from_gamma(20, Categories.numbered(1000))
+    truth = np.r_[np.full(100, 0.01), np.zeros(900)]
+    counts = np.random.default_rng(1).multinomial(10_000, design.apply(truth))
+    result = estimate_by_moments(Sample.of(counts, design).counts, design)
+    estimated = result.pi_hat < -4 * result.standard_error
+    assert estimated.any()
+    assert not any("do not fit the design" in flag for flag in result.flags)
+
+
+def test_sets_that_do_not_fit_the_design_are_called_so():
+    design = Subset.from_gamma(9, Categories.numbered(4), size=1)
+    counts = Counts(np.array([2000, 0, 0, 0]), 2000, design.fingerprint)
+    assert any("do not fit the design" in flag for flag in estimate_by_moments(counts, design).flags)

@@ -187,3 +187,11 @@ def test_records_that_name_their_own_design() -> None:
     ]
     with pytest.raises(ReportError, match="6 reports and 1 designs"):
         group_samples(reports, [WARNER])
+
+
+def test_shares_at_their_bound_have_no_standard_error_even_where_the_search_stops_beside_it() -> None:
+    samples = [Sample.of([0, 5], unrelated("0.75")), Sample.of([0, 5], unrelated("0.25"))]
+    found = estimate_samples(samples, method="ml")
+    assert found.pi_hat.tolist() == [0, 1, 0, 1]
+    assert np.isnan(found.standard_error).all()
+    assert any("no standard error" in flag for flag in found.flags)
