@@ -25,18 +25,6 @@ def em_step(pi: Real, slope: Real, movable: Array) -> Real:
     return out
 
 
-def em(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int) -> Climbed:
-    """Plain EM from ``pi`` until the certificate is at most ``gap``."""
-    steps = 0
-    while True:
-        lam = f.lam(pi)
-        slope = f.slope(lam)
-        reached = certificate(pi, slope, movable)
-        if reached <= gap or steps >= most:
-            return Climbed(pi, lam, slope, reached, steps)
-        pi, steps = em_step(pi, slope, movable), steps + 1
-
-
 def squarem(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int) -> Climbed:
     """SQUAREM from ``pi`` until the certificate is at most ``gap`` or ``most`` EM steps were taken."""
     steps = 0

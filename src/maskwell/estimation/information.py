@@ -13,9 +13,8 @@ from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
 from maskwell.estimation.maximum import maximise
+from maskwell.estimation.moments import COVARIANCE_LIMIT
 
-COVARIANCE_LIMIT = 2000
-"""With more categories than this only variances are worked out."""
 WRITTEN_LIMIT = 10**7
 
 

@@ -17,7 +17,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
-from maskwell.errors import NotIdentifiableError, ReportError
+from maskwell.errors import ReportError
 from maskwell.estimation.information import UnitCovariance, unit_covariance
 from maskwell.estimation.maximum import GAP, Maximum, maximise
 from maskwell.estimation.moments import estimate_by_moments
@@ -101,21 +101,6 @@ def _flags(top: Maximum) -> tuple[str, ...]:
     if top.gap > GAP:
         flags.append(f"the search ended early: the log-likelihood of a report can still rise by {top.gap:.1e} at most")
     return tuple(flags)
-
-
-def check_identifiable(designs: Sequence[Design]) -> None:
-    """Raise unless the designs together tell all categories apart."""
-    if any(design.identifiable for design in designs):
-        return
-    P = np.concatenate([design.matrix() for design in designs])
-    values, directions = np.linalg.svd(P)[1:]
-    rank = int((values > 1e-12 * values[0]).sum())
-    if rank < P.shape[1]:
-        raise NotIdentifiableError(
-            f"shares cannot be estimated: {len(designs)} samples have rank {rank} for {P.shape[1]} categories together",
-            hint="use designs that differ more between the samples, or more samples",
-            null_direction=directions[-1],
-        )
 
 
 def _no_sets(design: Design) -> ReportError:

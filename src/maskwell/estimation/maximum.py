@@ -189,6 +189,8 @@ def _is_unique(f: LogLikelihood, climbed: Climbed, movable: Array) -> bool:
 
     ``P pi`` is the same at every solution, and a solution uses only categories of the steepest slope.
     """
+    if climbed.gap > _SETTLED:
+        return False
     steepest = float(climbed.slope[movable].max(initial=0.0))
     used = np.flatnonzero(movable & (climbed.slope >= steepest * (1 - _TIED)))
     if len(used) <= 1:

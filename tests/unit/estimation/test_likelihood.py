@@ -220,6 +220,10 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     monkeypatch.setattr(generating, "COLUMN_LIMIT", 10)
     slow = maximise([design], [counts], fixed=held)
     assert slow.algorithm == "SQUAREM"
+    monkeypatch.setattr(generating, "LAST_STEPS", (1, 1))
+    early = maximise([design], [counts], fixed=held)
+    assert early.gap > 1e-9
+    assert not early.unique  # nothing is known of a maximum that was not reached
     assert expected.log_likelihood - slow.log_likelihood <= 150 * slow.gap + 1e-9
 
 
