@@ -30,6 +30,8 @@ from maskwell.planning.sample_size import ROUNDING, check_n, margin_of
 from maskwell.planning.unit_variance import Line, Sampling, UnitVariance, line_through
 
 _NORMAL = NormalDist()
+RAREST = 1e-12
+"""Rarer false alarms than this are beyond the normal quantiles."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -186,6 +188,8 @@ class _Question:
             )
         j = check_category(design, category or 0)
         level = float(check_probability(alpha, "alpha", open_=True))
+        if level < RAREST:
+            raise ParameterError(f"alpha = {alpha} is below {RAREST:g}", hint="give one such as 0.05", alpha=alpha)
         return cls(design, shares, j, level, line_through(design, shares, category=j, sampling=sampling))
 
     @property
@@ -195,7 +199,7 @@ class _Question:
     @property
     def _alarm(self) -> float:
         """``z_{1-alpha/2} sqrt(v(pi_0))``."""
-        return _NORMAL.inv_cdf(1 - self.alpha / 2) * math.sqrt(self.line.at(self.null).total)
+        return -_NORMAL.inv_cdf(self.alpha / 2) * math.sqrt(self.line.at(self.null).total)
 
     def check_power(self, power: Number) -> float:
         value = float(check_probability(power, "power", open_=True))
@@ -226,7 +230,7 @@ class _Question:
     def needed(self, against: float, power: float, variance: str = "total") -> int:
         """Respondents for this power."""
         v0, v1 = (getattr(self.line.at(t), variance) for t in (self.null, against))
-        reach = _NORMAL.inv_cdf(1 - self.alpha / 2) * math.sqrt(v0) + _NORMAL.inv_cdf(power) * math.sqrt(v1)
+        reach = -_NORMAL.inv_cdf(self.alpha / 2) * math.sqrt(v0) + _NORMAL.inv_cdf(power) * math.sqrt(v1)
         exactly = (reach / (against - self.null)) ** 2 if reach > 0 else 0.0
         return max(1, math.ceil(exactly * (1 - ROUNDING)))
 
@@ -249,7 +253,7 @@ class _Question:
         first, half, last = 1 - q * c, s + q * side * b / 2, s * s - q * a
         d = (half + math.copysign(math.sqrt(max(half * half - first * last, 0.0)), z)) / first
         share = self.null + side * d
-        return share if 0 <= share <= 1 else None
+        return share if 0 <= share <= 1 and share != self.null else None
 
     def found_with(self, n: int, power: float) -> float:
         below, above = self.detectable(n, power)

@@ -213,7 +213,8 @@ def _worst_total(design: Design, category: int, sampling: Sampling) -> float | N
 
 def check_category(design: Design, category: int) -> int:
     """The code of a category of the design."""
-    if not 0 <= category < design.k:
+    given: Any = category
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 0 <= given < design.k:
         raise ParameterError(
             f"no category has the code {category}", hint=f"give a code from 0 to {design.k - 1}", category=category
         )

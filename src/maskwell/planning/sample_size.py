@@ -20,6 +20,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 
+HIGHEST = 1 - 1e-12
 ROUNDING = 1e-12
 """How far above a whole number a needed n may lie and still count as that number."""
 
@@ -31,6 +32,12 @@ def check_level(level: Number) -> float:
         raise ParameterError(
             f"level = {level} is not strictly between 0 and 1",
             hint=f"give a level such as 0.95{percent_meant(level)}",
+            level=level,
+        )
+    if value > HIGHEST:
+        raise ParameterError(
+            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
+            hint="give a level such as 0.999",
             level=level,
         )
     return float(value)

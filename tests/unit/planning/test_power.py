@@ -197,3 +197,24 @@ def test_the_normal_power_is_what_simulated_surveys_find() -> None:
     z = 1.959964
     alarms = (estimates - 0.1) > z * np.sqrt(plan.variance_null.total / 1500)
     assert alarms.mean() == pytest.approx(plan.power, abs=0.045)
+
+
+def test_no_difference_is_never_what_can_be_found() -> None:
+    open_question = Dense.of([[1, 0], [0, 1]])
+    plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
+    assert plan.against < 1
+    assert plan.detectable == (plan.against, None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"level": 1 - 2**-53}, "too near to 1"), ({"category": "yes"}, "no category has the code yes")],
+)
+def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        plan_sample(WARNER, margin=0.05, **wrong)
+
+
+def test_false_alarms_rarer_than_any_quantile_are_refused() -> None:
+    with pytest.raises(ParameterError, match="below 1e-12"):
+        plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")

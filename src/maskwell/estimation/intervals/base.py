@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.samples import Sample
 
 
+HIGHEST = 1 - 1e-12
 NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé"}
 
 
@@ -65,9 +66,15 @@ class Intervals:
 
 
 def check_level(level: float) -> None:
-    """Raise unless ``level`` lies strictly between 0 and 1."""
+    """Raise unless ``level`` lies strictly between 0 and 1, and not so near to 1 that no quantile is left."""
     if not 0 < level < 1:
         raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
+    if level > HIGHEST:
+        raise ParameterError(
+            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
+            hint="give a level such as 0.999",
+            level=level,
+        )
 
 
 def check_counted(estimate: Estimate, method: str) -> tuple[Sample, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.base import Intervals, check_counted, is_two_to_two
+from maskwell.estimation.intervals.base import Intervals, check_counted, is_of_categories, is_two_to_two
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
@@ -30,8 +30,10 @@ def count_of_first(estimate: Estimate, method: str) -> tuple[int, int, Design]:
     samples = check_counted(estimate, method)
     if not is_two_to_two(estimate):
         raise ParameterError(
-            f"a {method} interval needs one sample of a design with two categories and two reports",
-            hint="ask for a profile interval: it does the same for any design",
+            f"{method} intervals need one sample of a design with two categories and two reports",
+            hint="ask for a profile interval: it does the same for any design"
+            if is_of_categories(estimate)
+            else "ask for a wald interval",
             method=method,
         )
     (sample,) = samples

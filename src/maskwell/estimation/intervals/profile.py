@@ -148,13 +148,18 @@ def _distance(loss: Loss, most: float, reach: float, step: float) -> float:
     """How far from the maximum the loss reaches ``reach``, or ``most`` if it never does."""
     from scipy.optimize import brentq
 
-    inner, outer = 0.0, min(step, most)
+    inner, outer, at_inner = 0.0, min(step, most), 0.0
     at_outer = loss(outer) if outer > 0 else 0.0
     while at_outer < reach:
         if outer >= most:
             return most
         stretch = 1.2 * reach / at_outer if at_outer > 0.1 * reach else 4.0  # the loss is nearly a straight line
-        inner, outer = outer, min(stretch * outer, most)
+        inner, outer, at_inner = outer, min(stretch * outer, most), at_outer
         at_outer = loss(outer)
     beyond = 1e3 * reach  # stands for a loss without bound, where a report that was seen has no chance
-    return float(brentq(lambda s: min(loss(s), beyond) - reach, inner, outer, xtol=1e-10, rtol=1e-12))
+    known = {inner: at_inner, outer: at_outer}  # where rounding alone reaches so far, another call might not agree
+
+    def above(s: float) -> float:
+        return min(known[s] if s in known else loss(s), beyond) - reach
+
+    return float(brentq(above, inner, outer, xtol=1e-10, rtol=1e-12))

@@ -24,8 +24,8 @@ def bonferroni(estimate: Estimate, level: float) -> Intervals:
     >>> round(float(bonferroni(estimate, 0.95).half_width[0] / estimate.standard_error[0]), 4)   # instead of 1.96
     2.394
     """
-    upper = 1 - (1 - level) / (2 * len(estimate.pi_hat))
-    return symmetric(estimate, estimate.critical_value(upper), "bonferroni", level)
+    lower = (1 - level) / (2 * len(estimate.pi_hat))  # for many categories one minus this would be rounded to one
+    return symmetric(estimate, -estimate.critical_value(lower), "bonferroni", level)
 
 
 def scheffe(estimate: Estimate, level: float) -> Intervals:

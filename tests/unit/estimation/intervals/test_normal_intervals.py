@@ -13,6 +13,7 @@ from maskwell import Categories, Counts, Design, Estimate, Subset, Uniform, esti
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.registry import METHODS
 from maskwell.estimation.samples import Sample
+from maskwell.estimation.several import estimate_samples
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 WARNER = make_design("warner", p="0.7")
@@ -118,3 +119,22 @@ def test_sets_have_wald_intervals() -> None:
     counts = sets.tally(sets.sample(np.arange(400) % 4))
     assert isinstance(counts, Counts)
     assert np.isfinite(estimate_by_moments(counts, sets).confidence_interval()).all()
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "bootstrap"])
+@pytest.mark.parametrize("level", [1 - 2**-53, 1 - 1e-13])
+def test_levels_beyond_all_quantiles_are_refused(method: str, level: float) -> None:
+    with pytest.raises(ParameterError, match="too near to 1"):
+        estimate_of([120, 180], WARNER).intervals(level, method)
+
+
+def test_bonferroni_of_many_categories_at_the_highest_level_has_ends() -> None:
+    many = Uniform.from_gamma(400, Categories.numbered(20_000))
+    found = estimate_of([2] * 20_000, many).intervals(1 - 1e-12, "bonferroni")
+    assert np.isfinite(found.to_array()).all()
+
+
+def test_sums_of_categories_are_referred_to_an_interval_that_they_have() -> None:
+    samples = [Sample.of([20, 40], make_design("simmons", p="3/4")), Sample.of([10, 30], make_design("simmons", p=0))]
+    with pytest.raises(ParameterError, match="ask for a wald interval"):
+        estimate_samples(samples).intervals(method="exact")

@@ -118,3 +118,9 @@ def test_refusals() -> None:
     sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
     with pytest.raises(ParameterError, match="set reports"):
         estimate_by_moments(sets.tally(sets.sample(np.arange(40) % 4)), sets).intervals(0.95, "profile")
+
+
+@pytest.mark.parametrize(("counts", "design"), [([1, 2], WARNER), ([30, 50, 20], P3), ([7, 5, 8], KUK)])
+def test_a_level_next_to_zero_gives_hardly_more_than_the_estimate(counts: list[int], design: Design) -> None:
+    low, high = estimate_of(counts, design).confidence_interval(1e-12, "profile").T
+    assert ((low <= high) & (high - low < 1e-3)).all()
