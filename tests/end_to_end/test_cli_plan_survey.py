@@ -90,6 +90,14 @@ def test_strata() -> None:
     assert dear["cost"] <= 1000 and dear["strata"][0]["n"] > dear["strata"][1]["n"] * 2
 
 
+def test_costs_count_where_money_does() -> None:
+    path = table("stratum,share,pi,design,cost\ntown,0.6,0.2,w.json,1\nland,0.4,0.4,v.json,140\n")
+    shown = run("plan", "--strata", path, "--n", "500").out
+    assert "0.002243" in shown and "22,184" in shown  # the least variance of 500, and what they cost
+    cheap = run("plan", "--strata", path, "--margin", "0.0928", "--json").json()
+    assert cheap["cost"] < 22184 and cheap["best_variance"] <= cheap["variance"]
+
+
 def test_strata_of_three_categories() -> None:
     path = table('stratum,share,pi\nx,0.5,"0.2,0.3,0.5"\ny,0.5,0.1 0.1 0.8\n')
     found = run("plan", "k.json", "--strata", path, "--n", "100", "--category", "c", "--json").json()
@@ -102,6 +110,14 @@ def test_samples() -> None:
     assert found["best_variance"] * 1000 == pytest.approx(0.7885508432848432, rel=1e-9)
     other = run("plan", "w.json", "v.json", "--n", "100", "--pi", "0.1,0.9").out
     assert "1: w.json is not needed: the others tell more" in other
+
+
+def test_a_margin_among_samples() -> None:
+    args = ("plan", "s1.json", "s2.json", "--pi", "0.08,0.12,0.32,0.48")
+    found = run(*args, "--margin", "0.05", "--json").json()
+    assert found["margin"] <= 0.05 and sum(part["n"] for part in found["samples"]) == found["n"] == 1212
+    refused(*args, "--power", "0.8", "--against", "0.25", saying="--margin 0.035 --level 0.95")
+    refused(*args, "--power", "0.8", saying="0.7 of the difference")
 
 
 # ---- refusals

@@ -197,22 +197,44 @@ def _row_shares(text: str, design: Design) -> Real:
 def _samples(designs: Sequence[Design], paths: Sequence[str], asked: Mapping[str, Any]) -> Allocation:
     from maskwell.planning.several_samples import allocate_samples
 
-    names = ("margin", "power", "against", "alpha", "budget", "deff", "cv_weights")
-    _refuse(**{name: asked[name] for name in names}, why="samples are divided for a given number: --n 1000")
+    names = ("budget", "deff", "cv_weights")
+    _refuse(**{name: asked[name] for name in names}, why="samples are divided for --n or --margin alone")
     pi = _shares(designs[0], asked)
-    if pi is None or asked["n"] is None:
+    wanted = _wanted(designs[0], asked["category"])
+    tests = {name: asked[name] for name in ("power", "against", "alpha")}
+    _refuse(**tests, why=_margin_of_test(tests, None if pi is None else float(pi @ wanted)))
+    if pi is None or (asked["n"] is None and asked["margin"] is None):
         raise ParameterError(
             "a division among samples needs all respondents and the shares to plan for",
-            hint="give --n 1000 and --pi with one share for each category",
+            hint="give --n 1000 or --margin 0.03, and --pi with one share for each category",
         )
     return allocate_samples(
         designs,
         pi,
-        wanted=_wanted(designs[0], asked["category"]),
+        wanted=wanted,
         n=asked["n"],
+        margin=asked["margin"],
         level=asked["level"] or "0.95",
         names=[f"{g}: {path}" for g, path in enumerate(paths, 1)],
     )
+
+
+def _margin_of_test(tests: Mapping[str, str | None], null: float | None) -> str:
+    """Which margin does what the test shall do, where that can be said."""
+    from statistics import NormalDist
+
+    from maskwell.core.exact import check_probability
+
+    said = "samples are planned for an estimate:"
+    if null is None or tests["power"] is None or tests["against"] is None:
+        return f"{said} give --margin (0.7 of the difference: power 0.8)"
+    texts = {**tests, "alpha": tests["alpha"] or "0.05"}
+    power, against, alpha = (float(check_probability(texts[name] or "", name, open_=True)) for name in texts)
+    alarm, hit = (NormalDist().inv_cdf(p) for p in (1 - alpha / 2, power))
+    if power <= alpha or against == null:
+        return f"{said} give --margin"
+    margin = abs(against - null) * alarm / (alarm + hit)
+    return f"{said} --margin {margin:.3g} --level {1 - alpha:g} gives about that power"
 
 
 def _wanted(design: Design, category: str | None) -> list[float]:

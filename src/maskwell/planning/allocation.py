@@ -34,9 +34,11 @@ class Allocation:
     variance
         Of the estimate, with these whole numbers.
     best_variance
-        The least one that as many respondents could give if they could be divided.
+        The least one that as many respondents could give if they could be divided: a bound that rounding cannot beat.
+        Where costs decided about the division, the least one for the same cost.
     plain_variance
-        With the respondents divided by the size of the strata, or equally among samples; None where that cannot be had.
+        With the respondents divided by the size of the strata, or equally among samples, at the same n or the same
+        cost; None where that cannot be had.
     level
         Of the interval.
     cost

@@ -15,6 +15,7 @@ with unknown beta it ends after one step at the split of Greenberg et al. (1969)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.planning.allocation import FEWEST, Allocation, check_costs, check_names
 from maskwell.planning.order import check_same_categories
 from maskwell.planning.rounding import whole_numbers
-from maskwell.planning.sample_size import check_level, check_n
+from maskwell.planning.sample_size import ROUNDING, check_level, check_margin, check_n, margin_of
 
 MOST_STEPS = 20_000
 GAP = 1e-12
@@ -43,7 +44,8 @@ def allocate_samples(
     pi: Sequence[float] | Real,
     *,
     wanted: int | Sequence[float] | Real,
-    n: Number,
+    n: Number | None = None,
+    margin: Number | None = None,
     level: Number = 0.95,
     names: Sequence[str] | None = None,
     costs: Sequence[Number] | None = None,
@@ -59,10 +61,12 @@ def allocate_samples(
         division.
     wanted
         The code of a category, or coefficients c of shape (k,), such as 1 for all pairs whose first part is yes.
-    n
-        All respondents.
+    n, margin
+        One of them: all respondents, or the half width of the interval that is wanted.
+    level
+        Of the interval.
     costs
-        Of one respondent of each sample; the division is then the best one for its cost.
+        Of one respondent of each sample. They decide about the division for a margin; with n they are only added up.
 
     Raises
     ------
@@ -78,30 +82,29 @@ def allocate_samples(
     >>> found.counts   # the sample that asks more often is worth more
     (731, 269)
     """
-    fleet = _Fleet.of(designs, pi, wanted, costs)
+    if (n is None) == (margin is None):
+        raise ParameterError(
+            "one of n and margin says how large the survey is", hint="give exactly one of them", n=n, margin=margin
+        )
+    fleet = _Fleet.of(designs, pi, wanted, costs, priced=n is None)
     shown = tuple(f"sample {g + 1}" for g in range(len(designs))) if names is None else tuple(names)
     check_names(shown)
-    size, sure = check_n(n), check_level(level)
+    sure = check_level(level)
+    size = None if n is None else check_n(n)
+    within = None if margin is None else (check_margin(margin) / margin_of(1, 1, sure)) ** 2
     spent, gap = fleet.best()
     fractions = fleet.respondents(spent)
-    least = [FEWEST if share else 0 for share in fractions]
-    if size < sum(least):
-        raise ParameterError(
-            f"n = {size:,} respondents for {len(designs):,} samples: each needs {FEWEST}",
-            hint=f"give at least {sum(least):,}",
-            n=n,
-        )
-    counts = whole_numbers(fractions, size, least=least)
-    equal = fleet.variance(np.full(len(designs), size / len(designs)))
+    counts = fleet.for_variance(fractions, within or 0.0) if size is None else fleet.for_n(fractions, size)
+    variance = fleet.variance(np.array(counts, dtype=float))
     return Allocation(
         kind="samples",
         names=shown,
         designs=tuple(designs),
         fractions=fractions,
         counts=counts,
-        variance=fleet.variance(np.array(counts, dtype=float)),
-        best_variance=fleet.variance(fractions * size),
-        plain_variance=equal,
+        variance=variance,
+        best_variance=min(variance, fleet.divided(fractions, counts)),
+        plain_variance=fleet.divided(np.full(len(designs), 1 / len(designs)), counts),
         level=sure,
         cost=float(fleet.costs @ np.array(counts)),
         gap=gap,
@@ -115,6 +118,8 @@ class _Fleet:
     F: Real
     a: Real
     costs: Real
+    prices: Real
+    """What counts in the division: costs where the money is limited, ones where the respondents are."""
 
     @classmethod
     def of(
@@ -123,6 +128,8 @@ class _Fleet:
         pi: Sequence[float] | Real,
         wanted: int | Sequence[float] | Real,
         costs: Sequence[Number] | None,
+        *,
+        priced: bool,
     ) -> _Fleet:
         if not designs:
             raise ParameterError("no design is given", hint="give one for each sample")
@@ -135,11 +142,12 @@ class _Fleet:
             raise ParameterError(f"{len(money)} costs for {len(designs)} samples", hint="give one for each sample")
         _check_estimable(designs, c)
         F = np.array([_information(design, shares) for design in designs])
-        return cls(F, c - c @ shares, np.array([float(cost) for cost in money]))
+        spent = np.array([float(cost) for cost in money])
+        return cls(F, c - c @ shares, spent, spent if priced else np.ones(len(spent)))
 
     def best(self) -> tuple[Real, float]:
         """Shares of what is spent, and by how much the variance could still fall, as a share of it."""
-        per_money = self.F / self.costs[:, None, None]
+        per_money = self.F / self.prices[:, None, None]
         f, gap = np.full(len(per_money), 1 / len(per_money)), np.inf
         for _ in range(MOST_STEPS):
             y = _solve(np.tensordot(f, per_money, 1), self.a)
@@ -154,8 +162,33 @@ class _Fleet:
 
     def respondents(self, spent: Real) -> Real:
         """Shares of the respondents from shares of what is spent."""
-        n = spent / self.costs
+        n = spent / self.prices
         return np.asarray(n / n.sum())
+
+    def for_n(self, fractions: Real, n: int) -> tuple[int, ...]:
+        """N respondents, at least two in each sample that is needed."""
+        least = [FEWEST if share else 0 for share in fractions]
+        if n < sum(least):
+            raise ParameterError(
+                f"n = {n:,} respondents for {len(least):,} samples: each needs {FEWEST}",
+                hint=f"give at least {sum(least):,}",
+                n=n,
+            )
+        return whole_numbers(fractions, n, least=least)
+
+    def for_variance(self, fractions: Real, wanted: float) -> tuple[int, ...]:
+        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``wanted``."""
+        exactly = self.variance(fractions) / wanted * (1 - ROUNDING)
+        if len(set(self.prices.tolist())) > 1:
+            return tuple(max(FEWEST, math.ceil(n)) if n else 0 for n in (exactly * fractions).tolist())
+        n = max(FEWEST * int((fractions > 0).sum()), math.ceil(exactly))
+        while self.variance(np.array(counts := self.for_n(fractions, n), dtype=float)) > wanted * (1 + ROUNDING):
+            n += 1
+        return counts
+
+    def divided(self, shares: Real, counts: tuple[int, ...]) -> float:
+        """The variance with other shares of the respondents, at the same price as ``counts``."""
+        return self.variance(shares * (np.array(counts) @ self.prices) / (shares @ self.prices))
 
     def variance(self, counts: Real) -> float:
         """Of the best linear estimate; infinite where the samples that are left cannot estimate what is wanted."""

@@ -6,6 +6,8 @@ cost for a given variance, is least for
 
     n_h  proportional to  W_h c_h / sqrt(e_h)
 
+Where the number of respondents is given, costs do not matter: the variance is least with all e_h = 1.
+
 Source: after Kim and Warde (2004), as given in [Adeshiyan2011, Remark 2.5], for Warner's device; other designs and
 costs are derived.
 """
@@ -82,7 +84,8 @@ def allocate_strata(
     strata
         At least one; their shares sum to 1.
     n, margin, budget
-        One of them: all respondents, the half width of the interval that is wanted, or what may be spent.
+        One of them: all respondents, the half width of the interval that is wanted, or what may be spent. Costs decide
+        about the division for a margin or a budget; with n they are only added up.
     level
         Of the interval.
     deff, cv_weights
@@ -99,7 +102,7 @@ def allocate_strata(
     >>> found.counts, round(found.variance, 6)   # the weaker device needs more than its share
     ((344, 156), 0.002243)
     """
-    parts = _Strata.of(strata, Sampling.of(deff, cv_weights))
+    parts = _Strata.of(strata, Sampling.of(deff, cv_weights), priced=n is None)
     given = {"n": n, "margin": margin, "budget": budget}
     if len([value for value in given.values() if value is not None]) != 1:
         raise ParameterError(
@@ -124,10 +127,12 @@ class _Strata:
     W: Real
     c: Real
     costs: tuple[Fraction, ...]
+    prices: Real
+    """What counts in the division: costs where the money is limited, ones where the respondents are."""
     details: dict[str, Any]
 
     @classmethod
-    def of(cls, strata: Sequence[Stratum], sampling: Sampling) -> _Strata:
+    def of(cls, strata: Sequence[Stratum], sampling: Sampling, *, priced: bool) -> _Strata:
         check_names([stratum.name for stratum in strata])
         shares = [as_fraction(s.share, f"share of {s.name}") for s in strata]
         for stratum, share in zip(strata, shares, strict=True):
@@ -144,22 +149,20 @@ class _Strata:
         variances = [stratum.variance(sampling) for stratum in strata]
         rows = [{"name": s.name, "share": float(w)} for s, w in zip(strata, shares, strict=True)]
         details = {"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)]}
+        costs = check_costs([stratum.cost for stratum in strata])
         return cls(
             tuple(stratum.name for stratum in strata),
             tuple(stratum.design for stratum in strata),
             np.array([float(share) for share in shares]),
             np.sqrt([v.total for v in variances]),
-            check_costs([stratum.cost for stratum in strata]),
+            costs,
+            np.array([float(cost) if priced else 1.0 for cost in costs]),
             details,
         )
 
     @property
-    def _money(self) -> Real:
-        return np.array([float(cost) for cost in self.costs])
-
-    @property
     def fractions(self) -> Real:
-        ideal = self.W * self.c / np.sqrt(self._money)
+        ideal = self.W * self.c / np.sqrt(self.prices)
         if not ideal.any():
             raise ParameterError(
                 "nothing is to be learned: every stratum has a variance of 0",
@@ -203,7 +206,7 @@ class _Strata:
                 hint=f"that costs {float(least):g}",
                 budget=float(budget),
             )
-        ideal = self.fractions * float(budget) / float(self.fractions @ self._money)
+        ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)
         counts = [max(FEWEST, math.floor(n)) for n in ideal.tolist()]
         while (spent := self._cost(counts)) > budget:
             counts[max((i for i, n in enumerate(counts) if n > FEWEST), key=lambda i: counts[i] - ideal[i])] -= 1
@@ -215,7 +218,7 @@ class _Strata:
 
     def _most_useful(self, counts: list[int], left: Fraction) -> int | None:
         """Where one more respondent lowers the variance most for the money; None where none can be paid."""
-        gains = (self.W * self.c) ** 2 / (np.array(counts) * (np.array(counts) + 1.0)) / self._money
+        gains = (self.W * self.c) ** 2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
         payable = [i for i, cost in enumerate(self.costs) if cost <= left]
         return max(payable, key=lambda i: gains[i], default=None)
 
@@ -223,17 +226,20 @@ class _Strata:
         return sum((cost * n for cost, n in zip(self.costs, counts, strict=True)), Fraction(0))
 
     def allocation(self, counts: tuple[int, ...], level: float) -> Allocation:
-        n = sum(counts)
         return Allocation(
             kind="strata",
             names=self.names,
             designs=self.designs,
             fractions=self.fractions,
             counts=counts,
-            variance=self.variance(counts),
-            best_variance=self.variance(self.fractions * n),
-            plain_variance=self.variance(self.W * n),
+            variance=(variance := self.variance(counts)),
+            best_variance=min(variance, self._divided(self.fractions, counts)),
+            plain_variance=self._divided(self.W, counts),
             level=level,
             cost=float(self._cost(counts)),
             details=self.details,
         )
+
+    def _divided(self, shares: Real, counts: tuple[int, ...]) -> float:
+        """The variance with other shares of the respondents, at the same price as ``counts``."""
+        return self.variance(shares * (np.array(counts) @ self.prices) / (shares @ self.prices))

@@ -46,7 +46,8 @@ def _facts(found: Allocation) -> list[tuple[str, str]]:
     if found.plain_variance is not None:
         plain = "divided by size" if found.kind == "strata" else "divided equally"
         more = found.plain_variance / found.variance - 1
-        shown.append((plain, f"{number(found.plain_variance, 4)}, {number(100 * more, 3)} % more"))
+        beside = f"{number(100 * abs(more), 3)} % {'more' if more >= 0 else 'less'}"
+        shown.append((plain, f"{number(found.plain_variance, 4)}, {beside}"))
     if found.cost != found.n:
-        shown.append(("cost", number(found.cost, 8)))
+        shown.append(("cost", f"{found.cost:,.10g}"))
     return shown

@@ -74,6 +74,29 @@ def test_costs_move_respondents_to_the_cheap_stratum() -> None:
     assert spent.margin <= 0.05
 
 
+def test_costs_do_not_move_a_given_number_of_respondents() -> None:
+    dear = Stratum("land", 0.4, LAND.design, LAND.pi, cost=9)
+    free, found = allocate_strata([TOWN, LAND], n=500), allocate_strata([TOWN, dear], n=500)
+    assert found.counts == free.counts == (344, 156)
+    assert (found.variance, found.best_variance) == (free.variance, free.best_variance)
+    assert found.cost == 344 + 9 * 156
+
+
+@given(st.floats(0.1, 20), st.floats(0.05, 0.95), st.sampled_from([{"n": 30}, {"margin": 0.2}, {"budget": 150}]))
+@settings(max_examples=60)
+def test_no_rounding_beats_the_bound(cost: float, share: float, size: dict[str, float]) -> None:
+    parts = [
+        Stratum("town", share, TOWN.design, TOWN.pi),
+        Stratum("land", 1 - share, LAND.design, LAND.pi, cost=round(cost, 3)),
+    ]
+    found = allocate_strata(parts, **size)
+    assert found.best_variance <= found.variance
+    if min(found.counts) > 2:
+        assert found.best_variance == pytest.approx(found.variance, rel=0.2)
+    assert found.plain_variance is not None
+    assert found.best_variance <= found.plain_variance * (1 + 1e-12)
+
+
 @given(st.integers(40, 200), st.floats(0.5, 8))
 @settings(max_examples=30)
 def test_no_division_for_the_same_budget_is_better_by_much(budget: int, cost: float) -> None:
@@ -170,7 +193,7 @@ def test_three_samples_for_three_categories() -> None:
     def variance(counts: tuple[int, ...]) -> float:
         from maskwell.planning.several_samples import _Fleet
 
-        return _Fleet.of(designs, pi, 0, None).variance(np.array(counts, dtype=float) * 10)
+        return _Fleet.of(designs, pi, 0, None, priced=False).variance(np.array(counts, dtype=float) * 10)
 
     assert found.best_variance <= min(map(variance, grid)) * (1 + 1e-9)
     assert found.gap < 1e-6 and sum(found.counts) == 1000
@@ -179,10 +202,24 @@ def test_three_samples_for_three_categories() -> None:
 def test_costs_of_samples() -> None:
     pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
     equal = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000)
-    dear = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000, costs=[4, 1])
+    same = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000, costs=[4, 1])
+    assert same.counts == equal.counts and same.cost == 4 * 731 + 269  # the number is given, whatever it costs
+    dear = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, margin=0.05, costs=[4, 1])
+    plain = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, margin=0.05)
+    assert dear.margin <= 0.05 and dear.cost < 4 * plain.counts[0] + plain.counts[1]
     ratio = [x.fractions[0] / x.fractions[1] for x in (equal, dear)]
     assert ratio[1] == pytest.approx(ratio[0] / 2, rel=1e-6)
     assert dear.cost == 4 * dear.counts[0] + dear.counts[1]
+
+
+def test_a_margin_among_samples_is_reached_with_the_fewest() -> None:
+    pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
+    samples = [unrelated(0.75), unrelated(0.25)]
+    found = allocate_samples(samples, pi, wanted=OWN, margin=0.05)
+    assert found.margin <= 0.05 and found.best_variance <= found.variance
+    assert allocate_samples(samples, pi, wanted=OWN, n=found.n - 1).margin > 0.05
+    one = allocate_samples([warner("0.7"), warner("0.9")], [0.3, 0.7], wanted=0, margin=0.05)
+    assert one.counts[0] == 0  # the more telling device alone
 
 
 @pytest.mark.parametrize(
@@ -195,6 +232,9 @@ def test_costs_of_samples() -> None:
         ([unrelated(0.7), unrelated(0.3)], {"n": 10, "wanted": 9}, ParameterError, "no category has the code 9"),
         ([unrelated(0.7), unrelated(0.3)], {"n": 10, "wanted": [1, 2]}, ParameterError, "4 coefficients"),
         ([], {"n": 10}, ParameterError, "no design"),
+        ([unrelated(0.7), unrelated(0.3)], {}, ParameterError, "one of n and margin"),
+        ([unrelated(0.7), unrelated(0.3)], {"n": 10, "margin": 0.1}, ParameterError, "one of n and margin"),
+        ([unrelated(0.7), unrelated(0.3)], {"margin": 2}, ParameterError, "margin = 2"),
         ([unrelated(0.7), warner("0.7")], {"n": 10}, ParameterError, "differ"),
     ],
 )
