@@ -1,4 +1,4 @@
-"""randomize and estimate on SPSS, Stata and SAS files, from the shell."""
+"""randomize, estimate and regress on SPSS, Stata and SAS files, from the shell."""
 
 from __future__ import annotations
 
@@ -63,3 +63,57 @@ def test_refusals(people: str) -> None:
     )
     Path("bad.sav").write_bytes(b"nothing of the kind" * 9)
     refused("estimate", "bad.sav", "--design", "drugs=labels.json", saying="cannot read bad.sav")
+
+
+# ---- regression
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Reports of 600 people with labels, in three kinds of files; women say yes more often."""
+    monkeypatch.chdir(tmp_path)
+    run("design", "warner", "--p", "0.9", "-o", "w.json")
+    sex, area, age = ([1.0, 2.0] * 300, [3.0, 1.0, 2.0] * 200, [20.0 + i % 41 for i in range(600)])
+    age[7] = 99.0
+    y = [1.0 if i % (3 + 2 * int(s == 1)) == 0 else 2.0 for i, s in enumerate(sex)]
+    frame = pd.DataFrame({"y": y, "age": age, "sex": sex, "area": area, "grade": [1.0 + i // 200 for i in range(600)]})
+    labels = {
+        "y": {1: "yes", 2: "no"},
+        "age": {99: "99 or older"},
+        "sex": {1: "woman", 2: "man"},
+        "area": {1: "north", 2: "east", 3: "coast"},
+        "grade": {1: "1", 2: "2", 3: "3"},
+    }
+    prs.write_sav(frame, "s.sav", variable_value_labels=labels)
+    prs.write_dta(frame.astype(int), "s.dta", variable_value_labels=labels)
+    spoken = {name: frame[name].map(labels[name]) for name in ("y", "sex", "area")}
+    frame.assign(**spoken).to_csv("s.csv", index=False)
+    return tmp_path
+
+
+def terms_of(file: str, formula: str, *more: str) -> dict[str, float]:
+    found = run("regress", file, "--formula", formula, "--design", "y=w.json", "--json", *more).json()
+    return {row["term"]: row["estimate"] for row in found["coefficients"]}
+
+
+@pytest.mark.parametrize("file", ["s.sav", "s.dta"])
+def test_regression_goes_by_value_labels(survey: Path, file: str) -> None:
+    found = terms_of(file, "y ~ age + sex + C(area) + grade")
+    assert [*found] == ["Intercept", "age", "sex[T.man]", "C(area)[T.east]", "C(area)[T.coast]", "grade"]
+    texts = terms_of("s.csv", 'y ~ age + C(sex, contr.treatment("woman")) + C(area, contr.treatment("north")) + grade')
+    assert sorted(found.values()) == pytest.approx(sorted(texts.values()), abs=1e-6)
+
+
+def test_a_function_asks_for_the_values_behind_labels(survey: Path) -> None:
+    assert [*terms_of("s.sav", "y ~ I(area) + sex")] == ["Intercept", "I(area)", "sex[T.man]"]
+    assert [*terms_of("s.csv", "y ~ C(grade)")] == ["Intercept", "C(grade)[T.2]", "C(grade)[T.3]"]
+
+
+def test_labels_of_groups_strata_and_randomized_predictors(survey: Path) -> None:
+    args = ("regress", "s.sav", "--formula", "y ~ sex", "--strata", "area", "--json")
+    groups = ("--design", "y[sex=woman]=w.json", "--design", "y[sex=man]=w.json")
+    found = run(*args, *groups).json()
+    assert [row["term"] for row in found["coefficients"]] == ["Intercept", "sex[T.man]"]
+    assert "3 strata" in found["variance"]
+    predictor = run("regress", "s.sav", "--formula", "sex ~ y", "--design", "y=w.json", "--json").json()
+    assert predictor["categories"] == ["man", "woman"] and predictor["coefficients"][1]["term"] == "y[T.yes]"

@@ -11,7 +11,7 @@ import difflib
 import importlib
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -186,6 +186,25 @@ def _problems(text: str) -> Iterator[None]:
 
 def _bad(text: str, problem: str, hint: str) -> InputError:
     return InputError(f"formula {shorten(text, 30)!r}: {shorten(problem, 50)}", hint=hint, formula=text)
+
+
+def uses_of(terms: Iterable[Any]) -> dict[str, set[str]]:
+    """How each column stands in some terms: by "name", in "C", or inside another "function".
+
+    >>> {name: sorted(found) for name, found in uses_of(read_formula("y ~ a + C(b) + log(a)").right).items()}
+    {'a': ['function', 'name'], 'b': ['C']}
+    """
+    found: dict[str, set[str]] = {}
+    for factor in (factor for term in terms for factor in term.factors):
+        for name in _names_in(factor):
+            found.setdefault(name, set()).add(_use(factor))
+    return found
+
+
+def _use(factor: Any) -> str:
+    if factor.eval_method.value == "lookup":
+        return "name"
+    return "C" if re.match(r"C\s*\(", factor.expr) else "function"
 
 
 def _columns_of(term: Any) -> list[str]:

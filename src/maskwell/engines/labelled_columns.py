@@ -13,7 +13,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.engines.arrow import describe, require
 from maskwell.engines.dates import as_dates, date_type
-from maskwell.engines.labels import MISSING, ColumnLabels
+from maskwell.engines.labels import MISSING, ColumnLabels, value_text
 from maskwell.errors import DataFileError
 
 _NAN = 0x7FF8_0000_0000_0000
@@ -106,6 +106,37 @@ def _dictionary(codes: Any, texts: Any) -> Any:
     """A dictionary of distinct labels; two values with one label become one."""
     arrow = require()
     return arrow.DictionaryArray.from_arrays(codes, texts).cast(arrow.string()).dictionary_encode()
+
+
+def as_factor(values: Any, about: ColumnLabels) -> Any | None:
+    """A column as the labels of its values, in the order of the values; None unless every value has a label.
+
+    Labels that only repeat the values, and labels of some values alone (``99 = 99 and older``), leave numbers as they
+    are.
+    """
+    arrow = require()
+    spoken = arrow.types.is_dictionary(values.type)
+    coded = values if spoken else values.dictionary_encode()
+    labels = [*dict.fromkeys(about.values[value] for value in _in_order(about))]
+    texts: list[Any] = [value if spoken else about.values.get(_key(value)) for value in coded.dictionary.to_pylist()]
+    if not {*texts} <= {*labels} or _repeats(about):
+        return None
+    order = [label for label in labels if label in texts]
+    place = {label: i for i, label in enumerate(order)}
+    places = arrow.array([place[text] for text in texts], arrow.int32())
+    return arrow.DictionaryArray.from_arrays(places.take(coded.indices), arrow.array(order), ordered=True)
+
+
+def _in_order(about: ColumnLabels) -> list[Any]:
+    return sorted(about.values, key=lambda value: (isinstance(value, str), value))
+
+
+def _key(value: Any) -> Any:
+    return float(value) if isinstance(value, int | float) else value
+
+
+def _repeats(about: ColumnLabels) -> bool:
+    return all(value_text(value) == label for value, label in about.values.items())
 
 
 # ---- writing

@@ -16,8 +16,9 @@ from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import Assignment, raise_first
-from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side
+from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
 from maskwell.engines.groups import SampleReader, Samples, Variable, variables_of
+from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.tables import Table, open_table
 from maskwell.errors import InputError, MissingValueError, ParameterError
@@ -105,14 +106,14 @@ def read_model_frame(
     randomized = [name for name in parsed.columns if name in variables]
     if latent is not None and {*needed} & {*randomized}:
         raise InputError(f"latent = {latent!r} names a randomized predictor", hint="use other columns there")
-    with open_table(data) as table:
+    uses = uses_of([*parsed.right, *(right or ())])
+    coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
+    with open_table(data, coded) as table:
         check_columns([parsed.outcome, *covariates], table.names)
         groups = [name for v in variables.values() for name in v.group_columns]
         names = [parsed.outcome, *covariates, *groups, *_plan_names(plan, table)]
         columns = table.columns([*dict.fromkeys(names)])
-        texts_only = table.texts_only
-    rows = len(next(iter(columns.values())))
-    reader = _Reader(columns, rows, missing, texts_only)
+        reader = _Reader(columns, len(next(iter(columns.values()))), missing, table, uses)
     own = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
     joint = reader.reports([variables[name] for name in randomized]) if randomized else None
     plain = [name for name in covariates if name not in randomized]
@@ -205,11 +206,11 @@ def _matrix_of(
     coding: Coding, parsed: Formula, randomized: Sequence[str], inputs: Sequence[Categories]
 ) -> Callable[[Any], Real]:
     def matrix_of(data: Any) -> Real:
-        with open_table(data) as table:
+        with open_table(data, dict(zip(randomized, inputs, strict=True))) as table:
             check_columns(parsed.columns, table.names)
             columns = table.columns(parsed.columns) if parsed.columns else {}
             rows = len(next(iter(columns.values()))) if columns else len(data)
-            reader = _Reader(columns, rows, "error", table.texts_only)
+            reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
         reader.note_missing(parsed.columns)
         kept = reader.finish()
         frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
@@ -236,8 +237,11 @@ class _Joint:
 class _Reader:
     """Columns of one table, and which of its rows can be used."""
 
-    def __init__(self, columns: Mapping[str, Any], rows: int, missing: str, texts_only: bool) -> None:  # noqa: FBT001
-        self._columns, self._rows, self._policy, self._texts_only = columns, rows, missing, texts_only
+    def __init__(
+        self, columns: Mapping[str, Any], rows: int, missing: str, table: Table, uses: Mapping[str, set[str]]
+    ) -> None:
+        self._columns, self._rows, self._policy, self._uses = columns, rows, missing, uses
+        self._texts_only, self._labels = table.texts_only, table.labels
         self._kept = np.ones(rows, dtype=np.bool_)
         self._lost: dict[str, int] = {}
 
@@ -275,16 +279,30 @@ class _Reader:
         return self._kept
 
     def covariate(self, name: str, kept: Array) -> Any:
-        """A column as pandas has it: numbers, or categories in their natural order."""
+        """A column as pandas has it: numbers, or categories in their natural order.
+
+        Numbers that all have labels are categories, unless a function needs the numbers: ``I(x)`` asks for them.
+        """
         column, arrow = _filtered(self._columns[name], kept), require()
+        column = column if "function" in self._uses.get(name, ()) else self._labelled(name, column)
         kind = column.type
         if arrow.types.is_boolean(kind):
             return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.bool_)
         numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind)
         if numeric:
-            return np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
+            return self._whole(name, np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False)))
         numbers = _as_numbers(column) if self._texts_only else None
-        return _as_categories(column) if numbers is None else numbers
+        return _as_categories(column) if numbers is None else self._whole(name, numbers)
+
+    def _labelled(self, name: str, column: Any) -> Any:
+        """The labels of a column in place of its values, where the file has one for each of them."""
+        found = as_factor(column, self._labels[name]) if name in self._labels else None
+        return column if found is None else found
+
+    def _whole(self, name: str, numbers: Any) -> Any:
+        """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
+        only_categories = self._uses.get(name) == {"C"} and (numbers == np.rint(numbers)).all()
+        return numbers.astype(np.int64) if only_categories and (np.abs(numbers) < 2**53).all() else numbers
 
     def outcome(self, name: str, own: _Joint | None, kept: Array) -> tuple[Any, str, Categories | None]:
         """The outcome, what kind it is, and its categories if it was asked directly."""
@@ -354,7 +372,7 @@ def _as_categories(column: Any) -> Any:
     labels = column.dictionary.to_pylist()
     codes = np.asarray(column.indices.to_numpy(zero_copy_only=False))
     used = [labels[i] for i in np.unique(codes)]
-    ordered = sorted(used, key=str)
+    ordered = used if column.type.ordered else sorted(used, key=str)
     place = {label: i for i, label in enumerate(ordered)}
     table = np.array([place.get(label, -1) for label in labels])
     return pandas.Categorical.from_codes(table[codes], categories=ordered)
@@ -375,6 +393,11 @@ def _check_used(variables: Mapping[str, Variable], parsed: Formula) -> None:
                 f"there is a design for {shorten(name)!r}, which the formula does not name",
                 hint=f"the formula names {shorten(', '.join((parsed.outcome, *parsed.columns)), 60)}",
             )
+
+
+def _looked_for(variables: Mapping[str, Variable]) -> dict[str, Categories | None]:
+    """The categories that columns hold: reports, and values that tell which design a row used."""
+    return {name: held for v in variables.values() for name, held in Samples((v,)).looked_for().items()}
 
 
 def _plan_names(plan: PlanColumns, table: Table) -> list[str]:

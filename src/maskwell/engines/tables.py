@@ -10,8 +10,9 @@ from typing import Any
 
 from maskwell.core.phrases import HINT, fault_of, listed
 from maskwell.engines.arrow import require
-from maskwell.engines.base import Source
+from maskwell.engines.base import Coded, Source
 from maskwell.engines.files import engine_of, open_source
+from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import DataFileError, WrongTypeError
 
 
@@ -26,11 +27,14 @@ class Table:
         What to call the table in messages.
     texts_only
         Whether numbers come as text, as in a CSV file.
+    labels
+        What a file says about its columns, such as labels of values; empty where it says nothing.
     """
 
     names: list[str]
     where: str
     texts_only: bool
+    labels: Mapping[str, ColumnLabels]
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns, each one Arrow array."""
@@ -58,6 +62,7 @@ class MemoryTable(Table):
 
     def __init__(self, names: Sequence[str], pick: Any) -> None:
         self.names, self.where, self._pick = [*map(str, names)], "the table", pick
+        self.labels = {}
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns, each one Arrow array."""
@@ -77,6 +82,7 @@ class FileTable(Table):
     def __init__(self, path: str, source: Source) -> None:
         self.names, self.where = list(source.schema.names), path
         self._source, self.texts_only = source, engine_of(path).TEXTS_ONLY
+        self.labels = source.style.columns if isinstance(source.style, Labels) else {}
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns, each one Arrow array; a file is read once."""
@@ -92,10 +98,10 @@ class FileTable(Table):
 
 
 @contextmanager
-def open_table(data: Any) -> Iterator[Table]:
-    """A table of any kind, or the path of a file."""
+def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
+    """A table of any kind, or the path of a file; the columns ``coded`` hold these categories, maybe as labels."""
     if isinstance(data, str | Path):
-        with open_source(str(data)) as source:
+        with open_source(str(data), coded=coded or {}) as source:
             yield FileTable(str(data), source)
         return
     if isinstance(data, Mapping):
