@@ -32,6 +32,20 @@ def test_text(designs: tuple[str, str]) -> None:
     assert shown.splitlines()[-1].startswith("Next: maskwell improve s.json")
 
 
+def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str, str]) -> None:
+    lines = [line.split() for line in run("compare", *designs).out.splitlines()]
+    i = lines.index(["w.json", "=", "C", "s.json,", "with", "C:"])
+    assert lines[i + 1] == ["to", "\\", "from", "yes", "no"] and [row[0] for row in lines[i + 2 : i + 4]] == [
+        "yes",
+        "no",
+    ]
+    assert ["report", "\\", "truth", "yes", "no"] in lines
+    run("design", "oue", "--k", "2", "--gamma", "3", "-o", "u.json")
+    run("design", "k-ary", "--k", "2", "--gamma", "3", "-o", "k.json")
+    shown = run("compare", "k.json", "u.json").out
+    assert "to \\ from" in shown and max(map(len, shown.splitlines())) <= 100
+
+
 def test_bad_input(designs: tuple[str, str]) -> None:
     run("design", "k-ary", "--k", "3", "--gamma", "3", "-o", "k.json")
     assert "categories differ" in run("compare", designs[0], "k.json", status=2).err

@@ -10,16 +10,16 @@ from typing import cast
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.designs.unary import Unary
 from maskwell.planning.compare import Comparison, FairComparison
 from maskwell.planning.evidence import Sufficiency
 from maskwell.reports.tables import WIDTH, broken, facts, label, notes, number, parity_text, shorten, table
+from maskwell.reports.text import report_names
 
 NAME_WIDTH = 28
 SHOWN_ROWS = 6
-SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME = 12, 6, 14
+SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
 
 
 def compare_text(found: FairComparison, first: str, second: str) -> list[str]:
@@ -140,15 +140,13 @@ def _beliefs(found: FairComparison, names: tuple[str, str]) -> list[str]:
 
 def _rows(name: str, design: Design, after: Real, prior: Real) -> list[list[str]]:
     often = design.matrix() @ prior
-    outputs = design.outputs
-    reports = list(map(label, outputs.labels)) if isinstance(outputs, Categories) else list(map(str, range(design.m)))
     return [
         [
             f"{shorten(name, 20)}: {shorten(report, 18)}",
             f"{how:.4f}",
             *("–" if np.isnan(p) else f"{p:.4f}" for p in row),
         ]
-        for report, how, row in zip(reports, often.tolist(), after.tolist(), strict=True)
+        for report, how, row in zip(report_names(design), often.tolist(), after.tolist(), strict=True)
     ]
 
 
@@ -178,19 +176,30 @@ def _proofs(title: str, compared: Comparison, names: tuple[str, str]) -> list[st
     order = compared.order
     asked = [(one, two, order.first_for_second), (two, one, order.second_for_first)]
     lines = facts([(f"{b} from {a}", f"{_yes_or_no(answer.holds)}: {answer.reason}") for a, b, answer in asked])
-    return [title, *lines, *(line for a, b, answer in asked for line in _shown(answer, a, b))]
+    designs = [(compared.first, compared.second), (compared.second, compared.first)]
+    shown = [_shown(answer, (a, P), (b, A)) for (a, b, answer), (P, A) in zip(asked, designs, strict=True)]
+    return [title, *lines, *(line for matrix in shown for line in matrix)]
 
 
-def _shown(answer: Sufficiency, a: str, b: str) -> list[str]:
-    """The matrix that proves the answer, a line for each report of b; reports without a bet are left out."""
+def _shown(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, Design]) -> list[str]:
+    """The matrix that proves the answer, a line for each report of the target; reports without a bet are left out."""
+    (a, P), (b, A) = source, target
     rows = answer.garbling or answer.gain or []
     if not 0 < len(rows) <= SHOWN_ROWS or len(rows[0]) > SHOWN_ROWS:
         return []
-    numbered = [(i, row) for i, row in enumerate(rows, start=1) if answer.garbling or any(row)]
+    corner, columns = (
+        ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", list(map(label, P.inputs.labels)))
+    )
+    body = [
+        [shorten(name, SHORT_NAME), *(f"{float(x):.5g}" for x in row)]
+        for name, row in zip(report_names(A), rows, strict=True)
+        if answer.garbling or any(row)
+    ]
     what = (
         f"{b} = C {a}, with C" if answer.garbling else f"bets with which {b} wins {_cell(answer.margin)} more than {a}"
     )
-    return [f"    {what}:", *(f"      report {i}  {'  '.join(f'{float(x):8.5g}' for x in row)}" for i, row in numbered)]
+    heads = [corner, *(shorten(name, SHORT_COLUMN) for name in columns)]
+    return [f"    {what}:", *(f"    {line}" for line in table(heads, body))]
 
 
 def _yes_or_no(holds: bool | None) -> str:  # noqa: FBT001
