@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,20 @@ def test_groups_with_designs_of_their_own() -> None:
     refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="'south'")
     refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="names no group")
     refused("randomize", "rows.csv", *designs, "-o", "out.csv", saying="some rows only")
+
+
+@pytest.mark.parametrize("value", ["b, y", 'say "b"', "b]", "b=y"])
+def test_groups_whose_labels_need_quotes(value: str) -> None:
+    quoted = '"' + value.replace('"', '""') + '"'
+    with Path("odd.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("answer", "region"), *[("yes", value), ("no", "a"), ("no", value), ("yes", "a")]])
+    designs = ("--design", f"answer[region={quoted}]=w.json", "--design", "answer[region=a]=w.json")
+    assert run("estimate", "odd.csv", *designs).out.startswith("answer = yes: 0.5")
+
+
+@pytest.mark.parametrize("typed", ['answer[region="b]=w.json', 'answer[region="b" c]=w.json'])
+def test_quotes_of_groups_are_closed(typed: str) -> None:
+    refused("estimate", "rows.csv", "--design", typed, saying="a quote that is not closed, or text after one")
 
 
 def test_two_variables_make_a_table() -> None:

@@ -37,6 +37,10 @@ BETWEEN_HELP = "With --curves: a row holds up to the next one (steps), or rows a
 LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
 
 
+_GROUPED = re.compile(r'(.+?)\[((?:[^\[\]"]|"(?:[^"]|"")*")+)\]=(.+)')
+_QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
+
+
 class FilePath(click.Path):
     """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
 
@@ -74,7 +78,7 @@ DESIGNS: dict[str, Any] = {
     "metavar": "COL=D",
     "multiple": True,
     "help": "Column and design file; A,B=D for a product of designs or for reports of two answers, 'A[G=1]=D' for rows "
-    "where G is 1. Repeat for more.",
+    "where G is 1 ('A[G=\"x, y\"]=D' with a comma). Repeat for more.",
 }
 designs_option = click.option("--design", "designs", required=True, **DESIGNS)
 designs_if_any_option = click.option("--design", "designs", **DESIGNS)
@@ -294,7 +298,16 @@ def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str
 
 
 def _named(columns: str, when: Sequence[tuple[str, str]]) -> str:
-    return columns + (f"[{','.join(f'{name}={value}' for name, value in when)}]" if when else "")
+    """The columns and their group as they would be typed.
+
+    >>> _named("y", [("wave", "1"), ("town", "Bonn, Rhine")])
+    'y[wave=1,town="Bonn, Rhine"]'
+    """
+    return columns + (f"[{','.join(f'{name}={_quoted(value)}' for name, value in when)}]" if when else "")
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"' if re.search(r'[,"\[\]]', value) else value
 
 
 def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
@@ -302,13 +315,32 @@ def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
 
     >>> _split_assignment("answer=w.json"), _split_assignment("y[group=1,wave=a]=w.json")
     (('answer', [], 'w.json'), ('y', [('group', '1'), ('wave', 'a')], 'w.json'))
+    >>> _split_assignment('y[town="Bonn, Rhine"]=w.json')[1]
+    [('town', 'Bonn, Rhine')]
     """
-    grouped = re.fullmatch(r"(.+?)\[([^\[\]]+=[^\[\]]*)\]=(.+)", text)
+    grouped = _GROUPED.fullmatch(text)
     if grouped:
         columns, conditions, path = grouped.groups()
-        return columns, [_condition(part, text) for part in split_list(conditions, f"--design {text}")], path
+        return columns, [_condition(part, text) for part in _split_conditions(conditions, text)], path
+    if re.fullmatch(r'.+\[.*".*\]=.+', text):
+        raise _bad_quotes(text)
     columns, path = _split_at_sign(text)
     return columns, [], path
+
+
+def _split_conditions(conditions: str, text: str) -> list[str]:
+    whole = _QUOTED_VALUE.sub(r'\1"\2=\3"', conditions)  # quotes around a value become quotes around its whole part
+    try:
+        return split_list(whole, "--design")
+    except LabelError as error:
+        raise _bad_quotes(text) from error
+
+
+def _bad_quotes(text: str) -> ParameterError:
+    return ParameterError(
+        f"--design {text} has a quote that is not closed, or text after one",
+        hint="""quote a value with a comma: --design 'answer[town="Bonn, Rhine"]=design.json'""",
+    )
 
 
 def _condition(part: str, text: str) -> tuple[str, str]:
