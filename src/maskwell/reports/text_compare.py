@@ -187,9 +187,8 @@ def _shown(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, D
     rows = answer.garbling or answer.gain or []
     if not 0 < len(rows) <= SHOWN_ROWS or len(rows[0]) > SHOWN_ROWS:
         return []
-    corner, columns = (
-        ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", list(map(label, P.inputs.labels)))
-    )
+    truths = [label(one) for one in P.inputs.labels]
+    corner, columns = ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", truths)
     body = [
         [shorten(name, SHORT_NAME), *(f"{float(x):.5g}" for x in row)]
         for name, row in zip(report_names(A), rows, strict=True)
