@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.errors import TooLargeError
+from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.joint.estimating import estimate_by
 from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.result import Estimate
@@ -56,6 +56,17 @@ def covariance_of(estimate: Estimate) -> Real:
             hint="first take the table of fewer variables: table.collapse_to(...)",
         )
     return estimate.covariance
+
+
+def known_covariance_of(estimate: Estimate) -> Real:
+    """The covariance of all cells, or an error where some of it is not defined."""
+    found = covariance_of(estimate)
+    if not np.isfinite(found).all():
+        raise ParameterError(
+            f"this estimate by {estimate.method} has no covariance: a share is at its bound of 0 or 1",
+            hint="estimate by moments, or test on the reports with method='pearson'",
+        )
+    return found
 
 
 def _kept(layout: Layout, axes: Sequence[int]) -> Layout:

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from maskwell.core.arrays import Real
 from maskwell.errors import MissingExtraError, ParameterError
 from maskwell.estimation.intervals.base import check_level
-from maskwell.estimation.joint.ratios import Ratios
+from maskwell.estimation.joint.ratios import NO_ERROR, Ratios
 from maskwell.estimation.joint.results import number_or_none
 from maskwell.estimation.joint.slices import slices_of
 from maskwell.estimation.joint.variables import Layout
@@ -80,6 +82,11 @@ class Conditional:
     @property
     def flags(self) -> tuple[str, ...]:
         """What a reader should know, in words."""
+        missing = int(np.isnan(self.standard_error).sum())
+        none = f"{missing} of {self.share.size} shares have no standard error: {NO_ERROR}"
+        return (*self._rare(), *((none,) if missing else ()))
+
+    def _rare(self) -> tuple[str, ...]:
         if not self.unstable.any():
             return ()
         rare = [

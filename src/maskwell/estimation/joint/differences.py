@@ -18,7 +18,7 @@ from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
-from maskwell.estimation.joint.ratios import UNSTABLE
+from maskwell.estimation.joint.ratios import NO_ERROR, UNSTABLE
 from maskwell.estimation.joint.results import number_or_none
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate
@@ -119,11 +119,11 @@ def _share(pi: Real, cell: tuple[int, ...]) -> tuple[float, Real]:
 
 def _flags(part: Estimate, small: Layout, groups: list[int], error: float) -> tuple[str, ...]:
     total = collapsed(part, small, [small.names[0]])[0]
-    rare = [g for g in groups if total.pi_hat[g] <= UNSTABLE * total.standard_error[g]]
+    rare = [g for g in groups if total.pi_hat[g] <= max(0, UNSTABLE * np.nan_to_num(total.standard_error[g]))]
     labels = small.variables[0].inputs.labels
     flags = [
         f"unstable: the share of {small.names[0]} = {labels[g]} is within two standard errors of zero" for g in rare
     ]
     if np.isnan(error):
-        flags.append("the standard error is not defined: an estimated variance is below zero")
+        flags.append(f"the standard error is not defined: {NO_ERROR}")
     return tuple(flags)

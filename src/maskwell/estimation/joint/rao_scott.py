@@ -20,12 +20,15 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.collapse import covariance_of
+from maskwell.estimation.joint.collapse import known_covariance_of
 from maskwell.estimation.joint.observed import check_own_devices, expected
 from maskwell.estimation.joint.results import IndependenceTest
 from maskwell.estimation.joint.tails import chi_square_tail, f_tail
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate
+
+ABSENT = 1e-12
+"""Shares of reports at or below this are zero but for rounding."""
 
 
 def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
@@ -39,7 +42,7 @@ def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
         )
     design = layout.design
     lam = design.forward(estimate.pi_hat)
-    V = design.forward(design.forward(covariance_of(estimate)).T)
+    V = design.forward(design.forward(known_covariance_of(estimate)).T)
     freedom = getattr(estimate, "degrees_of_freedom", None)
     return corrected(layout.names, lam.reshape(layout.report_shape), V, estimate.n, freedom)
 
@@ -51,7 +54,7 @@ def gives_back_reports(estimate: Estimate, layout: Layout) -> bool:
 
 def corrected(names: tuple[str, ...], lam: Real, V: Real, n: int, freedom: float | None) -> IndependenceTest:
     """Pearson's statistic of weighted shares with the second-order correction."""
-    if (lam <= 0).any():
+    if (lam <= ABSENT).any():
         raise ParameterError(
             "a combination of reports never occurs: the correction needs every cell of the table",
             hint="merge categories, or use method='wald'",

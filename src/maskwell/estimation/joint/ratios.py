@@ -16,6 +16,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 
+NO_ERROR = "a share of the table is most likely 0 or 1, or a variance is estimated below zero"
 UNSTABLE = 2
 """A denominator within so many standard errors of zero makes a ratio unstable."""
 
@@ -58,7 +59,8 @@ class Ratios:
     @property
     def unstable(self) -> Array:
         """Where b is zero or less, or within two standard errors of zero."""
-        return np.asarray(np.broadcast_to(self.b <= UNSTABLE * np.sqrt(np.maximum(self.var_b, 0)), np.shape(self.a)))
+        near = (self.b <= 0) | (self.b <= UNSTABLE * np.sqrt(np.maximum(self.var_b, 0)))  # the error may be NaN
+        return np.asarray(np.broadcast_to(near, np.shape(self.a)))
 
     def wald(self, z: float) -> Real:
         """``r - z SE`` and ``r + z SE``, shape (..., 2)."""

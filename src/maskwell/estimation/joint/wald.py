@@ -14,7 +14,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.errors import ParameterError
-from maskwell.estimation.joint.collapse import covariance_of
+from maskwell.estimation.joint.collapse import known_covariance_of
 from maskwell.estimation.joint.observed import degrees_of_freedom, outer
 from maskwell.estimation.joint.results import IndependenceTest
 from maskwell.estimation.joint.tails import chi_square_tail, f_tail
@@ -26,7 +26,7 @@ SINGULAR = 1e-12
 
 def wald_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """The test, by chi-square or, for a sample of few clusters, by F."""
-    pi, V = estimate.pi_hat.reshape(layout.shape), covariance_of(estimate)
+    pi, V = estimate.pi_hat.reshape(layout.shape), known_covariance_of(estimate)
     chosen = free_cells(layout.shape)
     h = (pi - outer(_margins(pi))).ravel()[chosen]
     H = slopes(pi)[chosen]

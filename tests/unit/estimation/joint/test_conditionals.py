@@ -121,3 +121,13 @@ def test_frames():
     frame = _table().conditional(given="a").to_frame()
     assert frame.index.names == ["a", "b", "c"]
     assert {"share", "standard_error", "low", "high", "unstable"} == set(frame.columns)
+
+
+def test_shares_without_a_standard_error_say_so():
+    """Nobody reported yes to the first question: the most likely table has an empty row."""
+    table = mw.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
+    found = table.conditional(given="a")
+    assert np.isnan(found.standard_error).any()
+    assert any("have no standard error" in flag for flag in found.flags)
+    assert found.unstable[0].all()
+    assert any("unstable" in flag for flag in found.flags)

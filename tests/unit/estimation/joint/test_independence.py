@@ -179,3 +179,15 @@ def test_what_is_asked_is_checked():
 def test_expected_counts_keep_the_margins():
     e = expected(X.astype(float))
     assert np.allclose(e.sum(axis=0), X.sum(axis=0)) and np.allclose(e.sum(axis=1), X.sum(axis=1))
+
+
+@pytest.mark.parametrize("method", ["wald", "rao-scott"])
+def test_tests_by_covariance_are_refused_where_there_is_none(method):
+    table = mw.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
+    with pytest.raises(ParameterError, match="no covariance"):
+        table.independence(method=method)
+
+
+def test_reports_that_never_occur_are_found_in_spite_of_rounding():
+    with pytest.raises(ParameterError, match="never occurs"):
+        _table([[3, 4], [3, 0]], (FORCED, WARNER)).independence(method="rao-scott")
