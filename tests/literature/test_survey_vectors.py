@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.estimation.sampling.calibration import calibrate
 from maskwell.estimation.sampling.plan import SamplingPlan
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.survey import estimate_survey
+from maskwell.procedures.abul_ela import abul_ela
+from maskwell.procedures.cheating import cheating
+from maskwell.procedures.simmons import simmons
 
 
 def close(got: Any, case: dict[str, Any], field: str) -> None:
@@ -111,3 +115,34 @@ def test_every_survey_vector_is_used(rr_vectors: dict[str, Any]) -> None:
     found = sorted(name for name, case in rr_vectors.items() if case["kind"] in kinds)
     assert found == ["D01", "D02", "D03", "D04", "D05", "D06", "D07", "S04", "X04"]
     assert pytest.approx(rr_vectors["D01"]["tol"]) == 1e-9
+
+
+def together(given: dict[str, Any], designs: list[Any]) -> SurveyEstimate:
+    """Two samples that tell the shares only together; each is a stratum, and every row has the weight one."""
+    group = np.repeat([0, 1], given["n"])
+    labels = [label for yes, n in zip(given["yes"], given["n"], strict=True) for label in _yes_no(yes, n)]
+    plan = SamplingPlan(weights=np.ones(len(labels)), strata=group)
+    return estimate_survey(labels, dict(enumerate(designs)), plan, samples=group)
+
+
+def _yes_no(yes: int, n: int) -> list[str]:
+    return ["yes"] * yes + ["no"] * (n - yes)
+
+
+def test_samples_that_tell_the_shares_only_together(rr_vectors: dict[str, Any]) -> None:
+    unrelated, statements, liars = (rr_vectors[name] for name in ("S01", "S03", "S06"))
+    found = together(unrelated["input"], [simmons(str(p)) for p in unrelated["input"]["p"]])
+    close(found.pi_hat[0], unrelated, "pi")
+    close(found.pi_hat[2], unrelated, "beta")
+    close(found.variance[0], unrelated, "var")
+    labels = Categories.of(["a", "b", "c"])
+    found = together(
+        statements["input"], [abul_ela(labels, [str(p) for p in shares]) for shares in statements["input"]["p"]]
+    )
+    close(found.pi_hat, statements, "pi")
+    assert found.covariance is not None
+    close(found.covariance[:2, :2], statements, "cov_first")
+    found = together(liars["input"], [cheating(str(p)) for p in liars["input"]["p_forced_yes"]])
+    close(found.pi_hat[0], liars, "honest_yes")
+    close(found.pi_hat[2], liars, "cheaters")
+    assert any("from 0.1300 to 0.3500" in flag for flag in found.flags)

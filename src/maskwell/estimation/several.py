@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError
@@ -69,7 +69,7 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
     found = _by_moments(samples, wanted)
     if method == "ml":
         found = _by_likelihood(samples, wanted, found)
-    return replace(found, flags=(*wanted.flags, *found.flags, *_cheating(samples, found)))
+    return replace(found, flags=(*wanted.flags, *found.flags, *cheating_flags([s.design for s in samples], found)))
 
 
 def _fits(samples: Sequence[Sample]) -> bool:
@@ -87,11 +87,9 @@ def _large(samples: Sequence[Sample], method: str) -> Estimate:
 
 def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
     n = np.array([sample.n for sample in samples])
-    designs = [sample.design for sample in samples]
-    P = [design.matrix() for design in designs]
+    P = [sample.design.matrix() for sample in samples]
     share = [sample.counts.share() for sample in samples]
-    spare = sum(len(one) - 1 for one in share) > wanted.rank - 1
-    L = _left_inverses(P, n, wanted.C, _guess(samples, designs[0]) if spare else designs[0].uniform_prior())
+    L, spare = best_inverses([s.design for s in samples], [s.counts.values for s in samples], wanted)
     theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(wanted.C)))
     covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
     variance = np.diagonal(covariance).copy()
@@ -112,11 +110,21 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
     )
 
 
-def _guess(samples: Sequence[Sample], design: Design) -> Real:
+def best_inverses(designs: Sequence[Design], counts: Sequence[Array], wanted: Wanted) -> tuple[list[Real], bool]:
+    """``L_g`` of each sample, and whether the reports were asked for the weights because there are more than needed.
+
+    ``counts`` need not be whole: where rows have weights, shares times an effective number of reports serve as well.
+    """
+    spare = sum(len(one) - 1 for one in counts) > wanted.rank - 1
+    guess = _guess(designs, counts) if spare else designs[0].uniform_prior()
+    n = np.array([float(one.sum()) for one in counts])
+    return _left_inverses([design.matrix() for design in designs], n, wanted.C, guess), spare
+
+
+def _guess(designs: Sequence[Design], counts: Sequence[Array]) -> Real:
     """The most likely proportions, with one report more for every category so that no weight is infinite."""
-    n = sum(sample.n for sample in samples)
-    top = maximise([s.design for s in samples], [s.counts.values for s in samples])
-    return np.asarray((n * top.pi + 1) / (n + design.k))
+    n = sum(float(one.sum()) for one in counts)
+    return np.asarray((n * maximise(designs, counts).pi + 1) / (n + designs[0].k))
 
 
 def _left_inverses(P: Sequence[Real], n: Real, C: Real, guess: Real) -> list[Real]:
@@ -183,9 +191,9 @@ def _by_likelihood(samples: Sequence[Sample], wanted: Wanted, raw: Estimate) -> 
 # ---- what there is to say
 
 
-def _cheating(samples: Sequence[Sample], found: Estimate) -> tuple[str, ...]:
+def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...]:
     """What can be said of the whole share when some say no against the rules."""
-    if any(sample.design.provenance.get("family") != "cheating-detection" for sample in samples):
+    if any(design.provenance.get("family") != "cheating-detection" for design in designs):
         return ()
     low, high = cheating_range(found)
     return (f"the share of the first category lies from {low:.4f} to {high:.4f}: who always says no may belong to it",)

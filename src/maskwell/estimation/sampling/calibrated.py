@@ -51,4 +51,4 @@ class Calibrated:
         slope = np.linalg.lstsq((x.T * base) @ x, cross, rcond=None)[0]
         inside = np.zeros(len(cells))
         inside[lines] = 1
-        return Scores(self.recovery, np.arange(len(cells)), scores.centre, self.values @ slope, inside)
+        return Scores(scores.recovery, np.arange(len(cells)), scores.centre, self.values @ slope, inside)

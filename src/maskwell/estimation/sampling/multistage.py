@@ -46,7 +46,6 @@ class MultistageVariance:
     cells: Cells
     spreads: tuple[_Spread, ...]
     kept: Real
-    degrees_of_freedom: float | None
 
     @classmethod
     def of(cls, cells: Cells, *, with_replacement: bool = False, lonely: Lonely = "error") -> MultistageVariance:
@@ -59,16 +58,19 @@ class MultistageVariance:
             factor = above[stage.parent.first_lines] * (1 - fraction) * spread
             spreads.append(_Spread(stage, factor, alone & (lonely == "centre")))
             above = above * fraction[stage.parent.of_line]
-        return cls(cells, tuple(spreads), above * cells.square, _degrees_of_freedom(cells, spreads[0].stage))
+        return cls(cells, tuple(spreads), above * cells.square)
+
+    def degrees_of_freedom(self, lines: Array) -> float | None:
+        """Clusters minus strata, of those that hold any of the lines; for rows the normal distribution serves."""
+        first = self.spreads[0].stage
+        if first.child is None:
+            return None
+        held = (len(np.unique(level.of_line[lines])) for level in (first.child, first.parent))
+        return float(next(held) - next(held))
 
     def open(self, scores: Scores) -> Real:
         """``V_open`` of the weighted sum of the scores, shape (k, k), or its diagonal."""
         return sum((_between(self.cells, one, scores) for one in self.spreads), np.zeros(1))
-
-
-def _degrees_of_freedom(cells: Cells, first: Stage) -> float | None:
-    """Clusters minus strata; for rows the normal distribution serves."""
-    return float(first.drawn.sum() - first.parent.count) if cells.clusters else None
 
 
 def _between(cells: Cells, one: _Spread, scores: Scores) -> Real:

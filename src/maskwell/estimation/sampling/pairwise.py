@@ -31,12 +31,14 @@ class PairwiseVariance:
     joint: Real
     form: str
     g: Real
-    degrees_of_freedom: float | None = None
 
     @property
     def kept(self) -> Real:
         """``pi_i w_i^2``."""
         return np.asarray(self.cells.weight * self.g)
+
+    def degrees_of_freedom(self, lines: Array) -> None:
+        """The normal distribution serves."""
 
     def open(self, scores: Scores) -> Real:
         """``V_open`` of the weighted sum of the scores."""

@@ -8,6 +8,7 @@ Source: [Adeshiyan2011, Theorem 3.1]; the second statement is derived.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -30,6 +31,10 @@ class Reading(Protocol):
         """The design that made the reports."""
 
     @property
+    def k(self) -> int:
+        """Number of true categories."""
+
+    @property
     def size(self) -> int:
         """Number of report codes."""
 
@@ -49,6 +54,11 @@ class CodedReading:
 
     design: CodedDesign
     inverse: LeftInverse | None = None
+
+    @property
+    def k(self) -> int:
+        """Number of true categories."""
+        return self.design.k
 
     @property
     def size(self) -> int:
@@ -77,6 +87,37 @@ class CodedReading:
 
 
 @dataclass(frozen=True, eq=False)
+class LinearReading:
+    """Anything that is said of each report of a design, in place of its recovery: ``table`` has shape (m, r)."""
+
+    design: Design
+    table: Real
+
+    @property
+    def k(self) -> int:
+        """How many numbers are said of a report."""
+        return int(self.table.shape[1])
+
+    @property
+    def size(self) -> int:
+        """One code for each report."""
+        return len(self.table)
+
+    def sums(self, x: Real) -> Real:
+        """``x @ table`` along the last axis."""
+        return np.asarray(x @ self.table)
+
+    def squares(self, a: Real, centre: Real) -> Real:
+        """From the table itself."""
+        apart = self.table - centre
+        return np.asarray((apart.T * a) @ apart)
+
+    def squares_diagonal(self, a: Real, centre: Real) -> Real:
+        """The same, diagonal only."""
+        return np.asarray(a @ (self.table - centre) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
 class SetReading:
     """A design whose report is a set: code j stands for naming category j, code k for the report itself.
 
@@ -85,6 +126,11 @@ class SetReading:
     """
 
     design: SetDesign
+
+    @property
+    def k(self) -> int:
+        """Number of true categories."""
+        return self.design.k
 
     @property
     def size(self) -> int:
@@ -113,11 +159,17 @@ class SetReading:
         return np.asarray(moment - 2 * centre * self.sums(a))
 
 
-def reading_of(design: Design, inverse: LeftInverse | None = None) -> Reading:
+def readings_of(designs: Sequence[Design], inverse: LeftInverse | None = None) -> tuple[Reading, ...]:
+    """The readings of several samples, of which one alone need not tell the shares."""
+    return tuple(reading_of(design, inverse, alone=len(designs) == 1) for design in designs)
+
+
+def reading_of(design: Design, inverse: LeftInverse | None = None, *, alone: bool = True) -> Reading:
     """The reading of a design, after checking that there is one."""
     if not isinstance(design, Design):
         raise WrongTypeError(f"a survey needs a design, not {type(design).__name__}", hint="load or build one first")
-    design.check_identifiable()
+    if alone:
+        design.check_identifiable()
     if inverse is not None:
         inverse.check_design(design)
     if isinstance(design, CodedDesign):

@@ -17,7 +17,7 @@ from maskwell.core.cells import Cells
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ReportError
 from maskwell.estimation.moments import COVARIANCE_LIMIT
-from maskwell.estimation.sampling.readings import CodedReading, Reading, SetReading
+from maskwell.estimation.sampling.readings import Reading, SetReading
 
 TABLE_LIMIT = 2 * 10**7  # entries of all left inverses together
 BLOCK = 1 << 22  # entries of temporary arrays
@@ -43,7 +43,7 @@ class Recovery:
     @property
     def k(self) -> int:
         """Number of true categories."""
-        return self.readings[0].design.k
+        return self.readings[0].k
 
     @property
     def fingerprint(self) -> str:
@@ -180,7 +180,7 @@ def _check_possible(reading: Reading, seen: Sequence[int] | Array) -> None:
         return
     design = reading.design
     impossible = np.flatnonzero(design.apply(design.uniform_prior())[seen] == 0)
-    if len(impossible) and isinstance(reading, CodedReading):
+    if len(impossible):
         raise ReportError(
             f"reports {np.asarray(seen)[impossible][:5].tolist()} were seen but are impossible under the stated design",
             hint="check that this is the design that made the reports",

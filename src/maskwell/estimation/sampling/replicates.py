@@ -98,7 +98,11 @@ class ReplicateRule:
         return np.full(count, scale.get(self.method, 1 / count))
 
     def degrees_of_freedom(self, count: int) -> float:
-        """Replicates minus strata for the jackknife, one less than the replicates for the others, all for brr, fay."""
+        """Replicates minus strata for the jackknife, one less than the replicates for the others, all for brr, fay.
+
+        For half samples this is an upper bound: they have one degree of freedom for each stratum, which the weights do
+        not tell, and the replicates are rounded up from the strata. Domains have at most as many.
+        """
         if self.method in ("brr", "fay"):
             return float(count)
         return float(count - (len(set(self.strata)) if self.strata is not None else 1))

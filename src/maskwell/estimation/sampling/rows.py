@@ -16,7 +16,7 @@ from maskwell.designs.coded import CodedDesign, check_codes, reports_of
 from maskwell.errors import InputError, LabelError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.plan import SamplingPlan
-from maskwell.estimation.sampling.readings import Reading, reading_of
+from maskwell.estimation.sampling.readings import Reading, reading_of, readings_of
 
 
 def cells_of_rows(
@@ -42,7 +42,7 @@ def cells_of_rows(
     if missing:
         raise LabelError(f"no design for the samples {missing[:5]}", hint="give one for each", missing=missing)
     used = [design[label] for label in labels]
-    readings = tuple(reading_of(one, inverse) for one in used)
+    readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)
     return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
 

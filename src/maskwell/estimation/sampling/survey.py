@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +24,16 @@ from maskwell.designs.base import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.calibrated import Calibrated
-from maskwell.estimation.sampling.multistage import MultistageVariance
-from maskwell.estimation.sampling.pairwise import PairwiseVariance
 from maskwell.estimation.sampling.plan import SamplingPlan
-from maskwell.estimation.sampling.readings import reading_of
+from maskwell.estimation.sampling.readings import readings_of
 from maskwell.estimation.sampling.recovery import Recovery, Scores, diagonal
 from maskwell.estimation.sampling.replicates import ReplicateTotals
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.rows import cells_of_rows
 from maskwell.estimation.sampling.scheme import Scheme
+from maskwell.estimation.sampling.several import Together
 from maskwell.estimation.sampling.stages import stages_of, weight_factor
-from maskwell.estimation.sampling.unequal import HajekDevilleVariance, PoissonVariance
+from maskwell.estimation.sampling.variance import Variance, variance_of
 from maskwell.estimation.sampling.wording import empty_domain, flags_of, plan_text
 
 Designs = Design | Mapping[Any, Design]
@@ -57,7 +56,8 @@ def estimate_survey(
     reports
         Reports as a design made them, or a column of report labels (0/1 texts for sets).
     design
-        The design of all rows, or one design for each label of ``samples``.
+        The design of all rows, or one design for each label of ``samples``. One alone need not tell the shares: then
+        they come from all samples together.
     plan
         How the rows were drawn.
     domains
@@ -112,23 +112,8 @@ def estimate_cells(
         raise InputError(f"one design for {len(labels)} samples", hint="give a mapping from each label to its design")
     else:
         designs = [design]
-    readings = tuple(reading_of(one, inverse) for one in designs)
+    readings = readings_of(designs, inverse)
     return _estimate(Recovery(cells, readings), scheme or Scheme(), denominator)
-
-
-class Variance(Protocol):
-    """What a sampling method knows about the spread of sums."""
-
-    @property
-    def degrees_of_freedom(self) -> float | None:
-        """Of the distribution of estimates over their errors; None where the normal one serves."""
-
-    @property
-    def kept(self) -> Real:
-        """Squared weights left to the randomization correction, by line."""
-
-    def open(self, scores: Scores) -> Real:
-        """Variance of the weighted sum of the scores, as if answers were open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +155,8 @@ def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> 
     cells = survey.cells
     if denominator is not None and not (np.isfinite(denominator) and denominator > 0):
         raise ParameterError(f"denominator = {denominator}", hint="give the number of units in the population")
+    if not all(reading.design.identifiable for reading in recovery.readings):
+        return _together(survey, denominator)
     whole = _one(survey, np.arange(len(cells)), denominator)
     if not cells.domain.given:
         return whole
@@ -178,6 +165,19 @@ def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> 
     lines = np.split(order, ends[:-1])
     found = {label: _one(survey, own, None) for label, own in zip(cells.domain.labels.tolist(), lines, strict=True)}
     return replace(whole, domains=found)
+
+
+def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
+    """Of samples that tell the shares only together."""
+    if denominator is not None:
+        raise ParameterError(
+            "a denominator for samples that tell the shares only together",
+            hint="leave it out: shares are of the sum of the weights",
+            denominator=denominator,
+        )
+    designs = tuple(reading.design for reading in survey.recovery.readings)
+    rule = survey.scheme.replicates
+    return Together(survey.cells, designs, survey.variance, rule, survey.calibrated, survey.text).estimate()
 
 
 def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
@@ -194,7 +194,7 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
     recovery = replace(recovery, cells=cells)
     calibrated = Calibrated.of(recovery)
     g = np.ones(len(cells)) if calibrated is None else calibrated.g
-    return _Survey(recovery, scheme, _variance(cells, scheme, g), calibrated, plan_text(cells, scheme))
+    return _Survey(recovery, scheme, variance_of(cells, scheme, g), calibrated, plan_text(cells, scheme))
 
 
 def _weighted(cells: Cells, factor: Real) -> Cells:
@@ -210,18 +210,6 @@ def _check_designs(recovery: Recovery) -> None:
             raise ReportError("some designs report sets and some codes", hint="estimate them one by one")
     if recovery.cells.sets != first.reports_are_sets:
         raise ReportError("these cells were not counted for this design", hint="count them with the same design")
-
-
-def _variance(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
-    if scheme.method == "replicates":
-        return None
-    if scheme.method == "poisson":
-        return PoissonVariance.of(cells, g)
-    if scheme.method == "hajek-deville":
-        return HajekDevilleVariance.of(cells, g, scheme.lonely)
-    if scheme.joint is not None:
-        return PairwiseVariance(cells, scheme.joint, scheme.method, g)
-    return MultistageVariance.of(cells, with_replacement=scheme.method != "stages", lonely=scheme.lonely)
 
 
 def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEstimate:
@@ -263,7 +251,7 @@ def _variances(
     if survey.variance is None:
         return _replicate_variances(survey, lines, total, size, denominator)
     v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
-    df = survey.variance.degrees_of_freedom
+    df = survey.variance.degrees_of_freedom(lines)
     if denominator is not None:
         return v_total, v_total / denominator**2, df
     return v_total, survey.variance_of(lines, total / size) / size**2, df

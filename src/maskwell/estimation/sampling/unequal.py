@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.estimation.sampling.recovery import Scores, square_of
 from maskwell.estimation.sampling.stages import Lonely, Stage, check_lonely, stages_of
@@ -33,12 +33,14 @@ class PoissonVariance:
 
     cells: Cells
     kept: Real
-    degrees_of_freedom: float | None = None
 
     @classmethod
     def of(cls, cells: Cells, g: Real) -> PoissonVariance:
         """From the cells and the factor by which calibration changed the weights of each line."""
         return cls(cells, cells.weight * g)
+
+    def degrees_of_freedom(self, lines: Array) -> None:
+        """The normal distribution serves."""
 
     def open(self, scores: Scores) -> Real:
         """``V_open`` of the weighted sum of the scores."""
@@ -53,7 +55,6 @@ class HajekDevilleVariance:
     stage: Stage
     scale: Real
     g: Real
-    degrees_of_freedom: float | None = None
 
     @classmethod
     def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> HajekDevilleVariance:
@@ -74,6 +75,9 @@ class HajekDevilleVariance:
     @property
     def _chance_weight(self) -> Real:
         return np.asarray(self.cells.weight * self.g)
+
+    def degrees_of_freedom(self, lines: Array) -> None:
+        """The normal distribution serves."""
 
     def open(self, scores: Scores) -> Real:
         """``V_open`` of the weighted sum of the scores."""

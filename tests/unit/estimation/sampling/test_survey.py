@@ -419,3 +419,11 @@ def test_units_that_were_sure_to_be_drawn() -> None:
     assert found.total_variance[0] == pytest.approx(own.total_variance[0] + (u[3:] ** 2 - u[3:]).sum())
     lone = SamplingPlan(inclusion=chances[:4], strata=["a", "a", "a", "b"], method="hajek-deville")
     assert np.isfinite(estimate_survey(reports[:4], WARNER, lone).variance).all()
+
+
+def test_a_domain_counts_the_clusters_and_strata_that_hold_its_rows() -> None:
+    strata, clusters = [0] * 6 + [1] * 6, [0, 0, 1, 1, 2, 2] * 2
+    north = ["n"] * 6 + ["s", "n"] * 3
+    found = estimate_survey([0, 1] * 6, DESIGN, SamplingPlan(strata=strata, clusters=clusters), domains=north)
+    assert found.degrees_of_freedom == 4
+    assert [found.domains[label].degrees_of_freedom for label in "ns"] == [4, 2]  # "s": three clusters of one stratum

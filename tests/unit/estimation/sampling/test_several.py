@@ -1,0 +1,138 @@
+"""Samples that tell the shares only together, under a sampling plan."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell import Dense, ReplicateRule, SamplingPlan, estimate_samples, estimate_survey, make_design
+from maskwell.errors import NotIdentifiableError, ParameterError
+from maskwell.estimation.samples import Sample
+
+PAIRS = {1: make_design("simmons", p="3/4"), 2: make_design("simmons", p="1/4")}
+COUNTS = ([200, 400], [140, 260])
+REPORTS = ["yes"] * 200 + ["no"] * 400 + ["yes"] * 140 + ["no"] * 260
+GROUP = np.repeat([1, 2], [600, 400])
+
+
+def plainly() -> Any:
+    return estimate_samples([Sample.of(n, design) for n, design in zip(COUNTS, PAIRS.values(), strict=True)])
+
+
+def surveyed(plan: SamplingPlan, **more: Any) -> Any:
+    return estimate_survey(REPORTS, PAIRS, plan, samples=GROUP, **more)
+
+
+def test_samples_as_strata_agree_with_the_estimate_from_counts() -> None:
+    found, counts = surveyed(SamplingPlan(strata=GROUP, weights=np.full(1000, 3.0))), plainly()
+    assert found.categories == counts.categories
+    assert found.pi_hat == pytest.approx(counts.pi_hat)
+    assert found.covariance == pytest.approx(counts.covariance)
+    assert found.total == pytest.approx(3000 * counts.pi_hat)
+    assert found.total_covariance == pytest.approx(3000**2 * counts.covariance)  # strata fix the sum of the weights
+
+
+def test_a_simple_sample_agrees_up_to_n_over_n_minus_one() -> None:
+    found, counts = surveyed(SamplingPlan()), plainly()
+    assert found.variance == pytest.approx(counts.variance, rel=2e-3)
+    assert found.variance != pytest.approx(counts.variance, rel=1e-4)
+    assert any("each on its own" in flag for flag in found.flags)
+
+
+def test_the_variance_is_that_of_linearised_residuals() -> None:
+    rng = np.random.default_rng(3)
+    w, h, c = rng.integers(1, 9, 1000) / 2, rng.integers(0, 3, 1000), rng.integers(0, 7, 1000)
+    found = surveyed(SamplingPlan(weights=w, strata=h, clusters=c))
+    yes = np.array([report == "yes" for report in REPORTS])
+    lam = [w[yes & (g == GROUP)].sum() / w[g == GROUP].sum() for g in (1, 2)]
+    own = 1.5 * lam[0] - 0.5 * lam[1]  # (1 - 1/4) lam_1 - (1 - 3/4) lam_2 over p_1 - p_2
+    assert found.pi_hat[0] == pytest.approx(own)
+    e = np.where(GROUP == 1, 1.5 * (yes - lam[0]) / w[GROUP == 1].sum(), -0.5 * (yes - lam[1]) / w[GROUP == 2].sum())
+    variance = 0.0
+    for stratum in range(3):
+        sums = np.array([(w * e)[(h == stratum) & (c == one)].sum() for one in range(7)])
+        variance += 7 / 6 * ((sums - sums.mean()) ** 2).sum()
+    assert found.variance[0] == pytest.approx(variance)
+    assert found.degrees_of_freedom == 18
+
+
+def test_a_jackknife_of_rows_agrees_with_strata() -> None:
+    rows = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1]
+    group = np.repeat(["a", "b"], 5)
+    designs = dict(zip("ab", PAIRS.values(), strict=True))
+    labels = ["yes" if row == 0 else "no" for row in rows]
+    left = np.ones((10, 10)) + (group[:, None] == group) / 4
+    np.fill_diagonal(left, 0)
+    rule = ReplicateRule("jkn", strata=tuple(group))
+    jackknife = estimate_survey(labels, designs, SamplingPlan(replicates=left, rule=rule), samples=group)
+    strata = estimate_survey(labels, designs, SamplingPlan(strata=group), samples=group)
+    assert jackknife.covariance == pytest.approx(strata.covariance)
+    assert jackknife.degrees_of_freedom == 8
+
+
+def test_domains_are_estimated_like_files_of_their_own() -> None:
+    sex = np.where(np.arange(1000) % 3 == 0, "f", "m")
+    found = surveyed(SamplingPlan(), domains=sex)
+    for label, one in found.domains.items():
+        own = np.flatnonzero(sex == label)
+        alone = estimate_survey([REPORTS[i] for i in own], PAIRS, SamplingPlan(), samples=GROUP[own])
+        assert one.pi_hat == pytest.approx(alone.pi_hat)
+        assert one.variance == pytest.approx(alone.variance, rel=1e-2)
+        assert one.n == alone.n
+
+
+def test_a_domain_with_one_of_the_samples_has_no_estimate() -> None:
+    found = surveyed(SamplingPlan(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
+    assert np.isnan(found.domains["first"].pi_hat).all()
+    assert "no estimate" in found.domains["first"].flags[0]
+    assert np.isfinite(found.domains["rest"].pi_hat).all()
+
+
+def test_the_estimate_is_unbiased_over_all_reports() -> None:
+    truth = [("yes", "yes"), ("no", "yes"), ("no", "no")] * 2  # the same in both samples
+    w, group = [1.0, 2.0, 1.5] * 2, ["a"] * 3 + ["b"] * 3
+    designs = dict(zip("ab", PAIRS.values(), strict=True))
+    chance = [designs[g].matrix()[:, designs[g].inputs.code(t)] for g, t in zip(group, truth, strict=True)]
+    mean = np.zeros(4)
+    for codes in product([0, 1], repeat=6):
+        labels = [designs["a"].outputs.labels[code] for code in codes]
+        found = estimate_survey(labels, designs, SamplingPlan(weights=w), samples=group)
+        mean += float(np.prod([p[code] for p, code in zip(chance, codes, strict=True)])) * found.pi_hat
+    assert mean == pytest.approx([1 / 4.5, 3.5 / 4.5, 3 / 4.5, 1.5 / 4.5])
+
+
+def test_spare_reports_are_weighed_as_without_a_plan() -> None:
+    columns = [[["0.6", "0.2", "0.2"], ["0.4", "0.8", "0.8"]], [["0.1", "0.7", "0.2"], ["0.9", "0.3", "0.8"]]]
+    columns.append([["0.3", "0.3", "0.9"], ["0.7", "0.7", "0.1"]])
+    designs = {g: Dense.of(one) for g, one in enumerate(columns)}
+    counts = [[150, 350], [250, 350], [230, 170]]
+    plain = estimate_samples([Sample.of(n, d) for n, d in zip(counts, designs.values(), strict=True)])
+    codes = [code for pair in counts for code, n in enumerate(pair) for _ in range(n)]
+    group = np.repeat([0, 1, 2], [500, 600, 400])
+    found = estimate_survey(codes, designs, SamplingPlan(strata=group), samples=group)
+    assert found.pi_hat == pytest.approx(plain.pi_hat)
+    assert found.covariance == pytest.approx(plain.covariance)
+    assert "two steps" in found.flags[0]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        SamplingPlan(population=5000),
+        SamplingPlan(inclusion=np.full(1000, 0.5), poisson=True),
+        SamplingPlan(strata=[0] + [1] * 999, lonely="certainty"),
+    ],
+)
+def test_plans_that_need_the_randomization_correction_are_refused(plan: SamplingPlan) -> None:
+    with pytest.raises(ParameterError, match="never too small"):
+        surveyed(plan)
+
+
+def test_a_denominator_is_refused_and_so_are_samples_that_tell_nothing_together() -> None:
+    with pytest.raises(ParameterError, match="leave it out"):
+        surveyed(SamplingPlan(weights=np.ones(1000)), denominator=2000)
+    with pytest.raises(NotIdentifiableError):
+        estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, SamplingPlan(), samples=GROUP)
