@@ -107,7 +107,7 @@ def goodness_of_samples(
 
     The degrees of freedom are ``sum_g (m_g - 1) - (k - 1)``, or less where the designs leave categories together.
     """
-    _check(samples, replicates)
+    _check(samples, seed, replicates)
     designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
     top = maximise(designs, counts)
     fitted = [design.apply(_whole(top.pi)) for design in designs]
@@ -182,11 +182,13 @@ def _tail(statistic: float, df: int) -> float:
     return float(chdtrc(df, statistic))
 
 
-def _check(samples: Sequence[Sample], replicates: int) -> None:
+def _check(samples: Sequence[Sample], seed: int | None, replicates: int) -> None:
     if not samples:
         raise ParameterError("no samples", hint="give at least one sample")
     if replicates < 1:
         raise ParameterError(f"replicates = {replicates}", hint=f"give 1 or more, such as {REPLICATES}")
+    if seed is not None and seed < 0:
+        raise ParameterError(f"seed = {seed}", hint="give a whole number of 0 or more", seed=seed)
     if any(sample.design.reports_are_sets for sample in samples):
         raise ReportError(
             "no goodness of fit from the tally of sets: it counts categories, not whole sets",

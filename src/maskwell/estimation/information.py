@@ -66,6 +66,10 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
     at = maximise([design], [counts.values]).pi if pi is None else design.check_distribution(pi)
     seen = counts.values > 0
     rows = design.matrix()[seen]
+    if (rows @ at <= 0).any():
+        raise ReportError(
+            "a report that was seen cannot occur at these proportions", hint="give proportions above 0 (pi)", pi=pi
+        )
     contrast = (rows[:, :-1] - rows[:, -1:]) / (rows @ at)[:, None]
     return np.asarray((contrast.T * counts.values[seen]) @ contrast)
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.scores import ScoreRecovery
 
 UNBIASED = 1e-9
@@ -79,11 +79,12 @@ class ListedSamples:
         [0.75, 0.75, 0.5]
         """
         p = np.asarray(probability, dtype=np.float64)
+        if p.shape != (len(samples),) or not (p >= 0).all() or not abs(p.sum() - 1) <= UNBIASED:
+            raise ParameterError("probabilities of samples that do not sum to 1", hint="list every sample once")
+        _check_units(samples, size)
         held = np.zeros((len(samples), size))
         for row, units in zip(held, samples, strict=True):
             row[list(units)] = 1
-        if p.shape != (len(samples),) or (p < 0).any() or abs(p.sum() - 1) > UNBIASED:
-            raise ParameterError("probabilities of samples that do not sum to 1", hint="list every sample once")
         w = held / np.maximum(p @ held, 1e-300) if weights is None else _spread(held, samples, weights)
         made = cls(p, w, held, np.broadcast_to(np.asarray(constant, dtype=np.float64), p.shape))
         made._check_unbiased()
@@ -116,10 +117,18 @@ class ListedSamples:
         >>> round(found.value, 4), round(found.variance, 4)
         (1.5, 8.625)
         """
+        if not 0 <= sample < len(self.held):
+            raise ParameterError(f"no sample has the number {sample}", hint=f"give 0 to {len(self.held) - 1}")
         units = np.flatnonzero(self.held[sample]).tolist()
         if len(reports) != len(units):
             raise ParameterError(f"{len(reports)} reports for {len(units)} units", hint="give one for each unit")
+        if len(recoveries) != self.held.shape[1]:
+            raise ParameterError(
+                f"{len(recoveries)} recoveries for {self.held.shape[1]} units", hint="give one for each unit"
+            )
         own = [recoveries[i] for i in units]
+        if not all(0 <= z < len(one.values) for one, z in zip(own, reports, strict=True)):
+            raise ReportError(f"a code among {list(reports)} is no report", hint="codes count the reports from 0")
         U = np.array([one.values[z] for one, z in zip(own, reports, strict=True)])
         w = self.weights[sample, units]
         v_1, v_0 = np.array([(one.inside, one.outside) for one in own]).T
@@ -148,7 +157,7 @@ class ListedSamples:
 
     def _check_unbiased(self) -> None:
         off = np.abs(self.probability @ self.weights - 1)
-        if off.max() > UNBIASED or abs(float(self.probability @ self.constant)) > UNBIASED:
+        if not off.max() <= UNBIASED or not abs(float(self.probability @ self.constant)) <= UNBIASED:
             raise ParameterError(
                 "the weights do not make an unbiased estimator: over all samples they must average to 1 for each unit, "
                 "and the constants to 0",
@@ -156,7 +165,15 @@ class ListedSamples:
             )
 
 
+def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
+    wrong = next((units for units in samples if not all(0 <= i < size for i in units)), None)
+    if wrong is not None:
+        raise ParameterError(f"the sample {tuple(wrong)} of a population of {size}", hint=f"units are 0 to {size - 1}")
+
+
 def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]) -> Real:
+    if [len(own) for own in weights] != [len(units) for units in samples]:
+        raise ParameterError("weights that do not match the samples", hint="give one list a sample, one weight a unit")
     spread = np.zeros_like(held)
     for row, units, own in zip(spread, samples, weights, strict=True):
         row[list(units)] = own

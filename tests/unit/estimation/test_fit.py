@@ -100,3 +100,8 @@ def test_moment_estimates_outside_carry_the_test() -> None:
     assert "not followed" not in said
     inside = estimate_by_moments(Sample.of([120, 180], WARNER).counts, WARNER)
     assert not any("boundary" in flag for flag in inside.flags)
+
+
+def test_a_seed_below_zero_is_refused() -> None:
+    with pytest.raises(ParameterError, match="seed = -1"):
+        fit([5, 60, 35], THREE, seed=-1)

@@ -126,3 +126,9 @@ def test_a_report_that_does_not_occur_fixes_what_it_depends_on() -> None:
     two = Dense.of([["1", "0.3"], ["0", "0.5"], ["0", "0.2"]])
     alone = unit_covariance([two], [1.0], np.array([0.6, 0.4]))
     np.testing.assert_allclose(found.covariance[:2, :2], alone.covariance, rtol=1e-9)
+
+
+def test_information_where_a_seen_report_cannot_occur_is_refused() -> None:
+    open_question = Dense.of([[1, 0], [0, 1]])
+    with pytest.raises(ReportError, match="cannot occur at these proportions"):
+        observed_information(Sample.of([3, 4], open_question).counts, open_question, np.array([1.0, 0.0]))

@@ -15,7 +15,7 @@ from maskwell import (
     optimal_scores_for_weights,
     score_recovery,
 )
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.scores import ScoreRecovery
 
 THREE = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
@@ -89,3 +89,29 @@ def test_refusals() -> None:
         apart.total(0, [1, 1], [recovery] * 3)
     with pytest.raises(ParameterError, match="1 reports for 2 units"):
         PLANS["simple"].total(0, [1], [recovery] * 4)
+
+
+@pytest.mark.parametrize(
+    ("samples", "probability", "weights", "message"),
+    [
+        ([(0, 1), (1, 2)], [float("nan"), 0.5], None, "sum to 1"),
+        ([(0, 1), (1, 5)], [0.5, 0.5], None, "population of 3"),
+        ([(0, 1), (1, 2)], [0.5, 0.5], [[1, 1]], "do not match"),
+        ([(0, 1), (1, 2)], [0.5, 0.5], [[2, float("nan")], [1, 2]], "unbiased estimator"),
+    ],
+)
+def test_plans_that_cannot_be_are_refused(
+    samples: list[tuple[int, int]], probability: list[float], weights: list[list[float]] | None, message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        ListedSamples.of(3, samples, probability, weights=weights)
+
+
+def test_samples_reports_and_recoveries_that_are_not_there_are_refused() -> None:
+    recovery, plan = score_recovery(THREE, [0, 1, 2]), PLANS["simple"]
+    with pytest.raises(ParameterError, match="no sample has the number 99"):
+        plan.total(99, [1, 1], [recovery] * 4)
+    with pytest.raises(ReportError, match="no report"):
+        plan.total(0, [1, 7], [recovery] * 4)
+    with pytest.raises(ParameterError, match="1 recoveries for 4 units"):
+        plan.total(0, [1, 1], [recovery])

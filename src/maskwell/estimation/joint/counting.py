@@ -99,7 +99,10 @@ def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *
     >>> table.pi_hat.round(3).tolist()   # a third smokes, a fifth drinks, few do both
     [[0.044, 0.289], [0.156, 0.511]]
     """
-    values = np.asarray(counts)
+    try:
+        values = np.asarray(counts)
+    except ValueError as error:
+        raise ReportError("rows of counts of different lengths", hint="give one axis for each variable") from error
     layout = Layout.of(_numbered(_check_mapping(designs), values))
     if values.shape != layout.report_shape:
         raise ReportError(

@@ -89,6 +89,8 @@ def _fit(devices: tuple[CodedDesign, ...], design: CodedDesign, x: Array) -> _Fi
 def _check_draws(seed: int | None, replicates: int) -> None:
     if seed is None:
         raise ParameterError("a bootstrap without a seed could not be repeated", hint="give seed=1, or another number")
+    if seed < 0:
+        raise ParameterError(f"seed = {seed}", hint="give a whole number of 0 or more", seed=seed)
     if replicates < FEWEST:
         raise ParameterError(
             f"replicates = {replicates}: too few for a p-value", hint=f"give {FEWEST} or more; 999 is usual"

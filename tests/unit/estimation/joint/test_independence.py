@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import approx_fprime
 
 import maskwell as mw
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.joint import rao_scott
 from maskwell.estimation.joint.observed import degrees_of_freedom, expected
 from maskwell.estimation.joint.wald import free_cells, slopes
@@ -191,3 +191,10 @@ def test_tests_by_covariance_are_refused_where_there_is_none(method):
 def test_reports_that_never_occur_are_found_in_spite_of_rounding():
     with pytest.raises(ParameterError, match="never occurs"):
         _table([[3, 4], [3, 0]], (FORCED, WARNER)).independence(method="rao-scott")
+
+
+def test_counts_and_seeds_that_cannot_be_are_refused():
+    with pytest.raises(ReportError, match="different lengths"):
+        mw.cross_tabulate_counts([[1, 2], [3]], {"a": WARNER, "b": WARNER})
+    with pytest.raises(ParameterError, match="seed = -1"):
+        _table().independence(method="bootstrap", seed=-1)
