@@ -24,6 +24,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.sampling.calibrated import Calibrated
+from maskwell.estimation.sampling.domains import lines_of_domains
 from maskwell.estimation.sampling.readings import LinearReading
 from maskwell.estimation.sampling.recovery import Recovery, Scores, square_of
 from maskwell.estimation.sampling.replicates import ReplicateRule
@@ -78,11 +79,7 @@ class Together:
         present = np.unique(cells.sample.codes)
         wanted = wanted_of([self.designs[code] for code in present])
         whole = self._of(everything, wanted)
-        if not cells.domain.given:
-            return whole
-        labels = cells.domain.labels.tolist()
-        parts = (np.flatnonzero(cells.domain.codes == code) for code in range(len(labels)))
-        return replace(whole, domains={label: self._of(own, wanted) for label, own in zip(labels, parts, strict=True)})
+        return replace(whole, domains={d: self._of(own, wanted) for d, own in lines_of_domains(cells).items()})
 
     def _of(self, lines: Array, wanted: Wanted) -> SurveyEstimate:
         shares = _Shares.of(self.cells, self.designs, lines)

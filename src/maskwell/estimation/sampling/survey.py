@@ -24,6 +24,7 @@ from maskwell.designs.base import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.calibrated import Calibrated
+from maskwell.estimation.sampling.domains import lines_of_domains
 from maskwell.estimation.sampling.plan import SamplingPlan
 from maskwell.estimation.sampling.readings import readings_of
 from maskwell.estimation.sampling.recovery import Recovery, Scores, diagonal
@@ -158,13 +159,7 @@ def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> 
     if not all(reading.design.identifiable for reading in recovery.readings):
         return _together(survey, denominator)
     whole = _one(survey, np.arange(len(cells)), denominator)
-    if not cells.domain.given:
-        return whole
-    order = np.argsort(cells.domain.codes, kind="stable")
-    ends = np.cumsum(np.bincount(cells.domain.codes, minlength=cells.domain.size))
-    lines = np.split(order, ends[:-1])
-    found = {label: _one(survey, own, None) for label, own in zip(cells.domain.labels.tolist(), lines, strict=True)}
-    return replace(whole, domains=found)
+    return replace(whole, domains={d: _one(survey, own, None) for d, own in lines_of_domains(cells).items()})
 
 
 def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:

@@ -424,6 +424,6 @@ def test_units_that_were_sure_to_be_drawn() -> None:
 def test_a_domain_counts_the_clusters_and_strata_that_hold_its_rows() -> None:
     strata, clusters = [0] * 6 + [1] * 6, [0, 0, 1, 1, 2, 2] * 2
     north = ["n"] * 6 + ["s", "n"] * 3
-    found = estimate_survey([0, 1] * 6, DESIGN, SamplingPlan(strata=strata, clusters=clusters), domains=north)
+    found = estimate_survey([YES, NO] * 6, WARNER, SamplingPlan(strata=strata, clusters=clusters), domains=north)
     assert found.degrees_of_freedom == 4
     assert [found.domains[label].degrees_of_freedom for label in "ns"] == [4, 2]  # "s": three clusters of one stratum
