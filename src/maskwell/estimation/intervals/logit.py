@@ -34,4 +34,4 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     missing = int((~inside).sum())
     flags = [f"no logit interval for {missing} of {len(p)} categories: it needs an estimate between 0 and 1"]
     flags = flags if missing else []
-    return Intervals(low, high, "logit", level, (*flags, *((UNDEFINED,) if np.isnan(error).any() else ())))
+    return Intervals(low, high, "logit", level, (*flags, *((UNDEFINED,) if np.isnan(half).any() else ())))

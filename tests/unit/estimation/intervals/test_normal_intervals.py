@@ -13,6 +13,8 @@ from maskwell import Categories, Counts, Design, Estimate, Subset, Uniform, esti
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.registry import METHODS
 from maskwell.estimation.samples import Sample
+from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.survey import estimate_survey
 from maskwell.estimation.several import estimate_samples
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
@@ -138,3 +140,12 @@ def test_sums_of_categories_are_referred_to_an_interval_that_they_have() -> None
     samples = [Sample.of([20, 40], make_design("simmons", p="3/4")), Sample.of([10, 30], make_design("simmons", p=0))]
     with pytest.raises(ParameterError, match="ask for a wald interval"):
         estimate_samples(samples).intervals(method="exact")
+
+
+def test_logit_says_when_there_is_no_quantile() -> None:
+    """A domain within one cluster has no degrees of freedom."""
+    reports, place = ["yes", "no", "no", "yes", "no", "no"], np.array(["a", "a", "a", "b", "b", "b"])
+    plan = SamplingPlan(weights=np.ones(6), clusters=[place])
+    found = estimate_survey(reports, WARNER, plan, domains=place).domains["a"].intervals(method="logit")
+    assert np.isnan(found.to_array()).all()
+    assert found.flags
