@@ -82,7 +82,26 @@ def test_odds_ratios(files):
         assert other["estimate"] == pytest.approx(np.exp(one["estimate"]))
         assert other["interval"] == pytest.approx(np.exp(one["interval"]).tolist())
         assert other["p_value"] == one["p_value"]
+        assert other["standard_error"] == pytest.approx(np.exp(one["estimate"]) * one["standard_error"])
     assert "odds ratio" in fit("--exponentiate").out
+    assert ratios["covariance"] == plain["covariance"]  # of the logarithms, and it says so
+    assert (plain["covariance_scale"], ratios["covariance_scale"]) == ("estimates", "log")
+
+
+def test_the_headline_names_the_first_predictor_and_an_intercept_is_no_ratio(files):
+    for formula, first in [("y ~ age + place", "age"), ("y ~ place + age", "place[T.town]")]:
+        assert fit(formula=formula).out.startswith(f"y ~ {first}: log odds ratio ")
+    assert fit("--exponentiate").out.startswith("y ~ age: odds ratio ")
+    assert fit(formula="y ~ 1").out.startswith("y ~ Intercept: log odds -")
+    assert fit("--exponentiate", formula="y ~ 1").out.startswith("y ~ Intercept: odds 0.")
+
+
+def test_small_numbers_and_p_values_have_one_style(files):
+    out = fit(formula="y ~ I(age * 1000) + place").out
+    small = next(line for line in out.splitlines() if "1000" in line and "  " in line[2:]).split()
+    assert "e-" not in out
+    assert float(small[-4]) > 0 and all(len(cell.split(".")[1]) == 6 for cell in small[-5:-1])
+    assert all(len(line.split()[-1].split(".")[1]) == 4 for line in out.splitlines()[2:5])
 
 
 def test_weights_strata_clusters_and_population(files):
@@ -102,6 +121,12 @@ def test_weights_strata_clusters_and_population(files):
 def test_tables_to_paste(files, style):
     out = fit("--format", style).out
     assert "place[T.town]" in out
+    if style != "csv":
+        plain = " ".join(out.replace("\\textasciitilde{}", "~").replace("\\%", "%").split())
+        assert "Logistic regression with randomized response: y ~ age + place" in plain
+        assert "n = 900 rows; maximum likelihood. Standard errors: observed information." in plain
+        assert "95 % low" in plain and "95 % high" in plain
+        assert style == "md" or "\\caption{" in out
     if style == "csv":
         rows = list(csv.DictReader(io.StringIO(out)))
         exact = fit("--json").json()["coefficients"]
@@ -114,6 +139,17 @@ def test_groups_with_their_own_designs(files):
         "--json",
     ).json()  # fmt: skip
     assert len(content["designs"]) == 2 and content["n"] == 900
+
+
+def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
+    run("design", "simmons", "--p", "3/4", "-o", "s1.json")
+    run("design", "simmons", "--p", "1/3", "-o", "s2.json")
+    args = ("regress", "s.csv", "--formula", "y ~ age")
+    refused(
+        *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot tell 4 categories apart"
+    )
+    groups = ("--design", "y[group=a]=s1.json", "--design", "y[group=b]=s2.json")
+    refused(*args, *groups, saying="these 2 designs together cannot tell 4 categories apart")
 
 
 def test_several_categories_and_a_randomized_predictor(files):

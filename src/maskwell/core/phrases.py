@@ -6,6 +6,7 @@ A message and its hint are one line each, of at most 100 columns after ``error:`
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from itertools import islice
 
@@ -14,6 +15,7 @@ HINT = 94
 """Columns that are left for the texts of an error."""
 
 LEAST = 12
+P_LEAST = 0.0001
 
 
 def shorten(text: str, width: int = 40) -> str:
@@ -41,6 +43,27 @@ def fault_of(error: BaseException, width: int = 44) -> str:
 
 def _first_sentence(text: str, width: int) -> str:
     return shorten(" ".join(text.split()).split(". ")[0].removesuffix("."), width)
+
+
+def p_text(value: float | None) -> str:
+    """A p-value with four decimals, never zero.
+
+    >>> p_text(0.04321), p_text(0.00018), p_text(1e-9), p_text(None)
+    ('0.0432', '0.0002', '<0.0001', 'n/a')
+    """
+    if value is None or math.isnan(value):
+        return "n/a"
+    return f"{value:.4f}" if value >= P_LEAST else f"<{P_LEAST}"
+
+
+def p_equals(value: float) -> str:
+    """A p-value in a sentence.
+
+    >>> p_equals(0.04321), p_equals(1e-9)
+    ('p = 0.0432', 'p < 0.0001')
+    """
+    shown = p_text(value)
+    return f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
 def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = False) -> str:

@@ -7,13 +7,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from maskwell.core.phrases import p_text
 from maskwell.estimation.regression.coefficients import Coefficients
 from maskwell.estimation.regression.result import Regression
 from maskwell.reports.publish import Table
 from maskwell.reports.tables import counted, facts, notes, shorten, table
 
 SHOWN = 60
-EFFECT = {"logistic": "log odds ratio", "multinomial": "log odds ratio", "linear": "change in the mean"}
+MOST_DECIMALS = 8
+LARGE = 1e7
 
 
 def regress_text(
@@ -36,26 +38,47 @@ def regress_text(
 def regress_table(found: Regression, level: float, *, exponentiate: bool = False, exact: bool = False) -> Table:
     """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits."""
     head, rows = _cells(found, level, exponentiate=exponentiate, most=None)
+    percent = f"{100 * level:g} %"
+    head = [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
     if exact:
         rows = [_digits(row) for row in found.rows(level, exponentiate=exponentiate)]
-    said = [f"{found.family.capitalize()} regression with randomized response, {counted(found.n, 'row', 'rows')}."]
+    said = [f"n = {found.n:,} rows; {_how(found)}."]
     said += [f"{name.capitalize()}: {value}." for name, value in _facts(found)]
-    return Table(head, rows, notes=[" ".join(said), *_left_out(found), *found.flags])
+    if found.latent is not None:
+        said.append(f"Fitted with a model of the {_latent_title(found)}, not shown.")
+    kind = f"{found.family.capitalize()} regression with randomized response"
+    caption = f"{kind}: {found.outcome if found.formula is None else found.formula}"
+    return Table(head, rows, caption=caption, notes=[" ".join(said), *_left_out(found), *found.flags])
+
+
+def _how(found: Regression) -> str:
+    if found.family == "linear":
+        return "corrected estimating equations"
+    return "pseudo maximum likelihood" if "weights" in found.variance else "maximum likelihood"
 
 
 def _answer(found: Regression, level: float, *, exponentiate: bool) -> str:
-    """The strongest evidence, in one line."""
-    shown = [j for j, term in enumerate(found.terms) if not term.endswith("Intercept")] or [0]
-    strength = [abs(z) if math.isfinite(z) else -1.0 for z in found.z]
-    best = max(shown, key=lambda j: strength[j])
-    rows = found.rows(level, exponentiate=exponentiate)
-    row, error = rows[best], found.standard_error[best]
-    what = "odds ratio" if exponentiate else EFFECT[found.family]
+    """The first predictor of the formula, in one line."""
+    first = next((j for j, term in enumerate(found.terms) if not _is_intercept(term)), 0)
+    row = found.rows(level, exponentiate=exponentiate)[first]
+    what = _effect(found, row["term"], exponentiate=exponentiate)
     about = f"{shorten(found.outcome, 16)} ~ {shorten(row['term'], 24)}"
-    if math.isnan(error):
+    if row["standard_error"] is None:
         return f"{about}: no finite estimate from {counted(found.n, 'row', 'rows')}; see the notes."
-    low, high = (_number(x) for x in row["interval"])
-    return f"{about}: {what} {_number(row['estimate'])} ({100 * level:g} % interval {low} to {high}; {found.n:,} rows)."
+    value, low, high = (_number(x, _decimals(row)) for x in (row["estimate"], *row["interval"]))
+    return f"{about}: {what} {value} ({100 * level:g} % interval {low} to {high}; {found.n:,} rows)."
+
+
+def _is_intercept(term: str) -> bool:
+    return term == "Intercept" or term.endswith(": Intercept")
+
+
+def _effect(found: Regression, term: str, *, exponentiate: bool) -> str:
+    """What a coefficient is; an intercept is no ratio."""
+    if found.family == "linear":
+        return "mean" if _is_intercept(term) else "change in the mean"
+    what = "odds" if _is_intercept(term) else "odds ratio"
+    return what if exponentiate else f"log {what}"
 
 
 def _cells(
@@ -67,7 +90,7 @@ def _cells(
 
 def _line(row: Mapping[str, Any]) -> list[str]:
     values = [row["estimate"], row["standard_error"], *row["interval"]]
-    return [row["term"], *map(_number, values), _p_value(row["p_value"])]
+    return [row["term"], *(_number(value, _decimals(row)) for value in values), p_text(row["p_value"])]
 
 
 def _digits(row: Mapping[str, Any]) -> list[str]:
@@ -75,26 +98,30 @@ def _digits(row: Mapping[str, Any]) -> list[str]:
     return [row["term"], *("" if value is None else repr(value) for value in values)]
 
 
-def _number(value: float | None) -> str:
-    """Four decimals; a number too small or too large for them in powers of ten.
+def _decimals(row: Mapping[str, Any]) -> int | None:
+    """Decimals that show two digits of the standard error, at least four; None where that would be too many.
 
-    >>> _number(0.12345), _number(None), _number(0.00001), _number(1e9), _number(0.0)
-    ('0.1235', 'n/a', '1.0e-05', '1.0e+09', '0.0000')
+    >>> [_decimals({"standard_error": error}) for error in (0.25, 0.00018, 1e-12, None)]
+    [4, 5, None, 4]
+    """
+    error = row["standard_error"]
+    if not error or not math.isfinite(error):
+        return 4
+    decimals = max(4, 1 - math.floor(math.log10(error)))
+    return decimals if decimals <= MOST_DECIMALS else None
+
+
+def _number(value: float | None, decimals: int | None = 4) -> str:
+    """So many decimals; a number too small or too large for them in powers of ten.
+
+    >>> _number(0.12345), _number(None), _number(0.00018, 6), _number(1e-12, None), _number(1e9), _number(-1e-9)
+    ('0.1235', 'n/a', '0.000180', '1.0e-12', '1.0e+09', '0.0000')
     """
     if value is None or math.isnan(value):
         return "n/a"
-    return f"{value:.4f}" if value == 0 or 5e-4 <= abs(value) < 1e5 else f"{value:.1e}"
-
-
-def _p_value(value: float | None) -> str:
-    """Never zero.
-
-    >>> _p_value(0.04321), _p_value(1e-9), _p_value(None)
-    ('0.043', '<0.001', 'n/a')
-    """
-    if value is None:
-        return "n/a"
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if decimals is None or abs(value) >= LARGE:
+        return f"{value:.1e}"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def _facts(found: Regression) -> list[tuple[str, str]]:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from maskwell.core.phrases import p_equals
+
 SPOKEN = {
     "pearson": "Pearson chi-square of the reports",
     "observed-likelihood-ratio": "likelihood ratio of the reports",
@@ -67,7 +69,7 @@ class IndependenceTest:
 
     def sentence(self) -> str:
         """The test in one line."""
-        return f"Independence of {' and '.join(self.names)}: p = {self.p_value:.4g} ({self._statistic()})"
+        return f"Independence of {' and '.join(self.names)}: {p_equals(self.p_value)} ({self._statistic()})"
 
     def _statistic(self) -> str:
         said = f"{self._spoken()} {self.statistic:.4g}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.phrases import HINT, listed
+from maskwell.core.phrases import HINT, listed, p_equals
 from maskwell.errors import InputError, MissingExtraError, ParameterError
 
 
@@ -29,7 +29,7 @@ class WaldTest:
 
     def __repr__(self) -> str:
         kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        return f"WaldTest({kind} = {self.statistic:.4f}, p = {self.p_value:.4g})"
+        return f"WaldTest({kind} = {self.statistic:.4f}, {p_equals(self.p_value)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,6 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import HINT, listed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import reports_of
@@ -139,7 +138,7 @@ class Evidence:
                     "the designs of the groups have different categories",
                     hint="make all designs for the same categories, in the same order",
                 )
-        self._check_rank()
+        self._check_rank(designs)
         impossible = np.unique(self.index[(self.table.max(axis=1) == 0)[self.index]])
         if len(impossible):
             raise ReportError(
@@ -147,18 +146,23 @@ class Evidence:
                 hint="check that this is the design that made the reports",
             )
 
-    def _check_rank(self) -> None:
+    def _check_rank(self, designs: Sequence[Design]) -> None:
         _, values, directions = np.linalg.svd(self.table)
         if len(values) < self.k or values[-1] <= RANK_TOLERANCE * values[0]:
-            null = directions[-1]
-            parts = [
-                f"{x:+.3g} {label}" for x, label in zip(null, self.categories.labels, strict=True) if abs(x) > 1e-9
-            ]
-            raise NotIdentifiableError(
-                f"the design cannot tell its {self.k} categories apart: a regression is not identifiable",
-                hint=f"no report depends on {listed(parts, len(parts), HINT - 40)}; use another design",
-                null=null,
-            )
+            raise _not_identifiable(designs, directions[-1])
+
+
+def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableError:
+    """In words; the designs of several samples may tell together what one of them does not."""
+    which = "this design" if len(designs) == 1 else f"these {len(designs)} designs together"
+    hint = "a regression needs designs that are identifiable alone; maskwell audit tells whether one is"
+    if len(designs) == 1 and designs[0].provenance.get("samples"):
+        which += ", one of several samples,"
+        if not isinstance(designs[0].inputs.labels[0], tuple):
+            hint = "give the designs of all samples by groups of rows, or a design that is identifiable alone"
+    return NotIdentifiableError(
+        f"{which} cannot tell {len(null)} categories apart: no regression", hint=hint, null_direction=null
+    )
 
 
 def _codes(reports: Any, designs: Sequence[Design]) -> Array:

@@ -170,7 +170,11 @@ class Regression(Coefficients):
         return self._margins().effects(self, dummy=dummy)
 
     def to_dict(self, level: float = 0.95, *, exponentiate: bool = False) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Everything as plain values, for JSON.
+
+        ``covariance`` is always that of ``estimates``: with ``exponentiate`` of the logarithms of the coefficients
+        shown, and ``covariance_scale`` is then "log", else "estimates".
+        """
         found: dict[str, Any] = {
             "n": self.n,
             "method": self.family,
@@ -182,6 +186,7 @@ class Regression(Coefficients):
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
             "covariance": [[None if math.isnan(x) else x for x in row] for row in self.covariance.tolist()],
+            "covariance_scale": "log" if exponentiate else "estimates",
             "variance": self.variance,
             "degrees_of_freedom": self.degrees_of_freedom,
             "log_likelihood": None if math.isnan(self.log_likelihood) else self.log_likelihood,

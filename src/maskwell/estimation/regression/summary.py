@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import p_text, shorten
 from maskwell.estimation.regression.coefficients import Coefficients
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def coefficient_lines(found: Coefficients, level: float, width: int) -> list[str
     )
     lines = [_line(header, width), "-" * WIDTH]
     for term, value, error, z, p, (low, high) in rows:
-        cells = [_digits(value), _digits(error), f"{z:.3f}", f"{p:.3f}", _digits(low), _digits(high)]
+        cells = [_digits(value), _digits(error), f"{z:.3f}", p_text(p), _digits(low), _digits(high)]
         lines.append(_line([shorten(term, NAMES), *(cell.replace("nan", "n/a") for cell in cells)], width))
     return lines
 

@@ -194,7 +194,7 @@ def test_a_collinear_column_is_named():
 def test_what_cannot_be_fitted_is_refused():
     X, z = logistic_data(50, [0.0, 1.0])
     coin = mw.Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
-    with pytest.raises(NotIdentifiableError, match="cannot tell its 2 categories apart"):
+    with pytest.raises(NotIdentifiableError, match="this design cannot tell 2 categories apart"):
         fit_logistic(X, z, coin)
     with pytest.raises(ParameterError, match="two categories; this design has 3"):
         fit_logistic(X, z, THREE)
