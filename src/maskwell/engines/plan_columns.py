@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.core.labels import plain
 from maskwell.core.survey_columns import check_inclusion, check_weights
+from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import joint_codes, separate_codes
 from maskwell.engines.files import find_column
 from maskwell.engines.values import labels_of, numbers_of
 from maskwell.errors import DataFileError, ParameterError
 
 ROUNDING = 1e-9
+NO_DOMAIN = "leave rows without a domain out (--missing drop), or give them one"
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,27 @@ class PlanReader:
         self._plan = plan
         self._replicates = plan.replicate_names(schema, path)
 
-    def read(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
-        """What is known about the next rows; ``row`` of them were read before."""
+    def with_domain(self, columns: Mapping[str, Any], rows: int) -> Array:
+        """Which of the next rows have a value in every column that tells the domains."""
+        told = np.ones(rows, dtype=np.bool_)
+        for name in self._plan.by:
+            told &= ~missing_rows(columns[name])
+        return told
+
+    def read(self, columns: Mapping[str, Any], row: int, kept: Array | None = None) -> dict[str, Any]:
+        """What is known about the next rows, or the kept ones among them; ``row`` of them were read before."""
+        if kept is None or kept.all():
+            return self._known(columns, row) | self._domains(columns, row)
+        places = require().array(np.flatnonzero(kept))
+        known = {name: some_rows(value, kept) for name, value in self._known(columns, row).items()}
+        return known | self._domains({name: columns[name].take(places) for name in self._plan.by}, row)
+
+    def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
         found = {
             "weight": self._weights(columns, row),
             "stratum": None if plan.strata is None else labels_of(columns[plan.strata], plan.strata, row),
             "clusters": [labels_of(columns[name], name, row) for name in plan.clusters],
-            "domain": self._domains(columns, row),
             "population": [self._size(size, columns, row) for size in plan.population],
         }
         if self._replicates:
@@ -133,17 +148,41 @@ class PlanReader:
         return weights
 
     def _size(self, size: str | float, columns: Mapping[str, Any], row: int) -> Any:
-        return numbers_of(columns[size], size, row) if isinstance(size, str) else size
+        if not isinstance(size, str):
+            return size
+        values = numbers_of(columns[size], size, row)
+        small = np.flatnonzero(values < 1)
+        if len(small):
+            raise ParameterError(
+                f"column {size!r} has a population of {values[small[0]]:g} in data row {row + int(small[0]) + 1}",
+                hint="a population counts the units that could have been drawn: 1 or more",
+                column=size,
+            )
+        return values
 
-    def _domains(self, columns: Mapping[str, Any], row: int) -> Factor | None:
-        parts = [labels_of(columns[name], name, row) for name in self._plan.by]
-        if len(parts) < 2:
-            return parts[0] if parts else None
-        codes = joint_codes([part.codes for part in parts], _sizes(parts))
-        used, places = np.unique(codes, return_inverse=True)
-        codes_of = separate_codes(used, _sizes(parts))
-        keys = zip(*(part.labels[c] for part, c in zip(parts, codes_of, strict=True)), strict=True)
-        return Factor.from_codes(places, [tuple(map(plain, key)) for key in keys], "domains")
+    def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
+        parts = [labels_of(columns[name], name, row, NO_DOMAIN) for name in self._plan.by]
+        return {"domain": _crossed(parts)} if parts else {}
+
+
+def _crossed(parts: Sequence[Factor]) -> Factor:
+    """One factor whose labels are those of several, as tuples."""
+    if len(parts) == 1:
+        return parts[0]
+    codes = joint_codes([part.codes for part in parts], _sizes(parts))
+    used, places = np.unique(codes, return_inverse=True)
+    codes_of = separate_codes(used, _sizes(parts))
+    keys = zip(*(part.labels[c] for part, c in zip(parts, codes_of, strict=True)), strict=True)
+    return Factor.from_codes(places, [tuple(map(plain, key)) for key in keys], "domains")
+
+
+def some_rows(value: Any, kept: Array) -> Any:
+    """The kept rows of a column, of several columns, or a number as it is."""
+    if isinstance(value, list):
+        return [some_rows(one, kept) for one in value]
+    if isinstance(value, Factor):
+        return value.take(np.flatnonzero(kept))
+    return value[kept] if isinstance(value, np.ndarray) else value
 
 
 def _sizes(parts: Sequence[Factor]) -> list[int]:
@@ -161,6 +200,11 @@ def population_of(texts: Sequence[str]) -> tuple[str | float, ...]:
 
 def _number_or_name(text: str) -> str | float:
     try:
-        return float(text)
+        size = float(text)
     except ValueError:
         return text
+    if not 1 <= size < float("inf"):
+        raise ParameterError(
+            f"a population of {text}", hint="a population counts the units that could have been drawn: give 1 or more"
+        )
+    return size

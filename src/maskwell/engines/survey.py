@@ -51,12 +51,17 @@ class GroupTally:
 
 @dataclass(frozen=True)
 class SurveyTally:
-    """Sums by stratum, cluster, domain, sample and report; the designs of the samples; how many rows were left out."""
+    """Sums by stratum, cluster, domain, sample and report; the designs of the samples; how many rows were left out.
+
+    ``ratios`` has the smallest and the largest ratio of a replicate weight above zero to the weight, shape (2, R): rows
+    of one line may differ in that, and a line does not tell.
+    """
 
     cells: Cells
     designs: tuple[Design, ...]
     rows: int
     dropped: int
+    ratios: Real | None = None
 
 
 def tally_groups(
@@ -98,8 +103,10 @@ def tally_survey(
     samples = Samples(tuple(variables_of(assignments)))
     total: Cells | None = None
     waiting: list[Cells] = []
+    ratios: Real | None = None
     with _rows(path, samples, plan, missing, counts, progress) as found:
         for batch in found:
+            ratios = _ratios(batch.plan, ratios)
             sample = Factor(batch.sample, np.arange(len(samples)))
             waiting.append(Cells.of(batch.report, sample=sample, count=batch.count, **batch.plan))
             if len(waiting) == WAITING:
@@ -107,7 +114,19 @@ def tally_survey(
     cells = _together(total, waiting)
     if cells is None or cells.rows == 0:
         raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
-    return SurveyTally(_sized(cells, plan), tuple(samples.designs), found.rows, found.dropped)
+    return SurveyTally(_sized(cells, plan), tuple(samples.designs), found.rows, found.dropped, ratios)
+
+
+def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:
+    """The smallest and the largest ratio of replicate weights to weights among the rows that a replicate keeps."""
+    if "replicates" not in plan:
+        return None
+    made = plan["replicates"]
+    weight = plan.get("weight", np.ones(len(made)))[:, None]
+    ratio = np.divide(made, weight, out=np.full(made.shape, np.nan), where=(made > 0) & (weight > 0))
+    low, high = np.where(np.isnan(ratio), np.inf, ratio), np.where(np.isnan(ratio), -np.inf, ratio)
+    now = np.stack([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
+    return now if before is None else np.stack([np.minimum(now[0], before[0]), np.maximum(now[1], before[1])])
 
 
 def _sized(cells: Cells, plan: PlanColumns) -> Cells:
@@ -156,7 +175,7 @@ class _Rows:
         self, source: Any, path: str, samples: Samples, plan: PlanColumns, missing: str, counts: str | None
     ) -> None:
         schema = source.schema
-        self._source, self._path, self._counts = source, path, counts
+        self._source, self._path, self._counts, self._missing = source, path, counts, missing
         self._reader, self._plan = SampleReader(samples, missing), PlanReader(plan, schema, path)
         names = [*samples.columns, *samples.group_columns, *plan.names(schema, path), *([counts] if counts else [])]
         self._names = [*dict.fromkeys(names)]
@@ -189,21 +208,11 @@ class _Rows:
         kept, sample, report = self._reader.read(columns, rows, self.rows + 1)
         if any(self._reader.problems):
             return None
-        plan = self._plan.read(columns, self.rows)
+        if self._missing == "drop":
+            told = self._plan.with_domain(columns, rows)
+            sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
         count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, self.rows)
-        if not kept.all():
-            plan = {name: _some(value, kept) for name, value in plan.items()}
-            count = None if count is None else count[kept]
-        return _Batch(sample, report, count, plan)
-
-
-def _some(value: Any, kept: Any) -> Any:
-    """The kept rows of a column, of several columns, or a number as it is."""
-    if isinstance(value, list):
-        return [_some(one, kept) for one in value]
-    if isinstance(value, Factor):
-        return value.take(np.flatnonzero(kept))
-    return value[kept] if isinstance(value, np.ndarray) else value
+        return _Batch(sample, report, None if count is None else count[kept], self._plan.read(columns, self.rows, kept))
 
 
 @contextmanager

@@ -48,26 +48,30 @@ def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
     return ParameterError(f"column {name!r} does not hold numbers", hint="give numbers in this column", column=name)
 
 
-def check_no_missing(column: Any, name: str, row: int) -> None:
+NEEDED = "the sampling plan must be known for every row; complete the column"
+
+
+def check_no_missing(column: Any, name: str, row: int, needed: str = NEEDED) -> None:
     """Raise where a value is missing."""
     if column.null_count:
         lost = missing_rows(column)
+        one, first = int(lost.sum()) == 1, row + int(np.argmax(lost)) + 1
+        many = "1 value is missing, in" if one else f"{int(lost.sum()):,} values are missing, the first in"
         raise MissingValueError(
-            f"column {name!r}: {int(lost.sum()):,} values are missing, the first in data row "
-            f"{row + int(np.argmax(lost)) + 1}",
-            hint="the sampling plan must be known for every row; complete the column",
+            f"column {name!r}: {many} data row {first}",
+            hint=needed,
             column=name,
         )
 
 
-def labels_of(column: Any, name: str, row: int) -> Factor:
+def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
     """A column of labels as codes; a missing value is refused with its row.
 
     >>> import pyarrow as pa
     >>> labels_of(pa.array(["south", "north", "south"]), "region", 0).codes.tolist()
     [1, 0, 1]
     """
-    check_no_missing(column, name, row)
+    check_no_missing(column, name, row, needed)
     coded = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
     codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False))
     return Factor.from_codes(codes, coded.dictionary.to_pylist(), f"column {name!r}")

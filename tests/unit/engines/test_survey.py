@@ -17,7 +17,7 @@ from maskwell.designs.uniform import Uniform  # noqa: E402
 from maskwell.engines import survey  # noqa: E402
 from maskwell.engines.columns import Assignment  # noqa: E402
 from maskwell.engines.direct import direct_design  # noqa: E402
-from maskwell.engines.plan_columns import PlanColumns  # noqa: E402
+from maskwell.engines.plan_columns import PlanColumns, population_of  # noqa: E402
 from maskwell.engines.survey import tally_groups, tally_survey  # noqa: E402
 from maskwell.errors import (  # noqa: E402
     DataFileError,
@@ -149,10 +149,10 @@ def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
     [
         ("y,w\nyes,0\nno,1\n", PlanColumns(weights="w"), ParameterError, "column 'w': 0 in row 1"),
         ("y,w\nyes,1\nno,x\n", PlanColumns(weights="w"), ParameterError, "'x' in data row 2, which is no number"),
-        ("y,w\nyes,1\nno,\n", PlanColumns(weights="w"), MissingValueError, "'w': 1 values are missing"),
+        ("y,w\nyes,1\nno,\n", PlanColumns(weights="w"), MissingValueError, "'w': 1 value is missing"),
         ("y,w\nyes,2\nno,0.5\n", PlanColumns(weights="w", chances=True), ParameterError, "0.5 in row 2 is no weight"),
         ("y,p\nyes,70\nno,30\n", PlanColumns(inclusion="p"), ParameterError, "percentages"),
-        ("y,h\nyes,a\nno,\n", PlanColumns(strata="h"), MissingValueError, "'h': 1 values are missing"),
+        ("y,h\nyes,a\nno,\n", PlanColumns(strata="h"), MissingValueError, "'h': 1 value is missing"),
         ("y,w\nyes,1\n", PlanColumns(weights="weight"), DataFileError, "no column 'weight'"),
         ("y,w\nyes,1\n", PlanColumns(replicates="rep"), DataFileError, "names start with 'rep'"),
         ("y,w\nmaybe,1\n", PlanColumns(weights="w"), UnknownCategoryError, "'maybe'"),
@@ -182,3 +182,35 @@ def test_a_directly_asked_column_reports_the_truth(tmp_path: Path) -> None:
         direct_design(str(path), "one")
     with pytest.raises(ParameterError, match="two passes"):
         direct_design("-", "age")
+
+
+def test_rows_without_a_domain_are_left_out_like_those_without_a_report(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("y,sex,town,w\nyes,f,a,1\nno,,a,2\n,m,b,4\nno,m,,8\nyes,m,b,16\n", encoding="utf-8")
+    plan = PlanColumns(weights="w", by=("sex", "town"))
+    found = tally_survey(str(path), [Assignment.of("y", CARD)], plan, missing="drop")
+    assert (found.rows, found.dropped) == (5, 3)
+    assert found.cells.domain.labels.tolist() == [("f", "a"), ("m", "b")]
+    assert found.cells.weight.tolist() == [1, 16]
+    path.write_text("y,sex\nyes,f\nno,\n", encoding="utf-8")
+    with pytest.raises(MissingValueError, match="'sex': 1 value is missing, in data row 2\n.*--missing drop"):
+        tally_survey(str(path), [Assignment.of("y", CARD)], PlanColumns(by=("sex",)))
+
+
+@pytest.mark.parametrize("size", ["-5", "0", "nan", "inf"])
+def test_populations_are_one_or_more(size: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="give 1 or more"):
+        population_of([size])
+    path = tmp_path / "rows.csv"
+    path.write_text("y,size\nyes,-5\nno,-5\n", encoding="utf-8")
+    with pytest.raises(ParameterError, match="population of -5 in data row 1"):
+        tally_survey(str(path), [Assignment.of("y", CARD)], PlanColumns(population=("size",)))
+
+
+def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("y,w,r1,r2\nyes,2,0,2\nyes,2,4,2\nno,3,3,0\nno,3,3,6\n", encoding="utf-8")
+    plan = PlanColumns(weights="w", replicates="r")
+    found = tally_survey(str(path), [Assignment.of("y", CARD)], plan)
+    assert found.ratios is not None
+    assert found.ratios.tolist() == [[1, 1], [2, 2]]

@@ -23,12 +23,12 @@ def test_what_is_no_number_is_named_with_its_row() -> None:
         numbers_of(pa.array(["1", "two"]), "w", 10)
     with pytest.raises(ParameterError, match="'w' has inf in data row 2"):
         numbers_of(pa.array([1.0, float("inf")]), "w", 0)
-    with pytest.raises(MissingValueError, match="1 values are missing, the first in data row 2"):
+    with pytest.raises(MissingValueError, match="1 value is missing, in data row 2"):
         numbers_of(pa.array(["1", None]), "w", 0)
 
 
 def test_labels_are_codes_whatever_their_type() -> None:
     for column in (pa.array(["b", "a", "b"]), pa.array([2, 1, 2]), pa.array(["b", "a", "b"]).dictionary_encode()):
         assert labels_of(column, "h", 0).codes.tolist() == [1, 0, 1]
-    with pytest.raises(MissingValueError, match="'h': 1 values are missing, the first in data row 6"):
+    with pytest.raises(MissingValueError, match="'h': 1 value is missing, in data row 6"):
         labels_of(pa.array([None, "a"]), "h", 5)

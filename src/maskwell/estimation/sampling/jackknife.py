@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.errors import ParameterError
 
@@ -37,3 +38,26 @@ def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
             replicates=wrong[:10].tolist(),
         )
     return tuple(cells.stratum.labels[changed.argmax(axis=0)].tolist())
+
+
+def check_unstratified(ratios: Real) -> None:
+    """Raise unless each replicate raises the weights of all rows that it keeps by the same factor.
+
+    Parameters
+    ----------
+    ratios
+        The smallest and the largest ratio of replicate weights above zero to the weights, shape (2, R).
+
+    Without strata a replicate of R leaves out one unit and raises all others by ``R / (R - 1)``; with strata it leaves
+    the other strata as they are. Half of that difference is allowed for rounding.
+
+    >>> check_unstratified(np.array([[4 / 3] * 4, [4 / 3] * 4]))
+    """
+    allowed = 0.5 / max(ratios.shape[1] - 1, 1)
+    wrong = np.flatnonzero(ratios[1] - ratios[0] > allowed)
+    if len(wrong):
+        raise ParameterError(
+            f"replicate {int(wrong[0]) + 1} changes the weights of some rows only, as in a stratified jackknife",
+            hint="name the strata of the rows, each of which has replicates of its own",
+            replicates=wrong[:10].tolist(),
+        )
