@@ -104,7 +104,7 @@ def estimate(
     elif style == "text":
         print_lines(with_plot(found.text(confidence, interval, paths), plot))
     else:
-        print_lines(found.published(confidence, interval).lines(style))
+        print_lines(found.published(confidence, interval, exact=style == "csv").lines(style))
 
 
 @dataclass(frozen=True)
@@ -163,18 +163,19 @@ class _Found:
             lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had no report and {were} left out")
         return lines
 
-    def published(self, level: float, interval: str | None) -> publish.Table:
-        """The table to paste into a paper."""
+    def published(self, level: float, interval: str | None, *, exact: bool = False) -> publish.Table:
+        """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
         from maskwell.estimation.margins import of_sums
         from maskwell.reports.text_estimate import estimate_table
         from maskwell.reports.text_table import published
 
-        if self.table is not None and len(self.table.names) == 2 and self.by is None and interval is None:
+        two = self.table is not None and len(self.table.names) == 2
+        if self.table is not None and two and self.by is None and interval is None and not exact:
             return published(self.table, level)
         if self.wanted is not None:
             name, margin = self.wanted
-            return estimate_table(margin, [name], level, interval=of_sums(interval), by=self.by)
-        return estimate_table(self.estimate, self.variables, level, interval=interval, by=self.by)
+            return estimate_table(margin, [name], level, interval=of_sums(interval), by=self.by, exact=exact)
+        return estimate_table(self.estimate, self.variables, level, interval=interval, by=self.by, exact=exact)
 
     def picture(self, level: float, interval: str | None) -> Picture:
         """The estimates with their intervals."""
@@ -182,8 +183,8 @@ class _Found:
         from maskwell.reports.plots import plot_learned
 
         if self.wanted is not None:
-            return plot_learned(self.wanted[1], level=level, interval=of_sums(interval))
-        return plot_learned(self.estimate, level=level, interval=interval)
+            return plot_learned(self.wanted[1], level=level, interval=of_sums(interval), by=self.by or "group")
+        return plot_learned(self.estimate, level=level, interval=interval, by=self.by or "group")
 
 
 def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:

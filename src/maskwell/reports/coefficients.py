@@ -31,6 +31,7 @@ class _Rows:
     zero: float
     logarithmic: bool
     unit: str
+    level: float
 
 
 def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: bool = False) -> Picture:
@@ -56,6 +57,7 @@ def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: b
         1.0 if exponentiate else 0.0,
         exponentiate,
         "odds ratio" if exponentiate else "log odds ratio" if found.family != "linear" else "change in the mean",
+        level,
     )
     shown = [[label, *(f"{x:.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
     said = "; ".join(f"{label} {a} from {b} to {c}" for label, a, b, c in shown)
@@ -102,6 +104,6 @@ def _draw(canvas: Canvas, rows: _Rows) -> None:
         axes.plot([centre], [y], marker="o", markersize=7, color=colour("truth"))
         place = HEAD + step * (i + (0.3 if narrow else 0.5))
         canvas.text(16, place, shorten(label, 44 if narrow else 28), fontsize=SMALL)
-    canvas.text(16, 18, f"{rows.unit}, with its interval", tone="muted", fontsize=SMALL)
+    canvas.text(16, 18, f"{rows.unit}, with its {100 * rows.level:g} % interval", tone="muted", fontsize=SMALL)
     none = "1 means no difference" if rows.logarithmic else "0 means no difference"
     canvas.text(16, HEAD + step * count + 40, none, tone="muted", fontsize=SMALL)

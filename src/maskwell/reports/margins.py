@@ -1,4 +1,4 @@
-"""*How exact a survey will be*: the half width of the interval against the number of respondents, in its two parts."""
+"""*How exact a survey will be*: the half width of intervals against respondents, with and without randomization."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
     curve = _curve(plan)
     rows = [[f"{n:,}", *(f"{m:.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
     own = [Note(_own(plan), point_mark(**_dot()))]
-    named = [*own, Note("randomization", area_mark(**_added())), Note("sampling", area_mark(**_sampling()))]
+    named = [*own, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling()))]
     return Picture(
         name="margins",
         title="How exact a survey will be",
@@ -103,7 +103,7 @@ def _draw(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) ->
     axes.axhline(0, color=colour("muted"), linewidth=1)
     if not canvas.narrow:
         _name_areas(canvas, curve, right, top)
-    canvas.text(4, 14, "Interval within ±", tone="muted", fontsize=SMALL)
+    canvas.text(4, 14, f"{100 * plan.level:g} % interval within ±", tone="muted", fontsize=SMALL)
     canvas.text(right, TOP + HEIGHT + 38, "Respondents", tone="muted", align="right", fontsize=SMALL)
     write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=TOP + HEIGHT + 50)
 
@@ -112,7 +112,7 @@ def _name_areas(canvas: Canvas, curve: _Curve, right: float, top: float) -> None
     """Words at the right ends of the areas, one above the other."""
     ends = (float(curve.direct[-1] + curve.margin[-1]) / 2, float(curve.direct[-1]) / 2)
     places = spread([TOP + HEIGHT * (1 - y / top) for y in ends], apart=15, low=TOP, high=TOP + HEIGHT - 6)
-    for name, tone, y in zip(("randomization", "sampling"), ("report", "truth"), places, strict=True):
+    for name, tone, y in zip(("randomized", "asked openly"), ("report", "truth"), places, strict=True):
         canvas.text(right + 8, y, name, tone=tone, fontsize=SMALL)
 
 

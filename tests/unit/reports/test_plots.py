@@ -20,6 +20,9 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, MissingExtraError, ParameterError, WrongTypeError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
+from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.sampling.survey import estimate_survey
 from maskwell.reports.plots import Picture, plot_flows, plot_learned, plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
@@ -120,6 +123,48 @@ def test_learned_draws_the_ends_of_an_interval_that_is_not_symmetric() -> None:
     wald = plot_learned(estimate, interval="wald")
     assert wald.data["low"][0] < 0
     assert "plus or minus" in wald.text
+
+
+def domains_of(design: Uniform, groups: list[str]) -> SurveyEstimate:
+    n = 40 * len(groups)
+    codes = np.tile(np.repeat(np.arange(design.k), [20, *[20 // (design.k - 1)] * (design.k - 1)]), len(groups))
+    plan = SamplingPlan(weights=np.ones(n))
+    reports = np.array(design.inputs.labels)[codes]
+    return estimate_survey(reports, design, plan, domains=np.repeat(groups, 40))
+
+
+def words_in(picture: Picture, *, narrow: bool = False) -> list[str]:
+    return [text.get_text() for text in picture.figure(narrow=narrow).axes[0].texts]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_learned_draws_a_line_for_each_domain(narrow: bool) -> None:
+    estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
+    picture = plot_learned(estimate, by="region", level=0.9)
+    assert [row[0] for row in picture.rows] == ["all", "east", "west"] and picture.columns[0] == "region"
+    shares = [float(one.pi_hat[0]) for one in (estimate, *estimate.domains.values())]
+    np.testing.assert_allclose(picture.data["estimate"], shares)
+    drawn = words_in(picture, narrow=narrow)
+    assert {"all", "east", "west", "Share of evaded, %; 90 % intervals"} <= set(drawn)
+    assert "west 50.0 plus or minus" in picture.text
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_learned_groups_the_categories_of_domains(narrow: bool) -> None:
+    estimate = domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), ["east", "west"])
+    picture = plot_learned(estimate, by="region")
+    assert [row[:2] for row in picture.rows] == [[g, c] for g in ("all", "east", "west") for c in "abc"]
+    assert picture.columns[:2] == ["region", "category"]
+    bars = picture.figure(narrow=narrow).axes[1].patches
+    assert len(bars) == 9
+    many = plot_learned(domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), list("abcdefghij")))
+    assert len(many.rows) == 18 and "5 more groups are not drawn" in many.text
+
+
+def test_learned_names_the_level_and_what_the_bars_are() -> None:
+    drawn = words_in(plot_learned(estimate_of([400, 350, 250]), level=0.99))
+    assert "Share of all people, %; 99 % intervals" in drawn
+    assert {"asked openly", "randomized", "Half width, ± points"} <= set(drawn)
 
 
 def test_learned_says_what_it_leaves_out() -> None:
