@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from maskwell.cli.demo import PEOPLE, QUESTION
+from maskwell.cli.demo import PEOPLE, QUESTION, _wrapped
 from maskwell.cli.main import cli
 from maskwell.designs.wire import load_design
 
@@ -140,3 +140,12 @@ def test_without_the_extras_it_says_what_to_install(here: Path, monkeypatch: pyt
     assert result.exit_code == 2
     assert "pip install 'maskwell[arrow,report]'" in result.stderr
     assert list(here.iterdir()) == []
+
+
+def test_long_commands_are_broken_before_options_and_stay_one_command() -> None:
+    folder = "a-folder-where-the-demo-went/demo"
+    for program in ("maskwell", "../some/where/else/bin/maskwell"):
+        command = f"{program} randomize {folder}/p.csv --design answer={folder}/d.json -o {folder}/reports-2.csv"
+        lines = _wrapped(command)
+        assert max(map(len, lines)) <= 100
+        assert shlex.split("\n".join(lines).replace("\\\n", "")) == shlex.split(command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -302,11 +303,15 @@ def _lines(story: Story, folder: Path, commands: list[tuple[str, str]]) -> list[
 
 
 def _wrapped(command: str) -> list[str]:
-    """A command on one line, or on two that a shell reads as one."""
-    if len(command) + 2 <= WIDTH or " -o " not in command:
-        return [f"  {command}"]
-    start, end = command.rsplit(" -o ", 1)
-    return [f"  {start} \\", f"    -o {end}"]
+    """A command on one line, or broken before options into lines that a shell reads as one."""
+    first, *options = re.split(r" (?=--?[a-z])", command)
+    lines = [f"  {first}"]
+    for option in options:
+        if len(lines[-1]) + 1 + len(option) <= WIDTH - len(" \\"):
+            lines[-1] += f" {option}"
+        else:
+            lines = [*lines[:-1], f"{lines[-1]} \\", f"    {option}"]
+    return lines
 
 
 def _table(story: Story) -> list[str]:

@@ -139,9 +139,18 @@ def matrix_table(design: Design) -> list[str]:
         return []
     first = [shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design)]
     width = (WIDTH - 2 - max(MATRIX_LABEL_WIDTH, len("report \\ truth"))) // design.k - 2
-    header = ["report \\ truth", *(shorten(label(one), width) for one in design.inputs.labels)]
+    header = ["report \\ truth", *(_heading(label(one), width) for one in design.inputs.labels)]
     rows = [[name, *map(_probability, row)] for name, row in zip(first, design.matrix().tolist(), strict=True)]
     return ["", *table(header, rows)]
+
+
+def _heading(name: str, width: int) -> str:
+    """A label that fits: first without its blanks, so that (1, 1, 0) and (1, 0, 0) do not look alike.
+
+    >>> _heading("(1, 1, 0)", 9), _heading("(1, 1, 0)", 7)
+    ('(1, 1, 0)', '(1,1,0)')
+    """
+    return name if len(name) <= width else shorten(name.replace(", ", ","), width)
 
 
 def report_names(design: Design) -> list[str]:

@@ -88,14 +88,20 @@ def _largest(shares: Real) -> int:
     return max(range(len(shares)), key=lambda j: -math.inf if math.isnan(shares[j]) else float(shares[j]))
 
 
-def _rows(estimate: Estimate, found: Intervals, most: int | None = None) -> Iterator[list[str]]:
+def _rows(estimate: Estimate, found: Intervals, most: int | None = None, *, exact: bool = False) -> Iterator[list[str]]:
     """One line for each category: label, estimate, error and interval."""
     digits = digits_for(estimate.standard_error)
     lines = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, found.to_array(), strict=True)
     for place, (category, share, error, (low, high)) in enumerate(lines):
         if place == most:
             return
-        yield [label(category), *(_number(x, digits) for x in (share, error, low, high))]
+        values = (share, error, low, high)
+        yield [label(category), *(_all_digits(x) if exact else _number(x, digits) for x in values)]
+
+
+def _all_digits(value: float) -> str:
+    """For a program; what is not known is empty."""
+    return "" if math.isnan(value) else repr(float(value))
 
 
 def _number(value: float, digits: int) -> str:
@@ -150,14 +156,16 @@ def domains_text(estimate: Estimate, level: float, interval: str | None, by: str
 
 
 def _domain_rows(
-    estimate: SurveyEstimate, level: float, interval: str | None, by: str
+    estimate: SurveyEstimate, level: float, interval: str | None, by: str, *, exact: bool = False
 ) -> tuple[list[str], list[list[str]]]:
     two = len(estimate.pi_hat) == 2
     header = [by, "reports", *([] if two else ["category"]), *PARTS]
     rows = []
     for name, one in estimate.domains.items():
-        lines = _rows(one, one.intervals(level, interval), 1 if two else None)
-        rows += [[label(name), count(one.n), *(cells[1:] if two else cells)] for cells in lines]
+        lines = _rows(one, one.intervals(level, interval), 1 if two else None, exact=exact)
+        rows += [
+            [label(name), str(one.n) if exact else count(one.n), *(cells[1:] if two else cells)] for cells in lines
+        ]
     return header, rows
 
 
@@ -168,19 +176,24 @@ def estimate_table(
     *,
     interval: str | None = None,
     by: str | None = None,
+    exact: bool = False,
 ) -> Table:
-    """The estimates as a table for a paper: shares, errors and intervals, domains below each other."""
+    """The estimates as a table for a paper: shares, errors and intervals, domains below each other.
+
+    ``exact`` for programs: all digits.
+    """
     found = estimate.intervals(level, interval)
     percent = f"{100 * level:g} %"
     ends = [f"{percent} low", f"{percent} high"]
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
-        header, rows = _domain_rows(estimate, level, interval, by or "domain")
-        overall = [["all", count(estimate.n), *cells] for cells in _rows(estimate, found)]
+        header, rows = _domain_rows(estimate, level, interval, by or "domain", exact=exact)
+        whole = str(estimate.n) if exact else count(estimate.n)
+        overall = [["all", whole, *cells] for cells in _rows(estimate, found, exact=exact)]
         overall = [[*row[:2], *row[3:]] for row in overall[:1]] if len(estimate.pi_hat) == 2 else overall
         header = [*header[:-2], *ends]
         rows = [*rows, *overall]
     else:
-        header, rows = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, found)]
+        header, rows = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, found, exact=exact)]
     return Table(header, rows, caption=_caption(estimate, variables), notes=[_about(estimate, found)])
 
 
