@@ -156,14 +156,24 @@ def _widths(canvas: Canvas, lines: Lines, *, left: float, right: float, top: flo
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.4g}"))
     axes.grid(axis="x", color=colour("grid"), linewidth=1)
     for i, line in enumerate(lines.lines):
-        y, inner = step * (i + 0.5), min(line.openly, line.half)
-        if np.isfinite(line.half):
-            axes.fill(*_box(inner, line.half, y), **_added())
-            axes.fill(*_box(0, inner, y), **_sampling())
+        _width(axes, line, step * (i + 0.5))
     axes.axvline(0, color=colour("muted"), linewidth=1)
-    _key(canvas, ["sampling", "added"], 2 if canvas.narrow else left, top - (20 if canvas.narrow else 30))
+    if np.isfinite(lines.values("openly")).any():
+        _key(canvas, ["sampling", "added"], 2 if canvas.narrow else left, top - (20 if canvas.narrow else 30))
     bottom = top + step * len(lines) + 36
     canvas.text(right, bottom, "Half width, ± points", tone="muted", align="right", fontsize=SMALL)
+
+
+def _width(axes: Axes, line: Line, y: float) -> None:
+    """One half width; without parts where that of open answers is not known."""
+    if not np.isfinite(line.half):
+        return
+    if not np.isfinite(line.openly):
+        axes.fill(*_box(0, line.half, y), **_interval())
+        return
+    inner = min(line.openly, line.half)
+    axes.fill(*_box(inner, line.half, y), **_added())
+    axes.fill(*_box(0, inner, y), **_sampling())
 
 
 def _box(low: float, high: float, y: float) -> tuple[list[float], list[float]]:

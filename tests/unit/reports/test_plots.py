@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -165,6 +166,15 @@ def test_learned_names_the_level_and_what_the_bars_are() -> None:
     drawn = words_in(plot_learned(estimate_of([400, 350, 250]), level=0.99))
     assert "Share of all people, %; 99 % intervals" in drawn
     assert {"asked openly", "randomized", "Half width, ± points"} <= set(drawn)
+
+
+def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> None:
+    estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
+    unknown = np.full(2, np.nan)
+    whole = replace(estimate, domains={}, sampling_variance=unknown, randomization_variance=unknown)
+    picture = plot_learned(whole)
+    assert len(picture.figure().axes[2].patches) == 2
+    assert "asked openly" not in words_in(picture)
 
 
 def test_learned_says_what_it_leaves_out() -> None:
