@@ -13,6 +13,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.errors import MaskwellError
+from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.conditionals import Conditional
 from maskwell.estimation.joint.odds import OddsRatio
 from maskwell.estimation.joint.results import IndependenceTest
@@ -53,6 +54,8 @@ def joint_lines(found: Table, level: float) -> list[str]:
     """The table with its margins; for two variables also conditional shares, odds ratios and independence."""
     tests, remarks = tests_of(found)
     lines = [*grid(found), "  (standard errors in brackets)"]
+    if len(found.names) == 2 and any(OWN_MARGIN in found.margin(name).flags for name in found.names):
+        remarks.append(OWN_MARGIN)
     if _is_small(found):
         given = found.conditional(given=found.names[0])
         lines += ["", *conditional_lines(given), ""]

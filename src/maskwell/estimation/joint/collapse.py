@@ -2,8 +2,10 @@
 
 For independent devices the margin of the unbiased joint estimate is the estimate from the margin of the reports,
 exactly: ``1' L = 1'``, so that summing over the true categories of a variable is summing over its reports. Margins of
-most likely tables are the most likely margins. Margins of estimates that do not rest on plain counts, and of variables
-that share a device with others, are sums of cells, with their covariance.
+most likely tables are the most likely shares for the reports of these variables alone; where cells are at their bound,
+or there are more reports than categories, the cells of the table sum to others, which is flagged. Margins of estimates
+that do not rest on plain counts, and of variables that share a device with others, are sums of cells, with their
+covariance.
 
 Source: [Adeshiyan2011, section 3.3]; derived.
 """
@@ -24,6 +26,8 @@ from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
 from maskwell.estimation.sampling.result import SurveyEstimate
 
+OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
+TOGETHER = 1e-6  # most likely shares are found up to about this
 NO_PARTS = "the parts of the variance of a margin are not told apart: estimate this variable alone for them"
 
 
@@ -78,7 +82,10 @@ def _kept(layout: Layout, axes: Sequence[int]) -> Layout:
 
 def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
     counted = summed(estimate.samples[0].counts.values.reshape(layout.report_shape), axes)
-    return estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
+    found = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
+    if np.abs(found.pi_hat - _summed_list(estimate.pi_hat, layout.shape, axes)).max() <= TOGETHER:
+        return found
+    return replace(found, flags=(*found.flags, OWN_MARGIN))
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:

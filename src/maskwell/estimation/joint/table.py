@@ -125,7 +125,7 @@ class Table:
     # ---- questions
 
     def margin(self, name: str) -> Estimate:
-        """Shares of one variable: the estimate that its own reports give, exactly."""
+        """Shares of one variable: the estimate that its own reports give; for moments, the sums of cells exactly."""
         return collapsed(self.estimate, self.layout, [name])[0]
 
     def collapse_to(self, *names: str) -> Table:

@@ -7,7 +7,9 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError, WrongTypeError
+from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.variables import Layout, direct
+from maskwell.reports.text_table import joint_lines
 
 WARNER = mw.make_design("warner", p="4/5")
 THREE = mw.Dense.of(
@@ -237,3 +239,15 @@ def test_designs_that_hold_several_variables():
     table = mw.table_of(estimate, both, ["smokes", "drinks", "sex"])
     assert table.shape == (2, 2, 2) and table.layout.shares_devices()
     assert table.independence("smokes", "sex", method="wald").degrees_of_freedom == 1
+
+
+def test_most_likely_margins_say_when_the_cells_sum_to_others():
+    x = np.array([[4, 1], [1, 9]])
+    flagged, plain = (
+        mw.cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method=method) for method in ("ml", "moments")
+    )
+    assert abs(flagged.margin("a").pi_hat - flagged.pi_hat.sum(axis=1)).max() > 1e-3
+    assert OWN_MARGIN in flagged.margin("a").flags
+    assert OWN_MARGIN not in plain.margin("a").flags
+    assert any(OWN_MARGIN[:40] in line for line in joint_lines(flagged, 0.95))
+    assert not any(OWN_MARGIN[:40] in line for line in joint_lines(plain, 0.95))
