@@ -315,3 +315,26 @@ def test_rows_without_a_domain_are_left_out_and_said_so() -> None:
     refused("estimate", "rows.csv", *DESIGN, "--by", "sex", saying="--missing drop")
     said = run("estimate", "rows.csv", *DESIGN, "--by", "sex", "--missing", "drop").out
     assert "1 of 8 rows had no report or no value of sex and was left out" in said
+
+
+def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
+    options = ("--by", "sex,region", "--format")
+    lines = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "csv").out.splitlines()
+    assert lines[0].startswith("sex,region,reports,estimate,")
+    assert [line.split(",")[:3] for line in lines[1:]] == [
+        ["f", "north", "2"], ["f", "south", "3"], ["m", "north", "2"], ["m", "south", "1"], ["all", "all", "8"]
+    ]  # fmt: skip
+    shown = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "md").out
+    assert "| f   | north  |" in shown
+    assert "variance as for clusters drawn with replacement" in shown
+    assert "{llrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
+
+
+def test_remarks_about_single_domains_are_shown() -> None:
+    Path("rows.csv").write_text(ROWS.replace("m,8,40,8,8,yes", "m,8,40,8,8,no"), encoding="utf-8")
+    said = run("estimate", "rows.csv", *DESIGN, "--weights", "w", "--by", "region").out
+    assert "note: region = south: a standard error is zero or not defined" in said
+    Path("rows.csv").write_text(ROWS.replace("south,3", "south,2"), encoding="utf-8")
+    said = run("estimate", "rows.csv", *unrelated(), "--by", "town").out
+    assert "note: every town: " in said
+    assert said.count("each on its own") == 1

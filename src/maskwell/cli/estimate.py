@@ -18,7 +18,16 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling import check_plan, denominator_of, plan_columns, sampling_options, scheme_of
+from maskwell.cli.sampling import (
+    check_columns,
+    check_plan,
+    denominator_of,
+    flags_of_options,
+    in_options,
+    plan_columns,
+    sampling_options,
+    scheme_of,
+)
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -94,7 +103,7 @@ def estimate(
         raise ParameterError("no column to estimate", hint="name it with its design: --design answer=design.json")
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
-    asked = _Asked(file, (*assignments, *_direct(file, direct)), missing, counts, method, by)
+    asked = _Asked(file, tuple(assignments), tuple(_direct(file, direct)), missing, counts, method, by)
     with Progress() as progress:
         found = _estimated(asked, sampling, progress)
     found.estimate.intervals(confidence, interval)  # refused before anything is written
@@ -112,11 +121,17 @@ class _Asked:
     """What is to be estimated from which file."""
 
     file: str
-    assignments: tuple[Assignment, ...]
+    randomized: tuple[Assignment, ...]
+    direct: tuple[Assignment, ...]
     missing: str
     counts: str | None
     method: str
     by: str | None
+
+    @property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """All columns, those that were asked directly last."""
+        return (*self.randomized, *self.direct)
 
 
 @dataclass(frozen=True)
@@ -160,7 +175,8 @@ class _Found:
         )
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
-            lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had no report and {were} left out")
+            what = "no report" if self.by is None else f"no report or no value of {self.by}"
+            lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
         return lines
 
     def published(self, level: float, interval: str | None, *, exact: bool = False) -> publish.Table:
@@ -209,6 +225,7 @@ def _table(found: _Found, assignments: Sequence[Assignment]) -> Table | None:
 def _estimated_jointly(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
     plan = plan_columns(sampling, asked.by)
     check_plan(sampling)
+    check_columns(plan, [name for one in asked.randomized for name in one.columns])
     variables = [*dict.fromkeys(name for one in asked.assignments for name in one.columns)]
     if plan:
         return _by_plan(asked, sampling, variables, progress)
@@ -240,19 +257,24 @@ def _by_groups(asked: _Asked, variables: list[str], progress: Progress) -> _Foun
 
 def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], progress: Progress) -> _Found:
     from maskwell.engines.survey import tally_survey
+    from maskwell.estimation.sampling.simple import estimate_simple
     from maskwell.estimation.sampling.survey import estimate_cells
 
-    if asked.method == "ml":
-        raise ParameterError(
-            "--method ml with a sampling plan or --by", hint="use moments: they are unbiased under any sampling plan"
-        )
     columns = plan_columns(sampling, asked.by)
+    if asked.method == "ml" and not columns.only_domains:
+        raise ParameterError(
+            "--method ml with a sampling plan", hint="use moments: they are unbiased under any sampling plan"
+        )
     tally = tally_survey(
         asked.file, asked.assignments, columns, missing=asked.missing, counts=asked.counts, progress=progress
     )
-    designs = dict(enumerate(tally.designs))
-    scheme, size = scheme_of(sampling, tally.cells), denominator_of(sampling)
-    found = estimate_cells(tally.cells, designs, scheme, denominator=size)
+    if columns.only_domains:
+        found = estimate_simple(tally.cells, tally.designs, method=asked.method)
+        return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
+    with in_options():
+        scheme, size = scheme_of(sampling, tally), denominator_of(sampling)
+        found = estimate_cells(tally.cells, dict(enumerate(tally.designs)), scheme, denominator=size)
+    found = replace(found, flags=(*found.flags, *flags_of_options(sampling)))
     return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
 
 

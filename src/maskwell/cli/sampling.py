@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from maskwell.cli.options import split_list
-from maskwell.errors import ParameterError
+from maskwell.errors import MaskwellError, ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.core.cells import Cells
     from maskwell.engines.plan_columns import PlanColumns
+    from maskwell.engines.survey import SurveyTally
     from maskwell.estimation.sampling.replicates import ReplicateRule
     from maskwell.estimation.sampling.scheme import Scheme
 
@@ -78,22 +79,73 @@ def _names(text: str | None, option: str) -> tuple[str, ...]:
     return () if text is None else tuple(split_list(text, option))
 
 
-def scheme_of(given: Mapping[str, Any], cells: Cells) -> Scheme:
+def check_columns(plan: PlanColumns, reports: Collection[str]) -> None:
+    """Raise where a column of the plan holds randomized reports."""
+    for name in plan.labelled:
+        if name in reports:
+            raise ParameterError(
+                f"column {name!r} holds randomized reports: its values are no true groups",
+                hint="make a table of two variables, with a --design for each column",
+                column=name,
+            )
+    for name in plan.numeric:
+        if name in reports:
+            raise ParameterError(
+                f"column {name!r} holds randomized reports, not weights or populations",
+                hint="name the column that holds them",
+                column=name,
+            )
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Hints of errors from within speak of options."""
+    try:
+        yield
+    except MaskwellError as error:
+        for words, option in OPTION_OF.items():
+            error.hint = error.hint.replace(words, option)
+        raise
+
+
+OPTION_OF = {
+    'say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)': (
+        "--lonely certainty (sure to be drawn) or --lonely centre (overall mean)"
+    ),
+    "leave the population out": "leave --population out",
+    "leave poisson out": "leave --poisson out",
+    'leave out the clusters, or take "with-replacement" for clusters drawn with unequal chances': (
+        "leave out --clusters, or leave out --poisson: clusters are then as if drawn with replacement"
+    ),
+    "name the strata of the rows": "name the strata of the rows with --strata",
+}
+"""Words of hints for programs, and what the same is called here."""
+
+
+def scheme_of(given: Mapping[str, Any], tally: SurveyTally) -> Scheme:
     """How the rows were drawn, as the options say."""
     from maskwell.estimation.sampling.scheme import Scheme
 
     if given["replicates"] is not None:
-        return Scheme("replicates", replicates=_replicate_rule(given, cells))
+        return Scheme("replicates", replicates=_replicate_rule(given, tally))
     return Scheme("poisson" if given["poisson"] else "stages", lonely=given["lonely"])
 
 
-def _replicate_rule(given: Mapping[str, Any], cells: Cells) -> ReplicateRule:
+def flags_of_options(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What was assumed because no option said otherwise."""
+    assumed = given["replicate_method"] == "jkn" and given["strata"] is None
+    return ("the replicate weights are taken as an unstratified jackknife: no --strata",) if assumed else ()
+
+
+def _replicate_rule(given: Mapping[str, Any], tally: SurveyTally) -> ReplicateRule:
     from maskwell.core.exact import as_fraction
-    from maskwell.estimation.sampling.jackknife import strata_of_replicates
+    from maskwell.estimation.sampling.jackknife import check_unstratified, strata_of_replicates
     from maskwell.estimation.sampling.replicates import ReplicateRule
 
     method, rho = given["replicate_method"], None if given["fay"] is None else float(as_fraction(given["fay"], "fay"))
-    strata = strata_of_replicates(cells) if method == "jkn" else None
+    if method == "jkn" and given["strata"] is None and tally.ratios is not None:
+        check_unstratified(tally.ratios)
+    strata = strata_of_replicates(tally.cells) if method == "jkn" else None
     return ReplicateRule(method, rho=rho, strata=strata)
 
 

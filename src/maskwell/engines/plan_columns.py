@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,11 @@ class PlanColumns:
         return any(
             (self.weights, self.inclusion, self.strata, self.clusters, self.population, self.replicates, self.by)
         )
+
+    @property
+    def only_domains(self) -> bool:
+        """Whether domains are told, and nothing of how the rows were drawn."""
+        return bool(self.by) and not replace(self, by=())
 
     @property
     def labelled(self) -> list[str]:

@@ -1,7 +1,7 @@
 r"""Tables to paste into a paper: Markdown, LaTeX (booktabs) and CSV.
 
 A table is a header and rows of cells that are text already: the caller decides how many digits a number deserves. The
-first column holds names and stands to the left, the others hold numbers and stand to the right. Notes go below; a CSV
+first columns hold names and stand to the left, the others hold numbers and stand to the right. Notes go below; a CSV
 file has none, because programs read it.
 """
 
@@ -46,6 +46,8 @@ class Table:
         One sequence of texts for each line, as long as the header.
     caption, notes
         What stands above and below.
+    names
+        How many columns at the left hold names.
 
     >>> shares = Table(["answer", "share"], [["yes", "0.25"], ["no", "0.75"]], notes=["n = 300"])
     >>> print("\n".join(shares.lines("md")))
@@ -61,6 +63,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     caption: str = ""
     notes: Sequence[str] = ()
+    names: int = 1
 
     def __post_init__(self) -> None:
         odd = next((row for row in self.rows if len(row) != len(self.header)), None)
@@ -82,8 +85,8 @@ def to_markdown(table: Table) -> list[str]:
     """Lines of Markdown, readable as they are."""
     cells = [[_in_markdown(cell) for cell in row] for row in (table.header, *table.rows)]
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
-    rule = [f":{'-' * (widths[0] + 1)}", *(f"{'-' * (width + 1)}:" for width in widths[1:])]
-    body = [_aligned(row, widths) for row in cells]
+    rule = [f":{'-' * (w + 1)}" if place < table.names else f"{'-' * (w + 1)}:" for place, w in enumerate(widths)]
+    body = [_aligned(row, widths, table.names) for row in cells]
     lines = [f"| {' | '.join(body[0])} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in body[1:])]
     above = [_in_markdown(table.caption), ""] if table.caption else []
     return [*above, *lines, *(line for note in table.notes for line in ("", _in_markdown(note)))]
@@ -103,7 +106,7 @@ def to_latex(table: Table) -> list[str]:
     """
     body = [f"{' & '.join(map(in_latex, row))} \\\\" for row in (table.header, *table.rows)]
     lines = [
-        f"\\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}",
+        f"\\begin{{tabular}}{{{'l' * table.names}{'r' * (len(table.header) - table.names)}}}",
         "\\toprule",
         body[0],
         "\\midrule",
@@ -148,5 +151,6 @@ def _in_markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [cells[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells[1:], widths[1:], strict=True))]
+def _aligned(cells: Sequence[str], widths: Sequence[int], names: int) -> list[str]:
+    both = enumerate(zip(cells, widths, strict=True))
+    return [cell.ljust(width) if place < names else cell.rjust(width) for place, (cell, width) in both]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.arrays import Real
@@ -16,6 +16,7 @@ from maskwell.reports.publish import Table
 from maskwell.reports.tables import WIDTH, broken, count, counted, label, notes, shorten, table
 
 SHOWN_ROWS = 40
+NAMED = 5  # domains that a remark names
 PARTS = ["estimate", "std. error", "from", "to"]
 
 
@@ -44,8 +45,12 @@ def estimate_text(
     if isinstance(estimate, SurveyEstimate):
         answering = estimate if wanted is None else wanted[1]
         lines += [*_totals(answering), *broken(f"Sampling plan: {estimate.plan_text}.")]
-        lines += domains_text(answering, level, interval if wanted is None else of_sums(interval), by or "domain")
-    lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
+        own = interval if wanted is None else of_sums(interval)
+        lines += domains_text(answering, level, own, by or "domain")
+        lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
+        lines += notes(_flags_of_domains(answering, level, own, by or "domain"))
+    else:
+        lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
     alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
     return [*lines, *_what_is_revealed([*dict.fromkeys(designs.values())], alone=alone)]
 
@@ -127,9 +132,10 @@ def _beside(estimate: Estimate) -> list[str]:
 
 def _parts_of_variance(estimate: Estimate) -> list[str]:
     total = float(estimate.variance.sum())
-    if not total > 0:
+    part = float(estimate.randomization_variance.sum())
+    if not total > 0 or math.isnan(part):
         return []
-    share = max(0.0, float(estimate.randomization_variance.sum()) / total)
+    share = max(0.0, part / total)
     return [f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest."]
 
 
@@ -150,23 +156,53 @@ def domains_text(estimate: Estimate, level: float, interval: str | None, by: str
     """A table of the domains: one line for each, or one for each of its categories."""
     if not isinstance(estimate, SurveyEstimate) or not estimate.domains:
         return []
-    header, rows = _domain_rows(estimate, level, interval, by)
+    header, rows = _domain_rows(estimate, level, interval, [by])
     what = f", share of {label(estimate.categories[0])}" if len(estimate.pi_hat) == 2 else ""
     return ["", f"By {' and '.join(by.split(','))}{what}:", *table(header, rows[:SHOWN_ROWS]), *_more(len(rows))]
 
 
+def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
+    """What is to be said of single domains, each remark once; what all share with the whole was said before."""
+    if not isinstance(estimate, SurveyEstimate):
+        return []
+    found: dict[str, list[Hashable]] = {}
+    for name, one in estimate.domains.items():
+        for flag in dict.fromkeys((*one.flags, *one.intervals(level, interval).flags)):
+            found.setdefault(flag, []).append(name)
+    everywhere = len(estimate.domains)
+    new = {flag: own for flag, own in found.items() if len(own) < everywhere or flag not in estimate.flags}
+    return [f"{_which(own, by, everywhere)}: {flag}" for flag, own in new.items()]
+
+
+def _which(names: Sequence[Hashable], by: str, everywhere: int) -> str:
+    """Domains by name, the first of many.
+
+    >>> _which([1, 2], "x", 5), _which([("f", "north")], "sex,region", 4), _which([1, 2], "x", 2)
+    ('x = 1, 2', 'sex,region = (f, north)', 'every x')
+    """
+    if len(names) == everywhere > 1:
+        return f"every {by}"
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{by} = {', '.join(shorten(label(name)) for name in names[:NAMED])}{more}"
+
+
 def _domain_rows(
-    estimate: SurveyEstimate, level: float, interval: str | None, by: str, *, exact: bool = False
+    estimate: SurveyEstimate, level: float, interval: str | None, by: Sequence[str], *, exact: bool = False
 ) -> tuple[list[str], list[list[str]]]:
+    """Header and rows; several columns of ``by`` stand beside each other, one holds the whole label of a domain."""
     two = len(estimate.pi_hat) == 2
-    header = [by, "reports", *([] if two else ["category"]), *PARTS]
+    header = [*by, "reports", *([] if two else ["category"]), *PARTS]
     rows = []
     for name, one in estimate.domains.items():
+        parts = name if isinstance(name, tuple) and len(by) > 1 else (name,)
+        names = [str(part) if exact else label(part) for part in parts]
         lines = _rows(one, one.intervals(level, interval), 1 if two else None, exact=exact)
-        rows += [
-            [label(name), str(one.n) if exact else count(one.n), *(cells[1:] if two else cells)] for cells in lines
-        ]
+        rows += [_domain_row(names, one.n, cells, two=two, exact=exact) for cells in lines]
     return header, rows
+
+
+def _domain_row(names: Sequence[str], n: int, cells: Sequence[str], *, two: bool, exact: bool) -> list[str]:
+    return [*names, str(n) if exact else count(n), *(cells[1:] if two else cells)]
 
 
 def estimate_table(
@@ -186,15 +222,15 @@ def estimate_table(
     percent = f"{100 * level:g} %"
     ends = [f"{percent} low", f"{percent} high"]
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
-        header, rows = _domain_rows(estimate, level, interval, by or "domain", exact=exact)
-        whole = str(estimate.n) if exact else count(estimate.n)
-        overall = [["all", whole, *cells] for cells in _rows(estimate, found, exact=exact)]
-        overall = [[*row[:2], *row[3:]] for row in overall[:1]] if len(estimate.pi_hat) == 2 else overall
-        header = [*header[:-2], *ends]
-        rows = [*rows, *overall]
+        columns = (by or "domain").split(",")
+        header, rows = _domain_rows(estimate, level, interval, columns, exact=exact)
+        two = len(estimate.pi_hat) == 2
+        overall = [*_rows(estimate, found, 1 if two else None, exact=exact)]
+        rows += [_domain_row(["all"] * len(columns), estimate.n, cells, two=two, exact=exact) for cells in overall]
+        header, names = [*header[:-2], *ends], len(columns)
     else:
-        header, rows = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, found, exact=exact)]
-    return Table(header, rows, caption=_caption(estimate, variables), notes=[_about(estimate, found)])
+        header, rows, names = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, found, exact=exact)], 1
+    return Table(header, rows, caption=_caption(estimate, variables), notes=[_about(estimate, found)], names=names)
 
 
 def _caption(estimate: Estimate, variables: Sequence[str]) -> str:

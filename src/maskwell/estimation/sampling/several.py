@@ -50,8 +50,8 @@ class Together:
         One of them: how the variance follows from linearised sums, or from replicate weights.
     calibrated
         Where the weights were calibrated.
-    text
-        The plan in words.
+    text, method
+        The plan in words, and the name of its method.
     """
 
     cells: Cells
@@ -60,6 +60,7 @@ class Together:
     rule: ReplicateRule | None
     calibrated: Calibrated | None
     text: str
+    method: str = "stages"
 
     def __post_init__(self) -> None:
         if not all(design.has_entries_up_to(STACK_LIMIT) for design in self.designs):
@@ -69,9 +70,15 @@ class Together:
         corrected = self.rule.finite if self.rule is not None else self.variance is None or self.variance.kept.any()
         if corrected:
             raise ParameterError(
-                "samples that tell the shares only together, drawn for certain or from a known population",
-                hint="leave the population out: the errors are then slightly too large, never too small",
+                "no randomization correction is known for samples that tell the shares only together",
+                hint=f"{self._instead()}: the errors are then slightly too large, never too small",
             )
+
+    def _instead(self) -> str:
+        """How to describe the sample as drawn with replacement."""
+        if self.cells.population.shape[1]:
+            return "leave the population out"
+        return "merge lonely strata" if self.method == "stages" else f"leave {self.method} out"
 
     def estimate(self) -> SurveyEstimate:
         """Of the whole sample and of each domain."""

@@ -171,8 +171,8 @@ def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
             denominator=denominator,
         )
     designs = tuple(reading.design for reading in survey.recovery.readings)
-    rule = survey.scheme.replicates
-    return Together(survey.cells, designs, survey.variance, rule, survey.calibrated, survey.text).estimate()
+    parts = (survey.cells, designs, survey.variance, survey.scheme.replicates, survey.calibrated, survey.text)
+    return Together(*parts, method=survey.scheme.method).estimate()
 
 
 def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:

@@ -13,8 +13,8 @@ from maskwell.estimation.sampling.scheme import Scheme
 from maskwell.estimation.sampling.stages import stages_of
 
 DRAWN = {
-    "with-replacement": "variance as if drawn with replacement: nothing to correct",
-    "pps": "drawn with replacement with unequal chances: nothing to correct",
+    "with-replacement": "variance as for draws with replacement",
+    "pps": "drawn with replacement with unequal chances",
     "poisson": "each drawn by its own chance (Poisson); randomization correction added",
     "hajek-deville": "unequal chances, Hajek-Deville approximation; randomization correction added",
     "syg": "unequal chances, Sen-Yates-Grundy variance; randomization correction added",
@@ -47,7 +47,7 @@ def _drawn(cells: Cells, scheme: Scheme) -> str:
     if cells.population.shape[1]:
         return "drawn without replacement from a known population; randomization correction added"
     unit = "clusters" if cells.clusters else "rows"
-    return f"{unit} as if drawn with replacement: nothing to correct"
+    return f"variance as for {unit} drawn with replacement"
 
 
 def flags_of(
