@@ -47,7 +47,8 @@ def weighted_rows() -> Iterator[Line]:
     cells = Cells.of(report, weight=weight, stratum=stratum, clusters=[cluster])
     design = make_design("warner", p="7/10")
     own = best_seconds({"estimate": lambda: estimate_cells(cells, design)})["estimate"]
-    yield Line(f"estimate from the cells of {CLUSTERS:,} clusters", f"{1000 * own:.1f} ms", "", "")
+    compared = f"{found['clusters'] / own:.0f} times as fast as the tally before it"
+    yield Line(f"estimate from the cells of {CLUSTERS:,} clusters", f"{1000 * own:.1f} ms", compared, "")
 
 
 def pairwise() -> Line:
@@ -56,9 +57,14 @@ def pairwise() -> Line:
     joint = np.full((n, n), n * (n - 1) / (10 * n * (10 * n - 1)))
     np.fill_diagonal(joint, 0.1)
     reports = np.array(design.outputs.labels)[np.random.default_rng(1).integers(0, 2, n)]
-    plan = SamplingPlan(joint_inclusion=joint)
-    seconds = best_seconds({"ours": lambda: estimate_survey(reports, design, plan)}, rounds=3)["ours"]
-    return Line("variance from 16 million pairs of rows", f"{seconds:.2f} s", "", "")
+    plan, z = SamplingPlan(joint_inclusion=joint), np.random.default_rng(2).normal(size=n)
+
+    def plain() -> None:
+        (np.square(z[:, None] - z) * (0.01 - joint) / joint).sum()
+
+    found = best_seconds({"ours": lambda: estimate_survey(reports, design, plan), "plain": plain}, rounds=3)
+    compared = f"{found['ours'] / found['plain']:.1f} x the time of one such sum in plain NumPy"
+    return Line("variance from 16 million pairs of rows", f"{found['ours']:.2f} s", compared, "")
 
 
 def lines() -> Iterator[Line]:
