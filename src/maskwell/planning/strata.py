@@ -202,8 +202,8 @@ class _Strata:
         least = FEWEST * sum(self.costs)
         if budget < least:
             raise ParameterError(
-                f"a budget of {float(budget):g} is not enough for {FEWEST} respondents in each stratum",
-                hint=f"that costs {float(least):g}",
+                f"a budget of {float(budget):,.10g} is not enough for {FEWEST} respondents in each stratum",
+                hint=f"that costs {float(least):,.10g}",
                 budget=float(budget),
             )
         ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)
