@@ -83,7 +83,9 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
         fingerprint=design.fingerprint,
         flags=(
             *(() if inverse is None else inverse.flags),
-            *flags_of_moments(pi_hat, variance, variance - randomization, full=covariance is not None, error=error),
+            *flags_of_moments(
+                pi_hat, variance, variance - randomization, full=covariance is not None, n=n, error=error
+            ),
             *_boundary_test(counts, design, pi_hat, error),
             *_weak(design),
         ),
@@ -175,12 +177,13 @@ def sampling_part(pi_hat: Real, variance: Real, n: int) -> Real:
 
 
 def flags_of_moments(
-    pi_hat: Real, variance: Real, sampling: Real, *, full: bool, error: Real | None = None
+    pi_hat: Real, variance: Real, sampling: Real, *, full: bool, n: int = 1, error: Real | None = None
 ) -> tuple[str, ...]:
     """What a reader of moment estimates should know; ``full`` where covariances were worked out.
 
-    ``error`` holds the standard errors if the nearest shares inside [0, 1] were true; without it the estimated ones
-    serve, of the whole or of randomization alone if that is larger.
+    ``n`` is the number of reports, over which a variance of rounding alone is divided. ``error`` holds the standard
+    errors if the nearest shares inside [0, 1] were true; without it the estimated ones serve, of the whole or of
+    randomization alone if that is larger.
     """
     n_outside = int(_is_outside(pi_hat).sum())
     if error is None:
@@ -196,7 +199,7 @@ def flags_of_moments(
             f"{n_outside} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small shares may be; "
             "do not cut them"
         )
-    if (variance <= ROUNDING).any():
+    if (variance <= ROUNDING / n).any():
         flags.append("a standard error is zero or not defined: too little variation in the reports for an interval")
     if (sampling < -ROUNDING).any():
         flags.append(

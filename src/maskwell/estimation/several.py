@@ -105,7 +105,10 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
         n=int(n.sum()),
         method="moments",
         fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
-        flags=(*((TWO_STEPS,) if spare else ()), *flags_of_moments(theta, variance, sampling, full=True, error=error)),
+        flags=(
+            *((TWO_STEPS,) if spare else ()),
+            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error),
+        ),
         samples=tuple(samples),
     )
 

@@ -142,3 +142,10 @@ def test_sets_that_do_not_fit_the_design_are_called_so():
     design = Subset.from_gamma(9, Categories.numbered(4), size=1)
     counts = Counts(np.array([2000, 0, 0, 0]), 2000, design.fingerprint)
     assert any("do not fit the design" in flag for flag in estimate_by_moments(counts, design).flags)
+
+
+def test_small_errors_of_many_reports_are_not_called_zero():
+    design = Uniform.of(1, Categories.numbered(3))
+    result = estimate_by_moments(Sample.of([10**3, 10**8, 10**8], design).counts, design)
+    assert 0 < result.variance[0] < 1e-12
+    assert result.flags == ()
