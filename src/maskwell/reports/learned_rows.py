@@ -191,6 +191,15 @@ def _lines(estimate: Estimate, level: float, interval: str | None) -> list[Line]
     half, openly = z * estimate.standard_error, z * np.sqrt(np.maximum(estimate.sampling_variance, 0))
     columns = (estimate.categories, estimate.pi_hat, found.low, found.high, half, openly)
     return [
-        Line(str(one), centre=float(p), low=float(low), high=float(high), half=float(wide), openly=float(inner))
+        Line(_name(one), centre=float(p), low=float(low), high=float(high), half=float(wide), openly=float(inner))
         for one, p, low, high, wide, inner in zip(*columns, strict=True)
     ]
+
+
+def _name(category: object) -> str:
+    """A category; a pair by its parts, without brackets that take room.
+
+    >>> _name(("own answer", "yes")), _name("never")
+    ('own answer, yes', 'never')
+    """
+    return ", ".join(map(str, category)) if isinstance(category, tuple) else str(category)
