@@ -336,5 +336,14 @@ def test_remarks_about_single_domains_are_shown() -> None:
     assert "note: region = south: a standard error is zero or not defined" in said
     Path("rows.csv").write_text(ROWS.replace("south,3", "south,2"), encoding="utf-8")
     said = run("estimate", "rows.csv", *unrelated(), "--by", "town").out
-    assert "note: every town: " in said
+    assert "note: town = 1, 2: the samples that have rows here do not tell the shares" in said
     assert said.count("each on its own") == 1
+
+
+def test_samples_of_different_people_reveal_no_more_together() -> None:
+    Path("rows.csv").write_text(ROWS.replace("south,3", "south,2"), encoding="utf-8")
+    said = run("estimate", "rows.csv", *unrelated(), "--weights", "w", "--by", "town").out
+    assert "parities multiply" not in said
+    assert "note: every town: " not in said
+    assert "note: town = 1, 2: the samples that have rows here do not tell the shares" in said
+    assert "no interval where" not in said

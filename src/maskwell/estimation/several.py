@@ -87,14 +87,14 @@ def _large(samples: Sequence[Sample], method: str) -> Estimate:
 
 def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
     n = np.array([sample.n for sample in samples])
-    P = [sample.design.matrix() for sample in samples]
+    designs, counts = [sample.design for sample in samples], [sample.counts.values for sample in samples]
     share = [sample.counts.share() for sample in samples]
-    L, spare = best_inverses([s.design for s in samples], [s.counts.values for s in samples], wanted)
+    L, spare = best_inverses(designs, counts, wanted)
     theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(wanted.C)))
     covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
     variance = np.diagonal(covariance).copy()
     sampling = sampling_part(theta, variance, int(n.sum()))
-    error = _error_nearby(samples, theta, L, P, n)
+    error = error_nearby(designs, counts, theta, L)
     return Estimate(
         categories=wanted.categories,
         pi_hat=theta,
@@ -154,12 +154,13 @@ def _fitted(L: Sequence[Real], P: Sequence[Real], n: Real, pi: Real) -> Real:
     return np.asarray(sum(((left * s) @ left.T - np.outer(left @ s, left @ s)) / size for left, s, size in parts))
 
 
-def _error_nearby(samples: Sequence[Sample], theta: Real, L: Sequence[Real], P: Sequence[Real], n: Real) -> Real | None:
+def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real, L: Sequence[Real]) -> Real | None:
     """Standard errors at the most likely shares, by which estimates outside [0, 1] are judged."""
     if (theta >= 0).all() and (theta <= 1).all():
         return None
-    top = maximise([s.design for s in samples], [s.counts.values for s in samples])
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(_fitted(L, P, n, top.pi)), 0)))
+    P, n = [design.matrix() for design in designs], np.array([float(one.sum()) for one in counts])
+    fitted = _fitted(L, P, n, maximise(designs, counts).pi)
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(fitted), 0)))
 
 
 # ---- maximum likelihood

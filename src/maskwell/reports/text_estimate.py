@@ -58,7 +58,7 @@ def estimate_text(
 def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> bool:
     """Whether the columns hold the answers of one report, whose parity is that of all of them together."""
     first = estimate.categories[0]
-    return wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
+    return len(variables) == 1 or wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
 
 
 def _listed(estimate: Estimate, found: Intervals, what: str) -> list[str]:
@@ -162,14 +162,16 @@ def domains_text(estimate: Estimate, level: float, interval: str | None, by: str
 
 
 def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
-    """What is to be said of single domains, each remark once; what all share with the whole was said before."""
+    """What is to be said of single domains, each remark once; what all estimates share was said of the whole."""
     if not isinstance(estimate, SurveyEstimate):
         return []
     found: dict[str, list[Hashable]] = {}
+    everywhere = 0
     for name, one in estimate.domains.items():
-        for flag in dict.fromkeys((*one.flags, *one.intervals(level, interval).flags)):
+        estimated = not all(map(math.isnan, one.pi_hat))
+        everywhere += estimated
+        for flag in dict.fromkeys((*one.flags, *(one.intervals(level, interval).flags if estimated else ()))):
             found.setdefault(flag, []).append(name)
-    everywhere = len(estimate.domains)
     new = {flag: own for flag, own in found.items() if len(own) < everywhere or flag not in estimate.flags}
     return [f"{_which(own, by, everywhere)}: {flag}" for flag, own in new.items()]
 

@@ -31,7 +31,7 @@ from maskwell.estimation.sampling.replicates import ReplicateRule
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.variance import Variance
 from maskwell.estimation.sampling.wording import flags_of
-from maskwell.estimation.several import STACK_LIMIT, TWO_STEPS, best_inverses, cheating_flags
+from maskwell.estimation.several import STACK_LIMIT, TWO_STEPS, best_inverses, cheating_flags, error_nearby
 from maskwell.estimation.wanted import Wanted, wanted_of
 
 TOLD = 1e-8  # how far sum L P may lie from C by rounding
@@ -98,7 +98,9 @@ class Together:
         theta = np.asarray(sum(parts))
         v_share, v_total = self._variances(lines, shares, L, parts, size)
         found = self._result(lines, wanted, theta, v_share, size * theta, v_total, size)
-        said = flags_of(theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size)
+        nearby = error_nearby(shares.designs, shares.counts, theta, L)
+        error = None if nearby is None else np.maximum(nearby, found.standard_error)
+        said = flags_of(theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, error=error)
         more = cheating_flags(self.designs, found)
         return replace(found, flags=(*wanted.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
 

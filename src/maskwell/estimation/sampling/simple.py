@@ -26,6 +26,7 @@ from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
 from maskwell.estimation.sampling.domains import lines_of_domains
 from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.sampling.several import NOT_TOLD
 from maskwell.estimation.several import estimate_samples
 
 FEW = "too few rows in this domain: there is no estimate"
@@ -82,20 +83,20 @@ def _estimate(samples: Sequence[Sample], method: str) -> Estimate:
 def _domain(samples: Sequence[Sample], method: str, whole: Estimate) -> Estimate:
     """Of one domain; not a number, with a flag, where its rows do not tell all that the whole sample tells."""
     held = [sample for sample in samples if sample.n]
-    nothing = _nothing(whole, sum(sample.n for sample in held))
+    n = sum(sample.n for sample in held)
     if not held or min(sample.n for sample in held) < 2:
-        return nothing
+        return _nothing(whole, n, FEW)
     try:
         found = _estimate(held, method)
     except NotIdentifiableError:
-        return nothing
-    return found if list(found.categories) == list(whole.categories) else nothing
+        return _nothing(whole, n, NOT_TOLD)
+    return found if list(found.categories) == list(whole.categories) else _nothing(whole, n, NOT_TOLD)
 
 
-def _nothing(like: Estimate, n: int) -> Estimate:
+def _nothing(like: Estimate, n: int, flag: str) -> Estimate:
     none = np.full(len(like.pi_hat), np.nan)
     matrix = None if like.covariance is None else np.full((len(none), len(none)), np.nan)
-    return Estimate(like.categories, none, none, none, none, matrix, n, like.method, like.fingerprint, (FEW,))
+    return Estimate(like.categories, none, none, none, none, matrix, n, like.method, like.fingerprint, (flag,))
 
 
 def _with_totals(found: Estimate, rows: int) -> SurveyEstimate:

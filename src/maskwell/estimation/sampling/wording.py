@@ -51,14 +51,22 @@ def _drawn(cells: Cells, scheme: Scheme) -> str:
 
 
 def flags_of(
-    share: Real, v_share: Real, randomization: Real, cells: Cells, *, size: float, base: float
+    share: Real,
+    v_share: Real,
+    randomization: Real,
+    cells: Cells,
+    *,
+    size: float,
+    base: float,
+    error: Real | None = None,
 ) -> tuple[str, ...]:
     """What a reader should know; ``v_share`` is a covariance matrix or its diagonal.
 
-    ``size`` is the sum of the weights, ``base`` what shares are divided by.
+    ``size`` is the sum of the weights, ``base`` what shares are divided by; estimates outside [0, 1] are judged by
+    ``error`` where it is given.
     """
     variance = diagonal(v_share)
-    flags = list(flags_of_moments(share, variance, variance - randomization, full=v_share.ndim == 2))
+    flags = list(flags_of_moments(share, variance, variance - randomization, full=v_share.ndim == 2, error=error))
     if np.isnan(variance).any():
         flags.append("no variance: some replicate gives these rows no weight at all")
     if (variance < -1e-15).any():

@@ -136,3 +136,11 @@ def test_a_denominator_is_refused_and_so_are_samples_that_tell_nothing_together(
         surveyed(SamplingPlan(weights=np.ones(1000)), denominator=2000)
     with pytest.raises(NotIdentifiableError):
         estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, SamplingPlan(), samples=GROUP)
+
+
+def test_few_reports_outside_the_unit_interval_are_no_misfit() -> None:
+    labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
+    found = estimate_survey(labels, PAIRS, SamplingPlan(), samples=group)
+    assert found.pi_hat[0] == pytest.approx(1.5)
+    assert any("do not cut them" in flag for flag in found.flags)
+    assert not any("do not fit" in flag for flag in found.flags)
