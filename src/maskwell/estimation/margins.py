@@ -48,9 +48,18 @@ def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | 
     variables, wanted = design.provenance.get("variables"), design.provenance.get("wanted")
     if not isinstance(variables, list | tuple) or wanted not in variables:
         return None
-    if tuple(estimate.categories) != tuple(design.inputs.labels):
-        return None  # the estimate is one of the margins already
-    return str(wanted), margin_of(estimate, list(variables).index(wanted))
+    if tuple(estimate.categories) == tuple(design.inputs.labels):
+        return str(wanted), margin_of(estimate, list(variables).index(wanted))
+    told = any(isinstance(category, tuple) and category[0] == wanted for category in estimate.categories)
+    return (str(wanted), _variable_of(estimate, str(wanted))) if told else None
+
+
+def _variable_of(estimate: Estimate, name: str) -> Estimate:
+    """The shares of one variable of an estimate that has those of several, named (variable, category)."""
+    named = [(place, c) for place, c in enumerate(estimate.categories) if isinstance(c, tuple) and c[0] == name]
+    C = np.zeros((len(named), len(estimate.categories)))
+    C[np.arange(len(named)), [place for place, _ in named]] = 1
+    return _summed(estimate, C, tuple(category for _, (_, category) in named))
 
 
 def margin_of(estimate: Estimate, place: int) -> Estimate:
@@ -60,34 +69,42 @@ def margin_of(estimate: Estimate, place: int) -> Estimate:
     """
     answers = _answers(estimate.categories, place)
     C = np.array([[float(one == answer) for one in answers] for answer in dict.fromkeys(answers)])
+    return _summed(estimate, C, tuple(dict.fromkeys(answers)))
+
+
+def _summed(estimate: Estimate, C: Real, categories: tuple[Hashable, ...]) -> Estimate:
+    """``C pi`` with the errors of sums."""
     pi_hat, covariance = C @ estimate.pi_hat, _covariance(C, estimate.covariance)
     variance = np.diagonal(covariance).copy()
     survey = isinstance(estimate, SurveyEstimate)
     sampling = np.full(len(C), np.nan) if survey else sampling_part(pi_hat, variance, estimate.n)
     summed = replace(
         estimate,
-        categories=tuple(dict.fromkeys(answers)),
+        categories=categories,
         pi_hat=pi_hat,
         variance=variance,
         sampling_variance=sampling,
         randomization_variance=variance - sampling,
         covariance=covariance,
-        flags=_flags(pi_hat),
+        flags=estimate.flags if np.isnan(pi_hat).all() else _flags(pi_hat),
         samples=(),
         moments=None if estimate.moments is None else C @ estimate.moments,
         inverse=None,
     )
-    return _with_totals(summed, C, place) if isinstance(summed, SurveyEstimate) else summed
+    return _with_totals(summed, C) if isinstance(summed, SurveyEstimate) else summed
 
 
-def _with_totals(estimate: SurveyEstimate, C: Real, place: int) -> SurveyEstimate:
+def _with_totals(estimate: SurveyEstimate, C: Real) -> SurveyEstimate:
     covariance = _covariance(C, estimate.total_covariance)
     return replace(
         estimate,
         total=C @ estimate.total,
         total_variance=np.diagonal(covariance).copy(),
         total_covariance=covariance,
-        domains={label: cast(SurveyEstimate, margin_of(one, place)) for label, one in estimate.domains.items()},
+        domains={
+            label: cast(SurveyEstimate, _summed(one, C, tuple(estimate.categories)))
+            for label, one in estimate.domains.items()
+        },
     )
 
 

@@ -39,7 +39,7 @@ def estimate_text(
     found = estimate.intervals(level, interval)
     answer = broken(_answer(estimate, found, variables, level))
     lines = answer if wanted is None else _margin(*wanted, level, of_sums(interval))
-    lines += _listed(estimate, found, "all combinations" if wanted else ", ".join(variables)) if grid is None else grid
+    lines += _listed(estimate, found, _all(estimate, variables, wanted)) if grid is None else grid
     lines += _beside(estimate)
     lines += _parts_of_variance(estimate) if designs else []
     if isinstance(estimate, SurveyEstimate):
@@ -48,11 +48,19 @@ def estimate_text(
         own = interval if wanted is None else of_sums(interval)
         lines += domains_text(answering, level, own, by or "domain")
         lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
-        lines += notes(_flags_of_domains(answering, level, own, by or "domain"))
+        lines += notes(_flags_of_domains(estimate, level, interval, by or "domain"))
     else:
         lines += notes(dict.fromkeys((*estimate.flags, *found.flags)))
     alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
     return [*lines, *_what_is_revealed([*dict.fromkeys(designs.values())], alone=alone)]
+
+
+def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> str:
+    """What stands above the list of all categories: combinations, or the shares of each variable on its own."""
+    if wanted is None:
+        return ", ".join(variables)
+    own = any(isinstance(category, tuple) and category[0] == wanted[0] for category in estimate.categories)
+    return "all answers" if own else "all combinations"
 
 
 def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> bool:

@@ -63,3 +63,22 @@ def test_nothing_wanted_without_pairs() -> None:
     assert wanted_margin(found, COIN) is None
     with pytest.raises(LabelError, match="no tuples with a place 0"):
         margin_of(found, 0)
+
+
+def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
+    designs = {1: mw.make_design("simmons", p="3/4"), 2: mw.make_design("simmons", p="1/4")}
+    samples = [mw.Sample.of(n, d) for n, d in zip(([200, 400], [140, 260]), designs.values(), strict=True)]
+    plain = mw.estimate_samples(samples)
+    told = wanted_margin(plain, designs[1])
+    assert told is not None
+    assert (told[0], tuple(told[1].categories)) == ("own answer", ("yes", "no"))
+    assert told[1].pi_hat == pytest.approx(plain.pi_hat[:2])
+    assert told[1].variance == pytest.approx(plain.variance[:2])
+    labels = ["yes", "no"] * 20
+    group, sex = [1, 1, 2, 2] * 10, ["f"] * 20 + ["m"] * 20
+    survey = mw.estimate_survey(labels, designs, mw.SamplingPlan(), samples=group, domains=sex)
+    told = wanted_margin(survey, designs[1])
+    assert told is not None
+    women = told[1].domains["f"]  # type: ignore[attr-defined]
+    assert women.pi_hat == pytest.approx(survey.domains["f"].pi_hat[:2])
+    assert women.total_variance == pytest.approx(survey.domains["f"].total_variance[:2])
