@@ -193,7 +193,7 @@ def test_rows_without_a_domain_are_left_out_like_those_without_a_report(tmp_path
     assert found.cells.domain.labels.tolist() == [("f", "a"), ("m", "b")]
     assert found.cells.weight.tolist() == [1, 16]
     path.write_text("y,sex\nyes,f\nno,\n", encoding="utf-8")
-    with pytest.raises(MissingValueError, match="'sex': 1 value is missing, in data row 2\n.*--missing drop"):
+    with pytest.raises(MissingValueError, match=r"'sex': 1 value is missing, in data row 2\n.*--missing drop"):
         tally_survey(str(path), [Assignment.of("y", CARD)], PlanColumns(by=("sex",)))
 
 
