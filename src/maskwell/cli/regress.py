@@ -9,7 +9,7 @@ import click
 from maskwell.cli.options import FilePath, designs_option, example, format_option, json_option, read_assignments
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.cli.sampling import OPTIONS, plan_columns, sampling_options
+from maskwell.cli.sampling import OPTIONS, in_options, plan_columns, sampling_options
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def regress(
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
-    found = _fitted(file, formula, assignments, latent, missing, variance, sampling)
+    with in_options():
+        found = _fitted(file, formula, assignments, latent, missing, variance, sampling)
     if exponentiate and found.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
     drawn = write_plot(
