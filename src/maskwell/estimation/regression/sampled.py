@@ -163,7 +163,7 @@ class Sampled:
         named = listed((str(self.strata_labels[h]) for h in strata), len(strata), HINT // 2)
         return InputError(
             f"{len(strata):,} of {len(self.strata_labels):,} strata have a single {what}: {named}",
-            hint="merge strata, or choose lonely='certainty' (no variance) or 'centre' (grand mean)",
+            hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
             strata=[self.strata_labels[h] for h in strata],
         )
 
