@@ -8,7 +8,11 @@ import pytest
 from tests.support.browser import boxes_of, measured, pages_of, printed, text_of
 from tests.support.command_line import run
 
-QUESTION = "Have you ever left out income in your tax declaration?"
+QUESTION = "In the last three years, did you leave income out of your tax return?"
+LENGTHY = (
+    "Thinking of the last three years, and of all that you earned in money or in kind, at home or abroad: was there "
+    "any income which you should have put into your tax return and which you left out, be it only once?"
+)
 THREE = ["--categories", "never,once,often"]
 LONG = '"no, not that I remember","yes, once or twice in the last year","yes, more often than that"'
 DESIGNS = {
@@ -22,6 +26,12 @@ DESIGNS = {
     "kary": ["k-ary", *THREE, "--gamma", "3"],
     "words": ["k-ary", "--categories", LONG, "--gamma", "3"],
     "many": ["k-ary", "--k", "14", "--gamma", "6"],
+    "evaded": ["forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12", "--categories", "evaded,honest"],
+    "agree": ["crosswise", "--q", "1/6", "--categories", "evaded,honest"],
+    "mangat": ["mangat", "--p", "0.7"],
+    "twice": ["simmons-twice", "--p1", "0.6", "--p2", "0.7"],
+    "sets": ["subset", "--categories", "a,b,c,d", "--epsilon", "1", "--size", "2"],
+    "wide": ["k-ary", "--categories", "从来没有过这样的事情,只有一次或者两次,经常这样做", "--gamma", "3"],
 }
 SHEETS = {  # the options, and how many pages they make
     "warner": ([], 4),
@@ -34,12 +44,18 @@ SHEETS = {  # the options, and how many pages they make
     "kary": (["--spinner"], 4),
     "words": (["--general"], 4),
     "many": (["--general"], None),
+    "evaded": (["--dice"], 3),
+    "agree": ([], 3),
+    "mangat": ([], 4),
+    "twice": ([], 5),
+    "sets": (["--deck", "30", "--dice"], 5),
+    "wide": (["--general"], 4),
 }
 
 
-def sheets(name: str, *options: str) -> Path:
-    run("design", *DESIGNS[name], "-o", f"{name}.json")
-    run("device", f"{name}.json", *options, "--question", QUESTION, "-o", f"{name}.html")
+def sheets(name: str, *options: str, question: str = QUESTION) -> Path:
+    run("design", *DESIGNS[name], "-o", f"{name}.json", "--force")
+    run("device", f"{name}.json", *options, "--question", question, "-o", f"{name}.html", "--force")
     return Path(f"{name}.html")
 
 
@@ -47,7 +63,7 @@ def sheets(name: str, *options: str) -> Path:
 @pytest.mark.parametrize("name", SHEETS)
 def test_sheets_are_printed_whole(name: str) -> None:
     options, pages = SHEETS[name]
-    page = sheets(name, *options)
+    page = sheets(name, *options, "--paper", "letter")  # the shorter of the two
     pdf = printed(page, to=Path("sheets.pdf"))
     sections = page.read_text(encoding="utf-8").count('<section class="page')
     assert pages_of(pdf) == (sections if pages is None else pages)
@@ -65,12 +81,23 @@ def test_sheets_are_printed_whole(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("headers", [False, True])
 @pytest.mark.parametrize(("paper", "box"), [("a4", (210, 297)), ("letter", (216, 279))])
-def test_both_papers(paper: str, box: tuple[int, int]) -> None:
-    page = sheets("warner", "--paper", paper)
-    pdf = printed(page, to=Path("sheets.pdf"))
+def test_both_papers_with_and_without_what_browsers_add(paper: str, box: tuple[int, int], headers: bool) -> None:
+    page = sheets("forced", "--dice", "--paper", paper)
+    pdf = printed(page, to=Path("sheets.pdf"), headers=headers)
     assert boxes_of(pdf) == {box}
-    assert pages_of(pdf) == 4
+    assert pages_of(pdf) == 3
+    page = sheets("warner", "--paper", paper)
+    assert pages_of(printed(page, to=Path("sheets.pdf"), headers=headers)) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["forced", "agree", "twice", "kary"])
+def test_a_lengthy_question_still_fits(name: str) -> None:
+    options, pages = SHEETS[name]
+    page = sheets(name, *options, "--paper", "letter", question=LENGTHY)
+    assert pages_of(printed(page, to=Path("sheets.pdf"))) == pages
 
 
 @pytest.mark.slow
@@ -79,13 +106,13 @@ def test_every_card_is_printed() -> None:
     assert measured(page)["cards"] == 10
     printed(page, to=Path("sheets.pdf"))
     cards = " ".join(text_of(Path("sheets.pdf"))[-1].split())
-    assert cards.count("Is this right for you?") == 10 or cards.count("right") >= 10
+    assert cards.count("right") == 10
     assert "Cut along the dashed lines" in cards
 
 
 @pytest.mark.slow
 def test_a_card_that_is_too_small_would_be_noticed() -> None:
     page = sheets("warner")
-    text = page.read_text(encoding="utf-8").replace("Is this right for you?", "Is this right for you? " * 40)
+    text = page.read_text(encoding="utf-8").replace("if it is right for you", "if it is right for you " * 40)
     page.write_text(text, encoding="utf-8")
     assert measured(page)["overflowing"] == 10

@@ -34,9 +34,10 @@ def browser() -> str:
     return found
 
 
-def printed(page: Path, *, to: Path) -> bytes:
-    """The page as PDF."""
-    _run([f"--print-to-pdf={to}", "--no-pdf-header-footer", page.resolve().as_uri()])
+def printed(page: Path, *, to: Path, headers: bool = False) -> bytes:
+    """The page as PDF, with the date and address that browsers add by default, or without."""
+    plain = [] if headers else ["--no-pdf-header-footer"]
+    _run([f"--print-to-pdf={to}", *plain, page.resolve().as_uri()])
     return to.read_bytes()
 
 

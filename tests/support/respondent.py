@@ -104,6 +104,14 @@ class Face:
 
 
 @dataclass(frozen=True)
+class Letter:
+    """What a letter stands for, and from where to where its field of a spinner goes."""
+
+    face: Face
+    where: str
+
+
+@dataclass(frozen=True)
 class Sheets:
     """The printed sheets."""
 
@@ -138,7 +146,7 @@ class Sheets:
                 found.setdefault(many[1], []).append((copies, faces[0]))
                 assert len(set(faces)) == 1
             else:
-                name = re.sub(r" \d+ to \d+ of \d+.*", "", heading)
+                name = re.sub(r"(: cards)? \d+ to \d+ of \d+.*", "", heading)
                 found.setdefault(name, []).extend((1, face) for face in faces)
         return found
 
@@ -177,8 +185,19 @@ class Sheets:
         return _shuffled(decks.get("Cards", []))
 
     @cached_property
-    def _legend(self) -> dict[str, ET.Element]:
-        return {_text(entry.find("b")): entry for entry in self.body.iterfind(".//div[@class='meaning']")}
+    def _legend(self) -> dict[str, Letter]:
+        boxes = {
+            _text(entry.find("b")): Letter(Face.of(entry), "".join(map(_text, entry.iterfind("div/p[@class='small']"))))
+            for entry in self.body.iterfind(".//div[@class='meaning']")
+        }
+        for table in self.body.iterfind(".//table[@class='letters']"):
+            heads = [_text(head) for head in table.iterfind("thead/tr/th")]
+            skip = 2 if heads[1] == "Field" else 1
+            for row in table.iterfind("tbody/tr"):
+                cells = [_text(cell) for cell in row]
+                rows = tuple(zip(heads[skip:], cells[skip:], strict=True))
+                boxes[cells[0]] = Letter(Face("", "", rows, ()), cells[1] if skip == 2 else "")
+        return boxes
 
     def _table(self, kind: str) -> ET.Element | None:
         return next((table for table in self.body.iter("table") if table.get("class", "").split()[:1] == [kind]), None)
@@ -187,12 +206,12 @@ class Sheets:
         found, end = [], Fraction(0)
         drawn = _drawn_angles(self.body.find(SVG))
         for entry in self._legend.values():
-            match = re.fullmatch(r"([\d.]+)° to ([\d.]+)°", _text(entry.find("div/p[@class='small']")))
+            match = re.fullmatch(r"([\d.]+)° to ([\d.]+)°", entry.where)
             assert match
             start, stop = Fraction(match[1]), Fraction(match[2])
             assert start == end
             assert not drawn or min(abs(angle - stop) for angle in drawn) < 0.05, f"{stop} is not drawn: {drawn}"
-            found.append(((stop - start) / 360, Face.of(entry)))
+            found.append(((stop - start) / 360, entry.face))
             end = stop
         assert end == 360
         return found
@@ -230,7 +249,7 @@ class Sheets:
         return Face.of(cell) if cell.get("class") == "does" else self._named(_text(cell))
 
     def _named(self, name: str) -> Face | None:
-        return None if name == "again" else Face.of(self._legend[name])
+        return None if name == "again" else self._legend[name].face
 
     # ---- procedures of their own
 

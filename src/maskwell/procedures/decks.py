@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
 from maskwell.core.exact import Parity, common_denominator
@@ -114,12 +115,12 @@ class Deck:
         """Pairs of a report that occurs and a truth that never gives it."""
         return ruled_out(self.realised.exact_matrix())
 
-    @property
+    @cached_property
     def truths(self) -> list[str]:
         """The truths in words."""
         return truth_labels(self.realised)
 
-    @property
+    @cached_property
     def reports(self) -> list[str]:
         """The reports as they are said: in the words of the design that was asked for, also where those are sets."""
         return report_labels(self.wish)

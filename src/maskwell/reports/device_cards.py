@@ -12,13 +12,14 @@ from string import ascii_uppercase
 
 from maskwell.errors import TooLargeError
 from maskwell.procedures.decks import Card, Deck
+from maskwell.reports.device_room import LARGE, LONG, ROW, SHEET, SMALL, height
 
 MOST_PRINTED = 120
 """Cards that are printed one by one; of larger decks a sheet of each kind is printed as often as needed."""
 
-SHEET = (186.0, 240.0)  # millimetres that both A4 and Letter leave for cards
 GRIDS = ((3, 4), (2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
-_LINE, _LETTER, _AROUND = 5.2, 2.15, (10.0, 17.0)  # millimetres: of a line, of a letter, and of what is not text
+_AROUND, _LINES, _HEAD = (10.0, 12.0), 1.3, 5.5  # millimetres of what is not text: edges, rules, heads
+LONG_TEXT = 32
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,14 @@ class Face:
         pairs = "; ".join(f"{truth}: say {quoted(report)}" for truth, report in self.rows)
         return pairs or self.text
 
-    def lines(self, width: float) -> int:
-        """Lines of text on a card so many millimetres wide, generously counted."""
-        half = max(4, int((width - _AROUND[0]) / 2 / _LETTER))
-        table = sum(max(math.ceil(len(part) / half) for part in row) for row in self.rows) + 2 * bool(self.rows)
-        whole = max(8, int((width - _AROUND[0]) / _LETTER))
-        return table + 2 * math.ceil(1.5 * len(self.text) / whole) + math.ceil(len(self.note) / whole)
+    def height(self, width: float) -> float:
+        """Millimetres that the card needs, down, where it is so many millimetres wide."""
+        inside = width - _AROUND[0]
+        parts = (0.25 * inside, 0.75 * inside) if self.ordered else (0.5 * inside, 0.5 * inside)
+        cells = [max(height(text, w - 1.5, ROW) for text, w in zip(row, parts, strict=True)) for row in self.rows]
+        table = sum(cells) + _LINES * len(cells) + _HEAD * bool(cells)
+        text = height(self.text, inside, LONG if len(self.text) > LONG_TEXT else LARGE)
+        return table + text + height(self.note, inside, SMALL) + _AROUND[1]
 
 
 @dataclass(frozen=True)
@@ -177,8 +180,7 @@ def grid_for(faces: Sequence[Face]) -> tuple[int, int]:
     ((3, 4), (2, 2))
     """
     for columns, rows in GRIDS:
-        width, height = SHEET[0] / columns, SHEET[1] / rows
-        if all(face.lines(width) * _LINE + _AROUND[1] <= height for face in faces):
+        if all(face.height(SHEET[0] / columns) <= SHEET[1] / rows for face in faces):
             return columns, rows
     raise TooLargeError(
         f"a card of {max(len(face.rows) for face in faces)} lines does not fit a sheet of paper",
@@ -186,7 +188,7 @@ def grid_for(faces: Sequence[Face]) -> tuple[int, int]:
     )
 
 
-def sheets_of(faces: Sequence[Face], *, name: str = "Cards") -> list[CardSheet]:
+def sheets_of(faces: Sequence[Face], *, name: str = "") -> list[CardSheet]:
     """All cards on sheets of paper; of large decks one sheet for each kind, with how often to print it."""
     columns, rows = grid_for(faces)
     total, room = sum(face.copies for face in faces), columns * rows
@@ -195,7 +197,7 @@ def sheets_of(faces: Sequence[Face], *, name: str = "Cards") -> list[CardSheet]:
     cards = [face for face in faces for _ in range(face.copies)]
     return [
         CardSheet(
-            f"{name} {start + 1} to {min(start + room, total)} of {total}",
+            f"{f'{name}: cards' if name else 'Cards'} {start + 1} to {min(start + room, total)} of {total}",
             columns,
             rows,
             tuple(cards[start : start + room]),
@@ -210,5 +212,5 @@ def _many(face: Face, columns: int, rows: int, name: str) -> CardSheet:
     spare = prints * room - face.copies
     left = f" and throw {spare} away" if spare else ""
     times = "once" if prints == 1 else f"{prints} times"
-    heading = f"{name}: {face.copies:,} of this kind. Print this sheet {times}{left}"
+    heading = f"{name or 'Cards'}: {face.copies:,} of this kind. Print this sheet {times}{left}"
     return CardSheet(heading, columns, rows, (face,) * room)

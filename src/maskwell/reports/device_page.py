@@ -6,17 +6,17 @@ One file that needs no other, black on white, for A4 and Letter alike. Every lab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import to_text
 from maskwell.designs.base import Design
-from maskwell.errors import ParameterError, TooLargeError
-from maskwell.procedures.dice import DiceTable, faces_in_words
+from maskwell.errors import ParameterError
 from maskwell.procedures.realise import Device
-from maskwell.procedures.spoken import report_labels, truth_labels
-from maskwell.reports.device_cards import CardSheet, Face, faces_of, letter, sheets_of
+from maskwell.procedures.spoken import truth_labels
+from maskwell.reports.device_cards import CardSheet, faces_of, sheets_of
+from maskwell.reports.device_legend import explained, throws_of
 from maskwell.reports.device_questions import Asked, Script, has_unrelated, other_question, two_questions
+from maskwell.reports.device_record import record_of
+from maskwell.reports.device_room import FULL, instruction_height
 from maskwell.reports.device_scripts import script_for
 from maskwell.reports.device_words import (
     MOST_LISTED,
@@ -29,16 +29,10 @@ from maskwell.reports.device_words import (
     words_for,
 )
 from maskwell.reports.html import environment, version_text
-from maskwell.reports.spinner_drawing import spinner_svg, tenths
+from maskwell.reports.spinner_drawing import spinner_svg
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS
-from maskwell.reports.tables import parity_text
-from maskwell.reports.words import factor_up, promise
 
 PAPERS = {"a4": "A4", "letter": "letter"}
-GRID_FACES = 12
-COIN_OUTCOMES = 64
-WIDE_MATRIX, LONG_MATRIX = 6, 16
-SMALL_LEGEND = 4
 TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")
 """Forms in which everybody says what is true."""
 
@@ -68,13 +62,13 @@ class SheetOptions:
     paper
         "a4" or "letter"; by default the printer's own, which may be either.
     design_file
-        The design file to estimate with.
+        The design file to estimate with; None where the design that a rounded device realises was not kept.
     """
 
     question: str = ""
     innocuous: str | None = None
     paper: str | None = None
-    design_file: str = "design.json"
+    design_file: str | None = "design.json"
 
 
 def device_page(device: Device, options: SheetOptions | None = None) -> str:
@@ -96,9 +90,20 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
             css={"text": TEXT_FONTS, "mono": MONO_FONTS, "paper": PAPERS.get(options.paper or "", "")},
             version=version_text(),
             question=options.question,
-            **_content(device, options),
+            **_fitted(_content(device, options)),
         )
     )
+
+
+def _fitted(content: dict[str, Any]) -> dict[str, Any]:
+    """The content, and whether the sheet for respondents is so full that it needs smaller type."""
+    needed = instruction_height(
+        [(one.text, bool(one.answers)) for one in content["questions"]],
+        content["steps"],
+        [shown for shown, _, _ in content["direct"]["rows"]] if content["direct"] else [],
+        [content["rule"], *content["protection"], content["together"]],
+    )
+    return {**content, "full": needed > FULL}
 
 
 def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
@@ -117,17 +122,10 @@ def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
         "together": learned(design),
         "once": once(design),
         "sheets": _sheets(device, script),
-        "legend": _legend(device),
-        "small_legend": all(not face.rows for _, face, _ in _legend(device)) and device.deck.kinds <= SMALL_LEGEND,
-        "direct": device.dice is not None and is_direct(device.dice),
-        "throws": None if device.dice is None else _throws(device.dice),
+        "direct": throws_of(device.dice) if device.dice is not None and is_direct(device.dice) else None,
+        "parts": explained(device),
         "spinner": None if device.spinner is None else spinner_svg(device.spinner),
-        "facts": _facts(device, options),
-        "counted": _counted(device),
-        "matrix": _matrix(device.realised),
-        "rounded": not device.general.exact,
-        "warnings": device.warnings(),
-        "design_file": options.design_file,
+        **record_of(device, options.design_file),
     }
 
 
@@ -135,7 +133,7 @@ def _heading(design: Design) -> str:
     """What is looked up on a card: the true answer, or the answers to several questions."""
     if has_unrelated(design):
         return "Answers to A, B"
-    names = design.provenance.get("variables")
+    names = design.provenance.get("variables", design.provenance.get("items"))
     return ", ".join(map(str, names)).capitalize() if isinstance(names, list) else "True answer"
 
 
@@ -178,143 +176,3 @@ def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
     if script is not None:
         return list(script.sheets)
     return sheets_of(faces_of(device.deck)) if device.form == "cards" else []
-
-
-def _legend(device: Device) -> list[tuple[str, Face, str]]:
-    """Letters with what they mean, and for a spinner from where to where their field goes."""
-    faces = faces_of(device.deck)
-    if device.spinner is not None:
-        fields = [f"{tenths(s.start)}° to {tenths(s.stop)}°" for s in device.spinner.sectors]
-        return [(letter(i), face, field) for i, (face, field) in enumerate(zip(faces, fields, strict=True))]
-    return [(letter(i), face, "") for i, face in enumerate(faces)] if device.dice is not None else []
-
-
-# ---- dice and coins
-
-
-def _throws(table: DiceTable) -> dict[str, Any]:
-    """The table of throws: sums, a square of two dice, lists of coins, or ranges of numbers."""
-    sums, faces = table.sums(), faces_of(table.deck)
-    found: list[tuple[str, int | None]]
-    if sums is None and table.faces != 2 and table.dice == 2 and table.faces <= GRID_FACES:
-        return {"kind": "square", "rows": _square(table), "faces": range(1, table.faces + 1)}
-    if sums is not None:
-        head, found = "Sum", [(_range(low, high), kind) for low, high, kind in sums]
-    elif table.faces == 2:
-        head, found = "Coins: H heads, T tails", _coins(table)
-    else:
-        head, found = "The die shows" if table.dice == 1 else "The dice in order", _ranges(table)
-    rows = [(shown, _meaning(kind), None if kind is None else faces[kind]) for shown, kind in found]
-    return {"kind": "list", "head": head, "rows": rows}
-
-
-def _range(low: int, high: int) -> str:
-    """Numbers from low to high in words.
-
-    >>> _range(2, 2), _range(11, 12), _range(2, 4)
-    ('2', '11 or 12', '2 to 4')
-    """
-    return str(low) if low == high else f"{low} or {high}" if high == low + 1 else f"{low} to {high}"
-
-
-def _meaning(kind: int | None) -> str:
-    return "again" if kind is None else letter(kind)
-
-
-def _square(table: DiceTable) -> list[tuple[int, list[str]]]:
-    cells = [_meaning(run.kind) for run in table.runs() for _ in range(run.first, run.last + 1)]
-    size = table.faces
-    return [(row + 1, cells[row * size : (row + 1) * size]) for row in range(size)]
-
-
-def _ranges(table: DiceTable) -> list[tuple[str, int | None]]:
-    shown = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
-    return [(first if first == last else f"{first} to {last}", kind) for first, last, kind in shown]
-
-
-def _coins(table: DiceTable) -> list[tuple[str, int | None]]:
-    if table.outcomes > COIN_OUTCOMES:
-        raise TooLargeError(
-            f"{table.dice} coins have {table.outcomes} outcomes, too many for a table",
-            hint="use dice or cards",
-        )
-
-    def tossed(outcome: int) -> str:
-        return "".join("HT"[face - 1] for face in table.shown(outcome))
-
-    return [
-        (", ".join(tossed(outcome) for outcome in range(run.first, run.last + 1)), run.kind) for run in table.runs()
-    ]
-
-
-# ---- the record
-
-
-def _facts(device: Device, options: SheetOptions) -> list[tuple[str, str]]:
-    deck, design = device.general, device.realised
-    wished, found = deck.parities
-    asked = [] if deck.exact else [("Parity asked for", parity_text(wished))]
-    nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {float(deck.error):.2g}"
-    together = design.provenance.get("samples")
-    return [
-        ("Device", _in_short(device)),
-        ("Realises the design", nearness),
-        ("Parity", _parity(found)),
-        *asked,
-        ("What it promises", promise(found)),
-        *(
-            []
-            if _matrix(design)
-            else [("Truths", _first(truth_labels(design))), ("Reports", _first(report_labels(design)))]
-        ),
-        *([("Samples", str(together))] if together else []),
-        ("Fingerprint of the design", design.fingerprint),
-        ("File to estimate with", options.design_file),
-    ]
-
-
-def _first(labels: list[str], most: int = 30) -> str:
-    return ", ".join([*labels[:most], *(["..."] if len(labels) > most else [])])
-
-
-def _parity(parity: Fraction | float) -> str:
-    exact = to_text(parity)
-    if isinstance(parity, float):
-        return "infinite: some report rules out some truth"
-    return exact if len(exact) < 20 else factor_up(parity)
-
-
-def _in_short(device: Device) -> str:
-    if device.procedure is not None:
-        given = ", ".join(f"{name} = {_listed(value)}" for name, value in device.procedure.parameters.items())
-        return f"{device.procedure.family}, {given}"
-    if device.dice is not None:
-        thing = "coins" if device.dice.faces == 2 else f"dice of {device.dice.faces} faces"
-        return f"{device.dice.dice} {thing}, rolled {to_text(device.dice.expected_rolls)} times on average"
-    cards = f"{device.deck.size} cards of {device.deck.kinds} kinds"
-    return cards if device.spinner is None else f"spinner of {device.deck.kinds} fields, shares as in {cards}"
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _counted(device: Device) -> list[tuple[int, list[str]]]:
-    """How many cards there are of each kind, and what they make of each truth; nothing where that is too much."""
-    asked = device.deck.realised
-    lines = device.deck.kinds + (asked.m if _matrix(device.realised) else 0)
-    if device.form != "cards" or lines > LONG_MATRIX or asked.k > WIDE_MATRIX:
-        return []
-    reports = device.deck.reports
-    return [(card.copies, [reports[i] for i in card.answers]) for card in device.deck.cards]
-
-
-def _matrix(design: Design) -> dict[str, Any] | None:
-    """The realised matrix, where it fits a page."""
-    if design.k > WIDE_MATRIX or design.m > LONG_MATRIX:
-        return None
-    rows = [
-        (name, [(to_text(p) if len(to_text(p)) <= 12 else "", f"{float(p):.4f}") for p in row])
-        for name, row in zip(report_labels(design), design.exact_matrix(), strict=True)
-    ]
-    return {"truths": truth_labels(design), "rows": rows}

@@ -275,7 +275,7 @@ def simmons_twice(given: Any, design: Design, asked: Asked) -> Script:
         "Do the same once more with box 2.",
         "Do not explain your answers, and do not say what the cards were about.",
     )
-    counted = tuple(f"{name}: {', '.join(_counted(faces))}" for name, faces in boxes)
+    counted = tuple(f"{name}: {' '.join(_counted(faces))}" for name, faces in boxes)
     before = ("Print and cut the cards, and keep them in two boxes marked 1 and 2.", *counted, _share_rule(None))
     rules = rules_around(design, before, TWO_BOXES, thing="card")
     sheets = tuple(sheet for name, faces in boxes for sheet in sheets_of(faces, name=name))
@@ -286,5 +286,4 @@ TWO_BOXES = (
     "Shuffle the cards of both boxes in front of the person: at least seven times.",
     "The person draws one card from box 1, then one from box 2, and looks at each alone.",
     "Turn away. Never look at a card, and never ask what it said.",
-    "Write down both answers in their order, the first one of box 1.",
 )

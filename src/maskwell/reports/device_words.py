@@ -17,6 +17,7 @@ from maskwell.procedures.dice import DiceTable
 from maskwell.procedures.realise import Device
 from maskwell.procedures.spoken import report_labels, written_reports
 from maskwell.reports.device_cards import either, faces_of, if_right, place_word, quoted
+from maskwell.reports.device_room import letters
 from maskwell.reports.words import concrete, promise, repetition
 
 THINK = "Think of your true answer to the question. Keep it to yourself."
@@ -32,8 +33,10 @@ TOGETHER = (
 )
 NOT_WHO = "We cannot work out who."
 SPOKEN = (Fraction(1, 10), Fraction(1, 2))
-SHOWN, SHORT, DIRECT, FEW = 6, 72, 6, 3
-"""Kinds that are listed, letters of one that is, lines of a table that holds instructions, truths in a sentence."""
+SHOWN, SHORT, FEW = 6, 72, 3
+"""Kinds that are listed, letters of one that is, truths in a sentence."""
+DIRECT, DIRECT_COINS, WIDE = 6, 16, 60
+"""Lines of a table that holds instructions, outcomes of coins in it, and letters across a table of letters."""
 
 MOST_LISTED = 12
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
@@ -84,6 +87,9 @@ def _card_steps(deck: Deck) -> tuple[str, ...]:
 def said_by(deck: Deck, thing: str = "card") -> str:
     """How an instruction is followed, by the form of the cards; ``thing`` is what bears it."""
     reports, form = deck.reports, deck.form
+    if thing == "letter" and in_one_table(deck):
+        found = "answers" if asked_together(deck) else "answer"
+        return f"Find it at the left, and your true {found} at the top. Say what stands there."
     if form == "bourke-dalenius":
         return f"Find your true answer in the list. Say the {place_word(deck)} in front of it."
     if form in ("warner", "kim-warde", "abul-ela"):
@@ -105,10 +111,19 @@ def _small(reports: Sequence[str]) -> str:
     return if_right(reports).replace("Say", "say", 1)
 
 
+def in_one_table(deck: Deck) -> bool:
+    """Whether all that letters stand for fits one table, a column for each truth."""
+    labels = [*deck.truths, *deck.reports]
+    plain = all(card.face == "table" for card in deck.cards)
+    return plain and len(deck.truths) * max(map(letters, labels)) <= WIDE
+
+
 def is_direct(table: DiceTable) -> bool:
     """Whether the table can hold the instructions themselves: a short list of short ones."""
     short = all(not face.rows for face in faces_of(table.deck)) and len(table.runs()) <= DIRECT
-    return short and (table.sums() is not None or table.faces == 2 or table.dice != 2)
+    if table.faces == 2:
+        return short and table.outcomes <= DIRECT_COINS
+    return short and (table.sums() is not None or table.dice != 2)
 
 
 def _dice_steps(table: DiceTable) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from maskwell.core.exact import to_decimal
 from maskwell.procedures.dice import DiceTable, faces_in_words
 from maskwell.procedures.realise import Device
 from maskwell.reports.device_cards import faces_of, letter
+from maskwell.reports.device_record import columns_in_words
 from maskwell.reports.spinner_drawing import tenths
 from maskwell.reports.tables import WIDTH as COLUMNS
 from maskwell.reports.tables import broken, counted, facts, notes, parity_text, shorten
@@ -140,7 +141,8 @@ def _next(device: Device, path: str, output: str | None, realised: str | None, c
         return _fitting("keep the design that it realises", command, "--realised realised.json")
     if output is None:
         return _fitting("sheets to print", command, "-o sheets.html")
-    estimate = f"maskwell estimate ANSWERS.csv --design COLUMN={shlex.quote(realised or path)}"
+    columns = columns_in_words(device.realised, "COLUMN")
+    estimate = f"maskwell estimate ANSWERS.csv --design {columns}={shlex.quote(realised or path)}"
     return f"print it from a browser; later: {estimate}"
 
 

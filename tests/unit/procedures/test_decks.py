@@ -17,7 +17,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.procedures.bounded import bounded_deck
 from maskwell.procedures.classical import best_deck, classical_deck, known_procedure
-from maskwell.procedures.decks import Card, Deck, make_deck, truth_or_fixed
+from maskwell.procedures.decks import Card, Deck, make_deck, truth_or_fixed, truthful
 from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
 from maskwell.procedures.realise import make_device
 from maskwell.procedures.registry import make_design
@@ -140,6 +140,20 @@ def test_a_probability_rounded_to_zero_is_noticed() -> None:
     assert deck.less_private
 
 
+def test_never_less_private_where_some_report_reveals_already() -> None:
+    """Parity is infinite before and after; a report that newly rules out a truth still counts as less private."""
+    design = Dense.of([["0.5", "0"], ["0.001", "0.4"], ["0.499", "0.6"]])
+    deck = bounded_deck(design, 10)
+    assert deck.parities == (math.inf, math.inf)
+    assert deck.ruled_out == {(0, 1), (1, 0)}
+    assert deck.less_private
+    with pytest.raises(ParameterError):
+        bounded_deck(design, 10, not_less_private=True)
+    private = bounded_deck(design, 1000, not_less_private=True)
+    assert private.ruled_out == {(0, 1)}
+    assert not private.less_private
+
+
 @pytest.mark.parametrize("most", [0, -3, 10**6])
 def test_impossible_bounds(most: int) -> None:
     with pytest.raises(ParameterError):
@@ -195,6 +209,56 @@ def test_a_provenance_that_is_not_true_gives_no_classical_cards() -> None:
     assert best_deck(make_deck(design)).form == "truth-or-fixed"
     for broken in ({"p": "x"}, {"q": "0.7"}, "0.7"):
         assert known_procedure(make_design("warner", p="0.7").with_provenance(parameters=broken)) is None
+
+
+def test_a_card_that_asks_for_the_truth_in_other_words_cannot_be_made() -> None:
+    """Truths and reports have the same words, but in another order: their codes must not be taken for them."""
+    design = make_design("warner", p="1").with_labels(Categories.of(["yes", "no"]), Categories.of(["no", "yes"]))
+    with pytest.raises(MatrixError, match="give your true answer"):
+        Deck(realised=design, wish=design, cards=(Card((0, 1), 1, "truth"),))
+
+
+@pytest.mark.parametrize(
+    ("truths", "reports", "told"),
+    [
+        (["yes", "no"], ["yes", "no"], (0, 1)),
+        (["yes", "no"], ["no", "yes"], (1, 0)),
+        (["evaded", "honest"], ["yes", "no"], (0, 1)),
+        (["evaded", "no"], ["yes", "no"], None),  # "no" would be said by those who evaded, too
+        (["evaded", "honest"], ["no", "yes"], None),
+        (["evaded", "honest"], ["same", "different"], None),
+        (["yes", "no"], [0, 1], None),
+        (["a", "b"], ["b", "c", "a"], (2, 0)),
+    ],
+)
+def test_which_report_tells_a_truth(truths: list[str], reports: list[object], told: tuple[int, ...] | None) -> None:
+    design = Dense.from_integers([[1] * len(reports)] * 2, Categories.of(truths), Categories.of(reports))
+    assert truthful(design) == told
+
+
+def test_forced_response_has_simple_cards_under_any_names() -> None:
+    design = make_design("forced", truth="3/4", yes="1/6", no="1/12", categories=Categories.of(["evaded", "honest"]))
+    assert best_deck(make_deck(design)).form == "truth-or-fixed"
+
+
+def test_large_designs_are_refused_at_once() -> None:
+    huge = make_design("liu-chow", categories=Categories.numbered(3000), p="1/2", q=[Fraction(1, 6000)] * 3000)
+    assert known_procedure(huge) is None
+    with pytest.raises(TooLargeError, match="at most 10,000"):
+        make_device(huge)
+
+
+def test_rounded_sets_are_said_in_words() -> None:
+    design = Subset.from_epsilon(1, Categories.of(["a", "b", "c"]), size=2)
+    device = make_device(design, most=20)
+    assert device.deck.reports == ["a, b", "a, c", "b, c"]
+    assert device.realised.outputs == Categories.of(["110", "101", "011"])
+    assert set(device.to_dict()["deck"][0]["answers"].values()) <= {"a, b", "a, c", "b, c"}
+
+
+def test_many_cards_for_people_who_do_not_follow_the_rules() -> None:
+    device = make_device(make_design("cheating-detection", p="0.200001"), most=5000)
+    assert device.deck.size == device.general.size
 
 
 def test_relabelled_designs_keep_their_cards() -> None:
