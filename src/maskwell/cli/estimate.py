@@ -133,6 +133,12 @@ class _Asked:
         """All columns, those that were asked directly last."""
         return (*self.randomized, *self.direct)
 
+    @property
+    def row_by_row(self) -> bool:
+        """Whether rows used several designs, each of which tells the shares alone: then every row counts alike."""
+        designs = [one.design for one in self.assignments if one.when]
+        return bool(designs) and self.method == "moments" and all(design.identifiable for design in designs)
+
 
 @dataclass(frozen=True)
 class _Found:
@@ -227,7 +233,7 @@ def _estimated_jointly(asked: _Asked, sampling: dict[str, Any], progress: Progre
     check_plan(sampling)
     check_columns(plan, [name for one in asked.randomized for name in one.columns])
     variables = [*dict.fromkeys(name for one in asked.assignments for name in one.columns)]
-    if plan:
+    if plan or asked.row_by_row:
         return _by_plan(asked, sampling, variables, progress)
     if any(one.when for one in asked.assignments):
         return _by_groups(asked, variables, progress)
@@ -268,7 +274,7 @@ def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], prog
     tally = tally_survey(
         asked.file, asked.assignments, columns, missing=asked.missing, counts=asked.counts, progress=progress
     )
-    if columns.only_domains:
+    if columns.only_domains and not asked.row_by_row:
         found = estimate_simple(tally.cells, tally.designs, method=asked.method)
         return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
     with in_options():
