@@ -241,6 +241,20 @@ def test_random_matrices(seed: int) -> None:
         check(design, **how)
 
 
+@pytest.mark.parametrize(
+    "design",
+    [
+        mw.make_design("bits", items=["bread", "milk"], gamma=9),
+        mw.Kronecker.of([mw.make_design("warner", p="3/4"), mw.make_design("k-ary", categories=THREE, gamma=2)]),
+        mw.repeated([mw.make_design("warner", p="3/4"), mw.make_design("forced", truth="1/2", yes="1/3", no="1/6")]),
+    ],
+    ids=["bits", "product", "repeated"],
+)
+def test_designs_made_of_several(design: Design) -> None:
+    for how in MEDIA[:5]:
+        check(design, **how)
+
+
 @pytest.mark.parametrize("swap", [False, True])
 def test_reports_in_the_words_of_the_truths_but_in_another_order(swap: bool) -> None:
     """The place of a report in the matrix means nothing, its word does."""

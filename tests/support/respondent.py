@@ -186,18 +186,20 @@ class Sheets:
 
     @cached_property
     def _legend(self) -> dict[str, Letter]:
-        boxes = {
-            _text(entry.find("b")): Letter(Face.of(entry), "".join(map(_text, entry.iterfind("div/p[@class='small']"))))
+        entries = [
+            (_text(entry.find("b")), Face.of(entry), "".join(map(_text, entry.iterfind("div/p[@class='small']"))))
             for entry in self.body.iterfind(".//div[@class='meaning']")
-        }
+        ]
         for table in self.body.iterfind(".//table[@class='letters']"):
             heads = [_text(head) for head in table.iterfind("thead/tr/th")]
             skip = 2 if heads[1] == "Field" else 1
             for row in table.iterfind("tbody/tr"):
                 cells = [_text(cell) for cell in row]
                 rows = tuple(zip(heads[skip:], cells[skip:], strict=True))
-                boxes[cells[0]] = Letter(Face("", "", rows, ()), cells[1] if skip == 2 else "")
-        return boxes
+                entries.append((cells[0], Face("", "", rows, ()), cells[1] if skip == 2 else ""))
+        found = {name: Letter(face, where) for name, face, where in entries}
+        assert len(found) == len(entries), "a letter stands for two things"
+        return found
 
     def _table(self, kind: str) -> ET.Element | None:
         return next((table for table in self.body.iter("table") if table.get("class", "").split()[:1] == [kind]), None)

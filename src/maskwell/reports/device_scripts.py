@@ -33,7 +33,8 @@ def _kuk(given: Any, design: Design, asked: Asked) -> Script:
         "Leave both decks as you found them.",
     )
     counted = tuple(f"{name}: {t.numerator} red, {t.denominator - t.numerator} black cards." for name, t in decks)
-    before = ("Print and cut both decks and keep them in two boxes marked 1 and 2.", *counted)
+    screen = "Bring a screen. Whoever sees which deck is used knows the true answer."
+    before = ("Print and cut both decks and keep them in two boxes marked 1 and 2.", *counted, screen)
     each = (
         "Shuffle both decks and put both boxes in front of the person, who reaches into them unseen.",
         "Turn away. Never look which box is used or which cards are drawn.",

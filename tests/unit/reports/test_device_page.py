@@ -69,6 +69,7 @@ def test_nothing_betrays_which_deck_was_used() -> None:
     text = words(make_design("kuk", theta1="0.8", theta2="0.2", draws=1))
     assert "Draw a card: look, put it back, mix." in text
     assert "Leave both decks as you found them." in text
+    assert "Bring a screen." in text
     assert "The person draws one" not in words(make_design("chow", red=6, blue=4, draws=2))
 
 
