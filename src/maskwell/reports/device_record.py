@@ -26,19 +26,25 @@ def record_of(device: Device, design_file: str | None) -> dict[str, Any]:
         "matrix": _matrix(device.realised),
         "rounded": not device.general.exact,
         "warnings": device.warnings(),
-        "estimate": f"{columns_in_words(device.realised)}={shlex.quote(design_file or LATER)}",
+        "estimate": assigned(device.realised, "answer", design_file or LATER),
     }
 
 
-def columns_in_words(design: Design, name: str = "answer") -> str:
-    """Columns that hold the reports in a file: one, or one for each answer where a report is several.
+def assigned(design: Design, name: str, path: str) -> str:
+    """What ``--design`` takes: the columns that hold the reports, and the file of the design.
 
+    One column, or one for each answer where a report is several; the rows of one sample where others are needed.
+
+    >>> from maskwell.procedures.simmons import simmons
     >>> from maskwell.procedures.simmons_twice import simmons_twice
-    >>> columns_in_words(simmons_twice("0.6", "0.7"))
-    'answer1,answer2'
+    >>> assigned(simmons_twice("0.6", "0.7"), "answer", "d.json"), assigned(simmons("3/4"), "answer", "d.json")
+    ('answer1,answer2=d.json', "'answer[group=1]=d.json' --design ...")
     """
     first = design.outputs.labels[0] if isinstance(design.outputs, Categories) else ""
-    return ",".join(f"{name}{i + 1}" for i in range(len(first))) if isinstance(first, tuple) else name
+    columns = ",".join(f"{name}{i + 1}" for i in range(len(first))) if isinstance(first, tuple) else name
+    if design.provenance.get("samples"):
+        return f"{shlex.quote(f'{columns}[group=1]={path}')} --design ..."
+    return f"{columns}={shlex.quote(path)}"
 
 
 def _facts(device: Device, design_file: str | None) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ from maskwell.core.exact import to_decimal
 from maskwell.procedures.dice import DiceTable, faces_in_words
 from maskwell.procedures.realise import Device
 from maskwell.reports.device_cards import faces_of, letter
-from maskwell.reports.device_record import columns_in_words
+from maskwell.reports.device_record import assigned
 from maskwell.reports.spinner_drawing import tenths
 from maskwell.reports.tables import WIDTH as COLUMNS
 from maskwell.reports.tables import broken, counted, facts, notes, parity_text, shorten
@@ -141,9 +140,9 @@ def _next(device: Device, path: str, output: str | None, realised: str | None, c
         return _fitting("keep the design that it realises", command, "--realised realised.json")
     if output is None:
         return _fitting("sheets to print", command, "-o sheets.html")
-    columns = columns_in_words(device.realised, "COLUMN")
-    estimate = f"maskwell estimate ANSWERS.csv --design {columns}={shlex.quote(realised or path)}"
-    return f"print it from a browser; later: {estimate}"
+    estimate = f"maskwell estimate ANSWERS.csv --design {assigned(device.realised, 'COLUMN', realised or path)}"
+    whole = f"print it from a browser; later: {estimate}"
+    return whole if len(whole) + len("Next: ") <= COLUMNS else f"print it; later: {estimate}"
 
 
 def _fitting(what: str, command: str, more: str) -> str:
