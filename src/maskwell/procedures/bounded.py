@@ -21,6 +21,8 @@ from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_d
 from maskwell.procedures.spoken import written_reports
 
 LARGEST = 10**5
+ABOUT_TRUTHS = ("variables", "wanted", "samples", "items")
+"""What is noted of the truths of a design, which rounding does not change."""
 NOTE = "the deck realises this design; estimate with it, not with the one that was asked for"
 _NEAR = 1e-9  # errors of floats closer than this are compared as fractions
 _TOP_UP = 1e-10
@@ -165,7 +167,9 @@ def _realised(design: Design, counts: list[list[int]], size: int) -> Dense:
     reports = outputs if isinstance(outputs, Categories) else Categories.of(written_reports(design))
     made = Dense.from_integers(counts, design.inputs, reports)
     wished = {key: design.provenance[key] for key in ("family", "parameters", "demand") if key in design.provenance}
+    kept = {key: design.provenance[key] for key in ABOUT_TRUTHS if key in design.provenance}
     return made.with_provenance(
+        **kept,
         family="deck",
         parameters={"cards": str(size)},
         realises={"fingerprint": design.fingerprint, "parity": to_text(design.parity_exact()), **wished},

@@ -256,6 +256,13 @@ def test_rounded_sets_are_said_in_words() -> None:
     assert set(device.to_dict()["deck"][0]["answers"].values()) <= {"a, b", "a, c", "b, c"}
 
 
+def test_what_is_known_of_the_truths_outlives_rounding() -> None:
+    design = make_design("simmons", p="0.70001")
+    realised = bounded_deck(design, 20).realised
+    notes = ("variables", "wanted", "samples")
+    assert [realised.provenance[key] for key in notes] == [design.provenance[key] for key in notes]
+
+
 def test_many_cards_for_people_who_do_not_follow_the_rules() -> None:
     device = make_device(make_design("cheating-detection", p="0.200001"), most=5000)
     assert device.deck.size == device.general.size

@@ -15,7 +15,7 @@ from maskwell.procedures.realise import make_device
 from maskwell.procedures.registry import make_design
 from maskwell.reports.device_cards import Face, grid_for
 from maskwell.reports.device_page import SheetOptions, device_page, sheet_notes
-from maskwell.reports.device_record import columns_in_words
+from maskwell.reports.device_record import assigned
 
 THREE = Categories.of(["never", "once", "often"])
 REVEALING = [
@@ -91,8 +91,8 @@ def test_a_rounded_design_that_was_not_kept_is_not_confused_with_the_one_asked_f
 
 def test_reports_of_two_answers_take_two_columns() -> None:
     twice = make_design("simmons-twice", p1="0.6", p2="0.7")
-    assert columns_in_words(twice) == "answer1,answer2"
-    assert columns_in_words(make_design("warner", p="0.7")) == "answer"
+    assert assigned(twice, "answer", "d.json") == "answer1,answer2=d.json"
+    assert assigned(make_design("warner", p="0.7"), "answer", "d.json") == "answer=d.json"
     assert "--design answer1,answer2=d.json" in words(twice)
 
 
