@@ -214,6 +214,28 @@ class Estimate:
             lines.append(f"  ... and {len(self.categories) - SHOWN:,} more")
         return "\n".join([*lines, *(f"  note: {flag}" for flag in (*self.flags, *intervals.flags))])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from maskwell.estimation.shown import html_table
+
+        intervals = self.intervals()
+        columns = (self.pi_hat, self.standard_error, intervals.low, intervals.high)
+        numbers = [[f"{x:.4f}" for x in column[:SHOWN]] for column in columns]
+        labels = [str(category) for category in self.categories[:SHOWN]]
+        more = len(self.categories) - SHOWN
+        return html_table(
+            f"Estimate by {self.method}, n = {self.n:,}",
+            ["category", "estimate", "std. error", "95 % low", "95 % high"],
+            zip(labels, *numbers, strict=True),
+            [*([f"... and {more:,} more"] if more > 0 else []), *self.flags, *intervals.flags],
+        )
+
+    def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
+        """The estimates with their intervals as a picture, which a notebook shows and ``save`` writes."""
+        from maskwell.estimation.shown import drawn
+
+        return drawn("plot_learned", self, level=level, interval=interval)
+
 
 def _numbers(categories: Sequence[Hashable]) -> list[float]:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell import Categories, Uniform, estimate_by_moments, make_design
+from maskwell import Categories, Dense, Uniform, estimate_by_moments, make_design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.estimation.samples import Sample
 
@@ -48,3 +48,18 @@ def test_an_estimate_keeps_what_it_came_from() -> None:
     assert [(s.design, s.n) for s in estimate.samples] == [(KARY, 1000)]
     assert estimate.moments is None
     assert estimate.inverse is None
+
+
+def test_a_notebook_shows_a_table_with_what_must_be_known() -> None:
+    sample = Sample.of([60, 440], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]], Categories.of(["<yes>", "no"])))
+    shown = estimate_by_moments(sample.counts, sample.design)._repr_html_()
+    assert "<th>&lt;yes&gt;</th><td>-0.0622</td>" in shown
+    assert "outside [0, 1]" in shown
+
+
+def test_an_estimate_draws_itself() -> None:
+    pytest.importorskip("matplotlib")
+    sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
+    picture = estimate_by_moments(sample.counts, sample.design).plot(level=0.9)
+    assert picture.content("p.svg").startswith(b"<svg")
+    assert "90" in picture.text

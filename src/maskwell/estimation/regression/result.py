@@ -209,6 +209,12 @@ class Regression(Coefficients):
     def __repr__(self) -> str:
         return self.summary()
 
+    def plot(self, *, level: float = 0.95, exponentiate: bool = False) -> Any:
+        """The coefficients with their intervals as a picture."""
+        from maskwell.estimation.shown import drawn
+
+        return drawn("plot_coefficients", self, level=level, exponentiate=exponentiate)
+
     def _named(self, values: Real) -> Any:
         return values if self.formula is None else require_pandas().Series(values, index=list(self.terms))
 
