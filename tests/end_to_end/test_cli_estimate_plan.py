@@ -297,9 +297,23 @@ def test_a_jackknife_without_strata() -> None:
     Path("jk.csv").write_text(one, encoding="utf-8")
     plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "jkn")
     found = run("estimate", "jk.csv", *DESIGN, *plan, "--json").json()
-    assert any("unstratified jackknife" in flag for flag in found["flags"])
-    Path("jk.csv").write_text(one.replace("6,9,9,0", "6,6,9,0"), encoding="utf-8")
+    assert any("taken from the replicate weights" in flag for flag in found["flags"])
+    totals = [(4 + 6) * 1.5, (2 + 6) * 1.5, (2 + 4) * 1.5]
+    yes = [0, 3, 3]
+    share = [(y / t - 0.3) / 0.4 for y, t in zip(yes, totals, strict=True)]
+    centre = (2 / 12 - 0.3) / 0.4
+    error = (sum((x - centre) ** 2 for x in share) * 2 / 3) ** 0.5
+    assert found["estimates"][0]["standard_error"] == pytest.approx(error)
+    Path("jk.csv").write_text(one.replace("6,9,9,0", "6,13,9,0"), encoding="utf-8")
     refused("estimate", "jk.csv", *DESIGN, *plan, saying="--strata")
+
+
+def test_the_strata_of_a_jackknife_are_seen_in_its_weights() -> None:
+    rows = "h,w,r1,r2,r3,r4,answer\na,2,0,4,2,2,yes\na,3,6,0,3,3,no\nb,4,4,4,0,8,no\nb,5,5,5,10,0,yes\n"
+    Path("jk.csv").write_text(rows, encoding="utf-8")
+    plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "jkn")
+    told, seen = (run("estimate", "jk.csv", *DESIGN, *plan, *more, "--json").json() for more in (("--strata", "h"), ()))
+    assert seen["covariance"] == told["covariance"]
 
 
 def test_hints_speak_of_options() -> None:

@@ -134,17 +134,17 @@ def scheme_of(given: Mapping[str, Any], tally: SurveyTally) -> Scheme:
 def flags_of_options(given: Mapping[str, Any]) -> tuple[str, ...]:
     """What was assumed because no option said otherwise."""
     assumed = given["replicate_method"] == "jkn" and given["strata"] is None
-    return ("the replicate weights are taken as an unstratified jackknife: no --strata",) if assumed else ()
+    return ("no --strata: the strata of the jackknife are taken from the replicate weights",) if assumed else ()
 
 
 def _replicate_rule(given: Mapping[str, Any], tally: SurveyTally) -> ReplicateRule:
     from maskwell.core.exact import as_fraction
-    from maskwell.estimation.sampling.jackknife import check_unstratified, strata_of_replicates
+    from maskwell.estimation.sampling.jackknife import factors_of_replicates, strata_of_replicates
     from maskwell.estimation.sampling.replicates import ReplicateRule
 
     method, rho = given["replicate_method"], None if given["fay"] is None else float(as_fraction(given["fay"], "fay"))
     if method == "jkn" and given["strata"] is None and tally.ratios is not None:
-        check_unstratified(tally.ratios)
+        return ReplicateRule(method, rscales=factors_of_replicates(tally.ratios))
     strata = strata_of_replicates(tally.cells) if method == "jkn" else None
     return ReplicateRule(method, rho=rho, strata=strata)
 

@@ -16,6 +16,8 @@ from maskwell.errors import ParameterError
 
 ROUNDING = 1e-6
 """Replicate weights in files are often rounded; a left-out unit changes sums far more than that."""
+NEAR = 0.05
+"""How far from a whole number, as a share of it, the number of units may lie that rounded weights tell."""
 
 
 def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
@@ -40,24 +42,27 @@ def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
     return tuple(cells.stratum.labels[changed.argmax(axis=0)].tolist())
 
 
-def check_unstratified(ratios: Real) -> None:
-    """Raise unless each replicate raises the weights of all rows that it keeps by the same factor.
+def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
+    """The factor ``(n_h - 1) / n_h`` of each replicate, where strata are not known, from how it raises weights.
 
     Parameters
     ----------
     ratios
         The smallest and the largest ratio of replicate weights above zero to the weights, shape (2, R).
 
-    Without strata a replicate of R leaves out one unit and raises all others by ``R / (R - 1)``; with strata it leaves
-    the other strata as they are. Half of that difference is allowed for rounding.
+    A replicate raises the weights that it changes by ``n_h / (n_h - 1)``, n_h the units of its stratum: of all rows
+    where there is one stratum, of some where there are several.
 
-    >>> check_unstratified(np.array([[4 / 3] * 4, [4 / 3] * 4]))
+    >>> factors_of_replicates(np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]]))   # two strata of two units
+    (0.5, 0.5, 0.5, 0.5)
     """
-    allowed = 0.5 / max(ratios.shape[1] - 1, 1)
-    wrong = np.flatnonzero(ratios[1] - ratios[0] > allowed)
+    units = np.divide(ratios[1], ratios[1] - 1, out=np.zeros(ratios.shape[1]), where=ratios[1] > 1 + ROUNDING)
+    whole = np.round(units)
+    wrong = np.flatnonzero((whole < 2) | (np.abs(units - whole) > NEAR * units))
     if len(wrong):
         raise ParameterError(
-            f"replicate {int(wrong[0]) + 1} changes the weights of some rows only, as in a stratified jackknife",
-            hint="name the strata of the rows, each of which has replicates of its own",
+            f"replicate {int(wrong[0]) + 1} raises weights by {ratios[1, wrong[0]]:.6g}, which is no n / (n - 1)",
+            hint="name the strata of the rows, or check the method of the replicates",
             replicates=wrong[:10].tolist(),
         )
+    return tuple(((whole - 1) / whole).tolist())
