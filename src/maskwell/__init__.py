@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from maskwell.estimation.listed_samples import ListedSamples as ListedSamples
     from maskwell.estimation.margins import margin_of as margin_of
     from maskwell.estimation.margins import wanted_margin as wanted_margin
-    from maskwell.estimation.maximum import Maximum as Maximum
-    from maskwell.estimation.maximum import maximise as maximise
+    from maskwell.estimation.maximising.maximum import Maximum as Maximum
+    from maskwell.estimation.maximising.maximum import maximise as maximise
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
     from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
     from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
@@ -211,7 +211,7 @@ _HOMES = {
     ],
     "maskwell.estimation.likelihood": ["estimate_by_likelihood"],
     "maskwell.estimation.listed_samples": ["ListedSamples"],
-    "maskwell.estimation.maximum": ["Maximum", "maximise"],
+    "maskwell.estimation.maximising.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.margins": ["margin_of", "wanted_margin"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],

@@ -12,10 +12,10 @@ from tests.support.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
-from maskwell.estimation.climb import newton
-from maskwell.estimation.em import em_step, squarem
-from maskwell.estimation.log_likelihood import Written, value
-from maskwell.estimation.maximum import maximise
+from maskwell.estimation.maximising.climb import newton
+from maskwell.estimation.maximising.em import em_step, squarem
+from maskwell.estimation.maximising.log_likelihood import Written, value
+from maskwell.estimation.maximising.maximum import maximise
 
 often = settings(deadline=None, derandomize=True, max_examples=150)
 seldom = settings(deadline=None, derandomize=True, max_examples=50)

@@ -21,7 +21,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.maximum import maximise
+from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.samples import Sample
 
 REPLICATES = 1000

@@ -12,7 +12,7 @@ from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
-from maskwell.estimation.maximum import maximise
+from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.moments import COVARIANCE_LIMIT
 
 WRITTEN_LIMIT = 10**7

@@ -141,7 +141,7 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
     >>> two_step_left_inverse(sample.counts, sample.design).flags[0]
     'the left inverse was chosen from the same reports: the estimate is nearly, not exactly, unbiased'
     """
-    from maskwell.estimation.maximum import maximise
+    from maskwell.estimation.maximising.maximum import maximise
 
     found = best_left_inverse(design, maximise([design], [counts.values]).pi)
     said = "the left inverse was chosen from the same reports: the estimate is nearly, not exactly, unbiased"

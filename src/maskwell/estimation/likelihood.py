@@ -19,7 +19,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
 from maskwell.estimation.information import UnitCovariance, unit_covariance
-from maskwell.estimation.maximum import GAP, Maximum, maximise
+from maskwell.estimation.maximising.maximum import GAP, Maximum, maximise
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample

@@ -27,7 +27,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.likelihood import estimate_by_likelihood, likelihood_of
-from maskwell.estimation.maximum import maximise
+from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.moments import ROUNDING, estimate_by_moments, flags_of_moments, sampling_part
 from maskwell.estimation.pooled import pool
 from maskwell.estimation.result import Estimate

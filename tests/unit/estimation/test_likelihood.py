@@ -17,10 +17,10 @@ from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation import generate as generating
 from maskwell.estimation.likelihood import estimate_by_likelihood
-from maskwell.estimation.log_likelihood import Operators, Written, log_likelihood
-from maskwell.estimation.maximum import maximise
+from maskwell.estimation.maximising import generate as generating
+from maskwell.estimation.maximising.log_likelihood import Operators, Written, log_likelihood
+from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.samples import Sample
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
@@ -210,7 +210,7 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     counts = sparse_counts(design, 150, 8)
     assert isinstance(log_likelihood([design], [counts]), Written)
     expected = maximise([design], [counts], fixed=held)
-    monkeypatch.setattr("maskwell.estimation.log_likelihood.WRITTEN_LIMIT", 10)
+    monkeypatch.setattr("maskwell.estimation.maximising.log_likelihood.WRITTEN_LIMIT", 10)
     assert isinstance(log_likelihood([design], [counts]), Operators)
     found = maximise([design], [counts], fixed=held)
     assert found.algorithm == "SQUAREM, then Newton on columns"

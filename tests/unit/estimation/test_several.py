@@ -13,7 +13,7 @@ from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
 from maskwell.estimation.likelihood import estimate_by_likelihood
-from maskwell.estimation.maximum import maximise
+from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.moments import estimate_by_moments, sampling_part
 from maskwell.estimation.samples import Sample
 from maskwell.estimation.several import cheating_range, estimate_samples, group_samples

@@ -124,7 +124,7 @@ def _linear(estimate: Estimate) -> bool:
 def _shares(samples: tuple[Sample, ...], source: str) -> list[Real]:
     if source == "reports":
         return [sample.counts.share() for sample in samples]
-    from maskwell.estimation.maximum import maximise
+    from maskwell.estimation.maximising.maximum import maximise
 
     pi = maximise([s.design for s in samples], [s.counts.values for s in samples]).pi
     return [_whole(sample.design.apply(pi)) for sample in samples]
@@ -141,7 +141,7 @@ def _estimates(estimate: Estimate, drawn: _Draws) -> Real:
         return np.concatenate([_by_moments(estimate, *batch) for batch in drawn.batches()])
     designs = [sample.design for sample in drawn.samples]
     if estimate.method == "ml" and is_of_categories(estimate):
-        from maskwell.estimation.maximum import maximise
+        from maskwell.estimation.maximising.maximum import maximise
 
         return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)
     return drawn.each(lambda counts: _from_samples(designs, counts, estimate.method))

@@ -17,7 +17,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.intervals.base import Intervals, check_counted, is_of_categories
-from maskwell.estimation.maximum import Maximum, maximise
+from maskwell.estimation.maximising.maximum import Maximum, maximise
 
 if TYPE_CHECKING:
     from maskwell.estimation.result import Estimate

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.estimation.climb import Climbed, certificate, newton
-from maskwell.estimation.em import squarem
-from maskwell.estimation.log_likelihood import Operators, Written
+from maskwell.estimation.maximising.climb import Climbed, certificate, newton
+from maskwell.estimation.maximising.em import squarem
+from maskwell.estimation.maximising.log_likelihood import Operators, Written
 
 FIRST_STEPS = 60
 ROUNDS = 60

@@ -10,7 +10,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
-from maskwell.estimation.log_likelihood import LogLikelihood, Operators, value
+from maskwell.estimation.maximising.log_likelihood import LogLikelihood, Operators, value
 
 INTERIOR = 0.1
 """Share of the uniform distribution in a start that would otherwise lie outside the simplex."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.estimation.log_likelihood import Curvature, LogLikelihood, value
+from maskwell.estimation.maximising.log_likelihood import Curvature, LogLikelihood, value
 
 MOST_STEPS = 200
 _PIVOTS = 50

@@ -18,10 +18,10 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
-from maskwell.estimation.climb import Climbed, certificate, newton
-from maskwell.estimation.em import squarem
-from maskwell.estimation.generate import generate
-from maskwell.estimation.log_likelihood import (
+from maskwell.estimation.maximising.climb import Climbed, certificate, newton
+from maskwell.estimation.maximising.em import squarem
+from maskwell.estimation.maximising.generate import generate
+from maskwell.estimation.maximising.log_likelihood import (
     LogLikelihood,
     Operators,
     checked_counts,
@@ -29,7 +29,7 @@ from maskwell.estimation.log_likelihood import (
     no_reports,
     value,
 )
-from maskwell.estimation.starts import INTERIOR, begin, uniform
+from maskwell.estimation.maximising.starts import INTERIOR, begin, uniform
 
 GAP = 1e-10
 _TIED = 1e-7  # slopes this close to the largest may belong to another solution

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.estimation.climb import Climbed, certificate
-from maskwell.estimation.log_likelihood import LogLikelihood, value
+from maskwell.estimation.maximising.climb import Climbed, certificate
+from maskwell.estimation.maximising.log_likelihood import LogLikelihood, value
 
 
 def em_step(pi: Real, slope: Real, movable: Array) -> Real:
