@@ -316,6 +316,16 @@ def test_the_strata_of_a_jackknife_are_seen_in_its_weights() -> None:
     assert seen["covariance"] == told["covariance"]
 
 
+def test_the_factor_of_fay_is_seen_in_the_weights() -> None:
+    rows = "w,r1,r2,answer\n2,3.4,0.6,yes\n3,0.9,5.1,no\n4,6.8,1.2,no\n5,1.5,8.5,yes\n"
+    Path("fay.csv").write_text(rows, encoding="utf-8")
+    plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "fay")
+    told, seen = (run("estimate", "fay.csv", *DESIGN, *plan, *more, "--json").json() for more in (("--fay", "0.3"), ()))
+    assert seen["covariance"] == told["covariance"]
+    Path("fay.csv").write_text(rows.replace("8.5", "15"), encoding="utf-8")
+    refused("estimate", "fay.csv", *DESIGN, *plan, saying="--fay 0.3")
+
+
 def test_hints_speak_of_options() -> None:
     Path("rows.csv").write_text(ROWS + "west,9,f,5,30,5,5,yes\n", encoding="utf-8")
     refused("estimate", "rows.csv", *DESIGN, *PLAN, saying="--lonely certainty")

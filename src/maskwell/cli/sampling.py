@@ -37,7 +37,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": click.Choice(["jkn", "brr", "fay", "bootstrap"]),
         "help": "How the replicate weights were made.",
     },
-    "--fay": {"metavar": "RHO", "help": "Fay's factor, with --replicate-method fay."},
+    "--fay": {"metavar": "RHO", "help": "Fay's factor, with --replicate-method fay; seen in the weights by default."},
     "--poisson": {"is_flag": True, "help": "Rows were drawn independently of each other, each with its own chance."},
     "--lonely": {
         "type": click.Choice(["error", "certainty", "centre"]),
@@ -118,6 +118,7 @@ OPTION_OF = {
         "leave out --clusters, or leave out --poisson: clusters are then as if drawn with replacement"
     ),
     "name the strata of the rows": "name the strata of the rows with --strata",
+    "give the factor of your data, such as 0.3 or 0.5": "give the factor of your data, such as --fay 0.3",
 }
 """Words of hints for programs, and what the same is called here."""
 
@@ -139,10 +140,12 @@ def flags_of_options(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _replicate_rule(given: Mapping[str, Any], tally: SurveyTally) -> ReplicateRule:
     from maskwell.core.exact import as_fraction
-    from maskwell.estimation.sampling.jackknife import factors_of_replicates, strata_of_replicates
+    from maskwell.estimation.sampling.replicate_weights import factors_of_replicates, fay_factor, strata_of_replicates
     from maskwell.estimation.sampling.replicates import ReplicateRule
 
     method, rho = given["replicate_method"], None if given["fay"] is None else float(as_fraction(given["fay"], "fay"))
+    if method == "fay" and rho is None and tally.ratios is not None:
+        rho = fay_factor(tally.ratios)
     if method == "jkn" and given["strata"] is None and tally.ratios is not None:
         return ReplicateRule(method, rscales=factors_of_replicates(tally.ratios))
     strata = strata_of_replicates(tally.cells) if method == "jkn" else None
@@ -169,8 +172,6 @@ def check_plan(given: Mapping[str, Any]) -> None:
         raise ParameterError(
             "--replicates without --replicate-method", hint="say how they were made: jkn, brr, fay or bootstrap"
         )
-    if given["replicate_method"] == "fay" and given["fay"] is None:
-        raise ParameterError("--replicate-method fay without --fay", hint="give Fay's factor, such as --fay 0.3")
     if given["fay"] is not None and given["replicate_method"] != "fay":
         raise ParameterError("--fay without --replicate-method fay", hint="leave it out, or name the method")
     if given["poisson"] and not (given["inclusion"] or given["weights"]):

@@ -1,4 +1,4 @@
-"""Which stratum each replicate of a stratified jackknife belongs to, seen from the weights themselves.
+"""What replicate weights tell about how they were made: the strata of a jackknife, and Fay's factor.
 
 A replicate leaves out one unit of one stratum and raises the weights of the others there; in every other stratum the
 weights stay as they are. So the stratum of a replicate is the only one whose sums of weights differ.
@@ -66,3 +66,22 @@ def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
             replicates=wrong[:10].tolist(),
         )
     return tuple(((whole - 1) / whole).tolist())
+
+
+def fay_factor(ratios: Real) -> float:
+    """Fay's rho, from the smallest and the largest ratio of replicate weights to the weights, shape (2, R).
+
+    A replicate multiplies the weights of one half by ``2 - rho`` and of the other by ``rho``.
+
+    >>> fay_factor(np.array([[0.3, 0.3], [1.7, 1.7]]))
+    0.3
+    """
+    low, high = float(ratios[0].min()), float(ratios[1].max())
+    rho = round(2 - high, 6)
+    even = np.ptp(ratios[1]) <= NEAR * high and (rho < ROUNDING or abs(low - rho) <= NEAR)
+    if not even or not 0 <= rho < 1:
+        raise ParameterError(
+            f"replicates change weights by factors from {low:.6g} to {high:.6g}: not by rho and 2 - rho, as Fay's do",
+            hint="give the factor of your data, such as 0.3 or 0.5",
+        )
+    return rho
