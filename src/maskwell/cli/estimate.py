@@ -9,6 +9,7 @@ import click
 
 from maskwell.cli.options import (
     FilePath,
+    check_one_form,
     designs_if_any_option,
     example,
     format_option,
@@ -96,8 +97,7 @@ def estimate(
     """
     from maskwell.core.exact import check_probability
 
-    if as_json and style != "text":
-        raise ParameterError(f"--json and --format {style}", hint="choose one of them")
+    check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     if not designs and direct is None:
         raise ParameterError("no column to estimate", hint="name it with its design: --design answer=design.json")

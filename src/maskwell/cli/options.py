@@ -84,6 +84,12 @@ designs_option = click.option("--design", "designs", required=True, **DESIGNS)
 designs_if_any_option = click.option("--design", "designs", **DESIGNS)
 
 
+def check_one_form(style: str, *, as_json: bool) -> None:
+    """Raise where both JSON and a table to paste were asked for."""
+    if as_json and style != "text":
+        raise ParameterError(f"--json and --format {style}", hint="choose one of them")
+
+
 def example(*commands: str) -> str:
     """Commands that work when they are copied, one to a line, for the end of ``--help``."""
     return "\n".join(["\b", "Example:", *(f"  {command}" for command in commands)])

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, designs_option, example, format_option, json_option, read_assignments
+from maskwell.cli.options import (
+    FilePath,
+    check_one_form,
+    designs_option,
+    example,
+    format_option,
+    json_option,
+    read_assignments,
+)
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.cli.sampling import OPTIONS, in_options, plan_columns, sampling_options
@@ -75,8 +83,7 @@ def regress(
     """
     from maskwell.core.exact import check_probability
 
-    if as_json and style != "text":
-        raise ParameterError(f"--json and --format {style}", hint="choose one of them")
+    check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from maskwell.core.phrases import HINT, listed
 from maskwell.engines.base import ENGINES, Coded, Engine, Sink, Source
 from maskwell.errors import DataFileError
 
@@ -75,16 +76,22 @@ def find_column(schema: Any, name: str, path: str) -> int:
     found = schema.get_all_field_indices(name)
     if len(found) == 1:
         return int(found[0])
-    if found:
-        raise DataFileError(
-            f"{path} has {len(found)} columns named {name!r}", hint="rename all but one of them", column=name
+    raise no_column(schema.names, name, path)
+
+
+def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
+    """The error for a name that is no column, or that of several; ``where`` is what the table is called."""
+    times = sum(one == name for one in names)
+    if times > 1:
+        return DataFileError(
+            f"{where} has {times} columns named {name!r}", hint="rename all but one of them", column=name
         )
-    close = difflib.get_close_matches(name, schema.names, n=1)
-    if close:
-        hint = f"did you mean {close[0]!r}?"
-    else:
-        shown = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
-        hint = f"its columns: {shown}"
-    if len(schema.names) == 1 and ";" in schema.names[0]:
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = (
+        f"did you mean {close[0]!r}?"
+        if close
+        else f"its columns: {listed(names, len(names), HINT - len('its columns: '))}"
+    )
+    if len(names) == 1 and ";" in names[0]:
         hint = "the columns seem to be separated by ';': save the file with commas"
-    raise DataFileError(f"{path} has no column {name!r}", hint=hint, column=name, columns=schema.names)
+    return DataFileError(f"{where} has no column {name!r}", hint=hint, column=name, columns=list(names))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.phrases import HINT, fault_of, listed
+from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import require
 from maskwell.engines.base import Coded, Source
-from maskwell.engines.files import engine_of, open_source
+from maskwell.engines.files import engine_of, no_column, open_source
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import DataFileError, WrongTypeError
 
 
-class Table:
+class Table(ABC):
     """Columns by name.
 
     Attributes
@@ -36,23 +36,15 @@ class Table:
     texts_only: bool
     labels: Mapping[str, ColumnLabels]
 
+    @abstractmethod
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns, each one Arrow array."""
-        raise NotImplementedError
 
     def check(self, names: Sequence[str]) -> None:
         """Raise for the first name that is no column."""
         for name in names:
             if self.names.count(name) != 1:
-                raise self.unknown(name)
-
-    def unknown(self, name: str) -> DataFileError:
-        """The error for a name that is no column, with the columns there are."""
-        close = difflib.get_close_matches(name, self.names, n=1)
-        columns = f"columns: {listed(self.names, len(self.names), HINT - len('columns: '))}"
-        hint = f"did you mean {close[0]!r}?" if close and close[0] != name else columns
-        problem = "has several columns" if name in self.names else "has no column"
-        return DataFileError(f"{self.where} {problem} {name!r}", hint=hint, column=name, columns=self.names)
+                raise no_column(self.names, name, self.where)
 
 
 class MemoryTable(Table):

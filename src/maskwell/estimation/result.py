@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.errors import LabelError, MissingExtraError, ParameterError, TooLargeError
+from maskwell.estimation.shown import drawn, html_table, number_or_none, plain_label
 
 if TYPE_CHECKING:
     from maskwell.estimation.intervals.base import Intervals
@@ -171,7 +172,12 @@ class Estimate:
         """Everything as plain values, for JSON; ``interval`` names the method of the intervals."""
         intervals = self.intervals(level, interval)
         rows = [
-            {"category": _plain(c), "estimate": p, "standard_error": _number(s), "interval": [_number(x) for x in i]}
+            {
+                "category": plain_label(c),
+                "estimate": p,
+                "standard_error": number_or_none(s),
+                "interval": [number_or_none(x) for x in i],
+            }
             for c, p, s, i in zip(
                 self.categories,
                 self.pi_hat.tolist(),
@@ -216,8 +222,6 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from maskwell.estimation.shown import html_table
-
         intervals = self.intervals()
         columns = (self.pi_hat, self.standard_error, intervals.low, intervals.high)
         numbers = [[f"{x:.4f}" for x in column[:SHOWN]] for column in columns]
@@ -232,8 +236,6 @@ class Estimate:
 
     def plot(self, *, level: float = 0.95, interval: str | None = None) -> Any:
         """The estimates with their intervals as a picture, which a notebook shows and ``save`` writes."""
-        from maskwell.estimation.shown import drawn
-
         return drawn("plot_learned", self, level=level, interval=interval)
 
 
@@ -247,18 +249,8 @@ def _numbers(categories: Sequence[Hashable]) -> list[float]:
         ) from error
 
 
-def _plain(label: Hashable) -> Any:
-    if isinstance(label, tuple):
-        return [_plain(part) for part in label]
-    return label if isinstance(label, str | int | float | bool) else str(label)
-
-
 def _listed(values: Real) -> list[Any]:
     """As nested lists, with None for NaN, which JSON does not know."""
     shown = values.astype(object)
     shown[np.isnan(values)] = None
     return list(shown.tolist())
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value

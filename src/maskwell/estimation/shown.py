@@ -1,9 +1,10 @@
-"""How results show themselves in a notebook, and the one way up to the pictures."""
+"""How results show themselves: plain values for JSON, a table for a notebook, and the one way up to the pictures."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Hashable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -26,3 +27,19 @@ def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     top = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
     return f"<table>{top}<tbody>{body}</tbody></table>{below}"
+
+
+def plain_label(label: Hashable) -> Any:
+    """A label as JSON can hold it, a tuple as a list."""
+    if isinstance(label, tuple):
+        return [plain_label(part) for part in label]
+    return label if isinstance(label, str | int | float | bool) else str(label)
+
+
+def number_or_none(value: float) -> float | None:
+    """A number, or None for NaN, which JSON has no word for.
+
+    >>> number_or_none(0.25), number_or_none(math.nan)
+    (0.25, None)
+    """
+    return None if math.isnan(value) else float(value)

@@ -21,10 +21,10 @@ from maskwell.core.arrays import Real
 from maskwell.errors import MissingExtraError, ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.ratios import NO_ERROR, Ratios
-from maskwell.estimation.joint.results import number_or_none
 from maskwell.estimation.joint.slices import slices_of
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate
+from maskwell.estimation.shown import number_or_none
 
 METHODS = ("wald", "fieller")
 SHOWN = 20

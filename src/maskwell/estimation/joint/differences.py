@@ -19,9 +19,9 @@ from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.ratios import NO_ERROR, UNSTABLE
-from maskwell.estimation.joint.results import number_or_none
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate
+from maskwell.estimation.shown import number_or_none
 
 
 @dataclass(frozen=True, repr=False)

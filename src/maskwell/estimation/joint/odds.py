@@ -22,10 +22,10 @@ from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import covariance_of
 from maskwell.estimation.joint.profile import OddsProfile
-from maskwell.estimation.joint.results import number_or_none
 from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.likelihood import maximise
 from maskwell.estimation.result import Estimate
+from maskwell.estimation.shown import number_or_none
 
 Pair = tuple[Hashable, Hashable]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])

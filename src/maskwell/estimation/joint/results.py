@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maskwell.core.phrases import p_equals
+from maskwell.estimation.shown import number_or_none
 
 SPOKEN = {
     "pearson": "Pearson chi-square of the reports",
@@ -84,12 +85,3 @@ class IndependenceTest:
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence(), *(f"  note: {flag}" for flag in self.flags)])
-
-
-def number_or_none(value: float) -> float | None:
-    """A number for JSON, which has no NaN.
-
-    >>> number_or_none(2.0), number_or_none(math.nan)
-    (2.0, None)
-    """
-    return None if math.isnan(value) else value

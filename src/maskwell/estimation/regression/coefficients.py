@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import HINT, listed, p_equals
 from maskwell.errors import InputError, MissingExtraError, ParameterError
+from maskwell.estimation.shown import number_or_none
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class Coefficients:
             {
                 "term": term,
                 "estimate": float(value),
-                "standard_error": _number(error),
-                "interval": [_number(end) for end in interval],
-                "p_value": _number(p),
+                "standard_error": number_or_none(error),
+                "interval": [number_or_none(end) for end in interval],
+                "p_value": number_or_none(p),
             }
             for term, value, error, interval, p in columns
         ]
@@ -167,7 +167,3 @@ def require_pandas() -> Any:
 def _exp(values: Real) -> Real:
     with np.errstate(over="ignore"):
         return np.exp(values)
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

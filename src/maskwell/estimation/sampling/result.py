@@ -11,6 +11,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.result import Combination, Estimate
+from maskwell.estimation.shown import number_or_none, plain_label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,17 +90,19 @@ class SurveyEstimate(Estimate):
             strict=True,
         )
         for row, total, error, ends in rows:
-            row |= {"total": _number(total), "total_standard_error": _number(error)}
-            row["total_interval"] = [_number(x) for x in ends]
-            row["estimate"] = _number(row["estimate"])
+            row |= {"total": number_or_none(total), "total_standard_error": number_or_none(error)}
+            row["total_interval"] = [number_or_none(x) for x in ends]
+            row["estimate"] = number_or_none(row["estimate"])
         covariance = self.total_covariance
         return {
             **content,
-            "population": _number(self.population),
+            "population": number_or_none(self.population),
             "degrees_of_freedom": self.degrees_of_freedom,
-            "total_covariance": None if covariance is None else [[_number(x) for x in r] for r in covariance.tolist()],
+            "total_covariance": None
+            if covariance is None
+            else [[number_or_none(x) for x in r] for r in covariance.tolist()],
             "plan": self.plan_text,
-            "domains": [{"domain": _plain(d), **e.to_dict(level, interval)} for d, e in self.domains.items()],
+            "domains": [{"domain": plain_label(d), **e.to_dict(level, interval)} for d, e in self.domains.items()],
         }
 
     def __repr__(self) -> str:
@@ -115,13 +118,3 @@ def _slope(value: Callable[[Real], float], at: Real) -> Real:
 
 def _shown(estimate: SurveyEstimate) -> str:
     return ", ".join(f"{c} {p:.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5])
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-def _plain(label: Hashable) -> Any:
-    if isinstance(label, tuple):
-        return [_plain(part) for part in label]
-    return label if isinstance(label, str | int | float | bool) else str(label)
