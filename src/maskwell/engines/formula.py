@@ -176,6 +176,7 @@ def _is_plain(side: Any) -> bool:
 @contextmanager
 def _problems(text: str) -> Iterator[None]:
     """Turn what formulaic finds wrong into one line."""
+    require_formulaic()
     errors = importlib.import_module("formulaic.errors")
     try:
         yield

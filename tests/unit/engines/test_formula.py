@@ -1,8 +1,10 @@
+import sys
+
 import numpy as np
 import pytest
 
 from maskwell.engines.formula import Coding, read_formula, read_right_side
-from maskwell.errors import InputError, UnknownCategoryError
+from maskwell.errors import InputError, MissingExtraError, UnknownCategoryError
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("formulaic")
@@ -73,3 +75,13 @@ def test_coding_is_kept_for_other_rows():
     np.testing.assert_allclose(coding.apply(table.tail(1)), [[1, 10, 0, 1]])
     with pytest.raises(UnknownCategoryError, match="a category that the fit did not"):
         coding.apply(pd.DataFrame({"age": [1.0], "region": ["z"]}))
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in sys.modules if one.split(".")[0] == "formulaic"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    for read in (lambda: read_formula("y ~ x"), lambda: read_right_side("~ x")):
+        with pytest.raises(MissingExtraError, match="formulaic") as caught:
+            read()
+        assert "maskwell[regress]" in caught.value.hint
