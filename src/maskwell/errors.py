@@ -15,7 +15,13 @@
     │   ├── CertificateError                  a file that is no certificate
     │   ├── DataFileError                     a data file that cannot be read or written
     │   ├── TooLargeError                     asked to write out something huge
-    │   └── NotIdentifiableError              the design cannot give back the proportions
+    │   ├── NotIdentifiableError              the design cannot give back the proportions
+    │   ├── CountsError                       counts or weights that cannot be any
+    │   ├── PlanError                         a release plan that cannot be read or contradicts itself
+    │   │   └── InfeasibleError               bounds that no matrix keeps together
+    │   ├── EditRuleError                     records that a rule of the plan forbids
+    │   ├── NotInvariantError                 a matrix that does not keep the counts it should keep
+    │   └── PublishError                      something that must not be published
     ├── WrongTypeError (also TypeError)       a value of the wrong kind
     └── MissingExtraError (also ImportError)  an optional part is not installed
 
@@ -130,6 +136,42 @@ class NotIdentifiableError(InputError):
     """The design cannot give back the true proportions."""
 
     code = "not_identifiable"
+
+
+class CountsError(InputError):
+    """Counts or weights that cannot be any: negative, not whole, or all zero."""
+
+    code = "bad_counts"
+
+
+class PlanError(InputError):
+    """A release plan that cannot be read, or that contradicts itself or the file."""
+
+    code = "bad_plan"
+
+
+class InfeasibleError(PlanError):
+    """Bounds that no matrix keeps together; says which categories are in the way, and the nearest bound that works."""
+
+    code = "infeasible"
+
+
+class EditRuleError(InputError):
+    """Records that a rule of the plan forbids, or a matrix that could make such records."""
+
+    code = "edit_rule"
+
+
+class NotInvariantError(InputError):
+    """A matrix that does not keep the counts that it should keep."""
+
+    code = "not_invariant"
+
+
+class PublishError(InputError):
+    """Something that must not be published, such as a matrix that reveals the true counts."""
+
+    code = "publish"
 
 
 class WrongTypeError(MaskwellError, TypeError):

@@ -1,0 +1,1 @@
+"""Releasing microdata: plans, matrices, risk, utility and the folder that is published."""

@@ -1,0 +1,1 @@
+"""What somebody can learn from a released file."""

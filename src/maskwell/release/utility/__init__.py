@@ -1,0 +1,1 @@
+"""What a released file is still good for."""
