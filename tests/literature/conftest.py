@@ -22,3 +22,13 @@ def rr_vectors(shared: Path) -> dict[str, dict[str, Any]]:
     """Worked-out numbers about randomized response surveys: each case by its id, such as ``P01``."""
     text = (shared / "spec" / "rr_vectors.json").read_text(encoding="utf-8")
     return {case["id"]: case for case in json.loads(text)["cases"]}
+
+
+@pytest.fixture(scope="session")
+def pram_vectors(shared: Path) -> dict[str, list[dict[str, Any]]]:
+    """Worked-out numbers about released files: the cases of each kind, with ``input``, ``expected`` and ``tol``."""
+    text = (shared / "spec" / "pram_vectors.json").read_text(encoding="utf-8")
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for case in json.loads(text)["cases"]:
+        by_kind.setdefault(case["kind"], []).append(case)
+    return by_kind
