@@ -1,0 +1,148 @@
+"""Bounds: what is asked of the matrix of a release, each as an exact fraction; none is asked unless it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
+from maskwell.errors import ParameterError
+
+_SHARE, _OPEN_SHARE, _POSITIVE, _RATIO = "0 to 1", "above 0, at most 1", "above 0", "1 or more"
+_RANGES = {
+    "posterior": _OPEN_SHARE,
+    "posterior_own": _OPEN_SHARE,
+    "odds": _POSITIVE,
+    "guess": _OPEN_SHARE,
+    "factor": _RATIO,
+    "parity": _RATIO,
+    "least_kept": _SHARE,
+    "changed_at_most": _SHARE,
+    "changed_at_least": _SHARE,
+    "match": _OPEN_SHARE,
+}
+_INSIDE = {
+    _SHARE: lambda value: 0 <= value <= 1,
+    _OPEN_SHARE: lambda value: 0 < value <= 1,
+    _POSITIVE: lambda value: value > 0,
+    _RATIO: lambda value: value >= 1,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What a matrix with ``P v = v`` should keep to; ``None`` where nothing is asked.
+
+    With the flows ``f_ij = p_ij pi_j`` and ``pi = v / sum(v)``:
+
+    Attributes
+    ----------
+    posterior
+        beta: no released value makes any true value more likely than this, ``f_ij <= beta pi_i``.
+    posterior_own
+        beta: the released value is the true one with at most this chance, ``f_ii <= beta pi_i``.
+    odds
+        zeta: the odds of that chance, ``f_ii <= zeta / (1 + zeta) pi_i``.
+    guess
+        gamma: the best guess from the released value is right with at most this chance, ``sum_i max_j f_ij <= gamma``.
+    factor
+        b: a released value makes a true value at most b times more or less likely, ``1/b <= f_ij / (pi_i pi_j) <= b``.
+    parity
+        eta: probabilities of one released value differ by at most this ratio, ``max_j p_ij <= eta min_j p_ij``.
+    least_kept
+        d: every value stays with at least this chance, ``p_jj >= d``.
+    changed_at_most, changed_at_least
+        Share of the records that is expected to change.
+    match
+        nu: a correct match of a record by someone who knows its value has at most this chance.
+    caps
+        Bounds of ``posterior_own`` for single states, by their place.
+
+    Source: [Adeshiyan2011, eqs. (4.19), (4.20), Definitions 4.1, 4.2, section 4.7.4], [NayakZhangAdeshiyan2016,
+    Definition 3.3]; as linear inequalities in the flows: derived.
+
+    >>> Bounds.of(posterior="0.6", least_kept=0.25)
+    Bounds(posterior=0.6, least_kept=0.25)
+    >>> Bounds.of(odds=3, caps={2: "1/4"}).own(0), Bounds.of(odds=3, caps={2: "1/4"}).own(2)
+    (Fraction(3, 4), Fraction(1, 4))
+    """
+
+    posterior: Fraction | None = None
+    posterior_own: Fraction | None = None
+    odds: Fraction | None = None
+    guess: Fraction | None = None
+    factor: Fraction | None = None
+    parity: Fraction | None = None
+    least_kept: Fraction | None = None
+    changed_at_most: Fraction | None = None
+    changed_at_least: Fraction | None = None
+    match: Fraction | None = None
+    caps: Mapping[int, Fraction] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in self.asked().items():
+            _check_range(name, value, _RANGES[name])
+        for place, cap in self.caps.items():
+            _check_range(f"the cap of state {place}", cap, _SHARE)
+        least, most = self.changed_at_least, self.changed_at_most
+        if least is not None and most is not None and least > most:
+            raise ParameterError(
+                f"changed_at_least = {to_decimal(least)} is more than changed_at_most = {to_decimal(most)}",
+                hint="give the smaller share as changed_at_least",
+                bounds=self,
+            )
+
+    @classmethod
+    def of(cls, *, caps: Mapping[int, Number] | None = None, **bounds: Number | None) -> Bounds:
+        """From numbers as people type them: ``0.6``, ``"3/5"``, a fraction."""
+        unknown = sorted(bounds.keys() - _RANGES.keys())
+        if unknown:
+            raise ParameterError(f"there is no bound {unknown[0]!r}", hint=f"bounds: {', '.join(_RANGES)}, caps")
+        exact: dict[str, Any] = {name: as_fraction(x, name) for name, x in bounds.items() if x is not None}
+        own = {int(place): as_fraction(cap, f"the cap of state {place}") for place, cap in (caps or {}).items()}
+        return cls(**exact, caps=own)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The bounds that can be asked for, without ``caps``."""
+        return tuple(_RANGES)
+
+    def asked(self) -> dict[str, Fraction]:
+        """The bounds that are not ``None``, without ``caps``."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name in _RANGES}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __bool__(self) -> bool:
+        return bool(self.asked() or self.caps)
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={to_decimal(value)}" for name, value in self.asked().items()]
+        caps = [f"caps of {len(self.caps)} states"] if self.caps else []
+        return f"Bounds({', '.join(parts + caps)})"
+
+    def own(self, place: int) -> Fraction:
+        """The largest ``P(X = i | Z = i)`` that all bounds together allow for the state at this place."""
+        odds = None if self.odds is None else self.odds / (1 + self.odds)
+        given = [self.posterior, self.posterior_own, odds, self.caps.get(place)]
+        return min([Fraction(1), *(bound for bound in given if bound is not None)])
+
+    def with_caps(self, caps: Mapping[int, Fraction]) -> Bounds:
+        """The same bounds with other caps."""
+        return replace(self, caps=dict(caps))
+
+    def to_dict(self) -> dict[str, object]:
+        """Each bound as text, as a plan or a receipt keeps it; what is not asked is left out."""
+        texts: dict[str, object] = {name: to_decimal(value) for name, value in self.asked().items()}
+        caps = {str(place): to_decimal(cap) for place, cap in self.caps.items()}
+        return texts | ({"caps": caps} if caps else {})
+
+
+def _check_range(name: str, value: Fraction, allowed: str) -> None:
+    if not _INSIDE[allowed](value):
+        raise ParameterError(
+            f"{name} = {to_decimal(value)} is out of range",
+            hint=f"give a number {allowed}{percent_meant(value) if allowed in (_SHARE, _OPEN_SHARE) else ''}",
+            value=value,
+        )
