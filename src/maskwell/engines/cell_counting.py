@@ -1,0 +1,236 @@
+"""Count the records of a file in the cells of several tables at once, in one pass; memory follows the cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import shorten
+from maskwell.designs.coded import tally_codes
+from maskwell.engines.base import ENGINES, Source
+from maskwell.engines.files import ending_of, find_column, open_source
+from maskwell.engines.labels import Labels
+from maskwell.engines.levels import LevelCoder, sorted_levels
+from maskwell.engines.randomize import Progress
+from maskwell.engines.values import numbers_of
+from maskwell.errors import CountsError, DataFileError, TooLargeError
+
+DENSE_CELLS = 1 << 21
+"""Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
+
+MOST_POSSIBLE = 1 << 62
+KEPT_PIECES = 1 << 21
+
+
+def count_tables(
+    path: str, tables: Sequence[Sequence[str]], *, weights: str | None = None, progress: Progress | None = None
+) -> list[CellTable]:
+    """Count the cells of several tables.
+
+    Parameters
+    ----------
+    path
+        A file of any known kind.
+    tables
+        For each table its columns. A missing value is a label of its own, ``None``, last.
+    weights
+        A column with the weight of each record.
+    progress
+        Told how far it is.
+    """
+    names = [*dict.fromkeys(name for table in tables for name in table)]
+    with open_rows(path, names) as source:
+        with counting(source, path, names, tables, weights) as counter:
+            for batch in source.batches(counter.wanted):
+                counter.add(batch)
+                if progress is not None:
+                    progress(counter.rows, source.done())
+        return counter.tables()
+
+
+@contextmanager
+def open_rows(path: str, names: Sequence[str]) -> Iterator[Source]:
+    """Open a file whose columns hold categories; those of SPSS, Stata and SAS come as the codes that are stored."""
+    stored = ENGINES[ending_of(path)] == "maskwell.engines.labelled"
+    with open_source(path, coded=() if stored else names, exact=True) as source:
+        yield source
+
+
+@contextmanager
+def counting(
+    source: Source, path: str, names: Sequence[str], tables: Sequence[Sequence[str]], weights: str | None
+) -> Iterator[FileCounter]:
+    """A counter for the batches of a source; refuses a file without rows at the end."""
+    counter = FileCounter(source, path, names, tables, weights)
+    yield counter
+    if counter.rows == 0:
+        raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
+
+
+class FileCounter:
+    """Counts cells of several tables, batch after batch."""
+
+    def __init__(
+        self, source: Source, path: str, names: Sequence[str], tables: Sequence[Sequence[str]], weights: str | None
+    ) -> None:
+        places = {name: find_column(source.schema, name, path) for name in names}
+        if weights is not None:
+            places[weights] = find_column(source.schema, weights, path)
+        self.wanted = sorted(set(places.values()))
+        self.rows = 0
+        self._read = {name: self.wanted.index(place) for name, place in places.items()}
+        self._weights = weights
+        self._coders = coders_of(source, names)
+        self._counters = [CellCounter([self._coders[name] for name in table], weights is not None) for table in tables]
+
+    def add(self, batch: Any) -> None:
+        """Count the next rows."""
+        codes = {name: coder.codes(batch.column(self._read[name])) for name, coder in self._coders.items()}
+        weights = None
+        if self._weights is not None:
+            weights = check_weights(batch.column(self._read[self._weights]), self._weights, self.rows)
+        for counter in self._counters:
+            counter.add(codes, len(batch), weights)
+        self.rows += len(batch)
+
+    def tables(self) -> list[CellTable]:
+        """All tables so far."""
+        return [counter.table() for counter in self._counters]
+
+
+def coders_of(source: Source, names: Sequence[str]) -> dict[str, LevelCoder]:
+    """A coder for each column, which knows what the file says about it."""
+    about = source.style.columns if isinstance(source.style, Labels) else {}
+    return {name: LevelCoder(name, about=about.get(name)) for name in names}
+
+
+def check_weights(column: Any, name: str, row: int) -> Real:
+    """Weights as floats of 0 or more, or an error that names the first bad row."""
+    values = numbers_of(column, name, row)
+    bad = np.flatnonzero(values < 0)
+    if bad.size:
+        raise CountsError(
+            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is {values[bad[0]]:g}",
+            hint="weights are finite numbers of 0 or more",
+            column=name,
+        )
+    return values
+
+
+class CellCounter:
+    """Counts the cells of one table.
+
+    A cell is one number in mixed radix; a radix that has become too small is doubled, and what was counted moves.
+    """
+
+    def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
+        self._coders = coders
+        self._sizes = [2] * len(coders)
+        self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
+        self._dense: list[Array] | None = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
+        self._pieces: list[tuple[Array, ...]] = []
+        self._kept = 0
+
+    @property
+    def _possible(self) -> int:
+        return math.prod(self._sizes)
+
+    def add(self, codes: dict[str, Array], rows: int, weights: Real | None) -> None:
+        """Count the next rows, given as codes of all columns."""
+        self._grow()
+        joint = np.zeros(rows, dtype=np.int64)
+        for coder, size in zip(self._coders, self._sizes, strict=True):
+            joint *= size
+            joint += codes[coder.column]
+            joint += 1  # a missing value, -1, comes first
+        if self._dense is not None:
+            tally_codes(joint.view(np.uint64), self._dense[0])
+            if weights is not None:
+                for sums, own in zip(self._dense[1:], (weights, weights**2), strict=True):
+                    sums += np.bincount(joint, own, minlength=len(sums))
+            return
+        cells, first, counts = np.unique(joint, return_inverse=True, return_counts=True)
+        more = () if weights is None else (np.bincount(first, weights), np.bincount(first, weights**2))
+        self._keep((cells, counts, *more))
+
+    def table(self) -> CellTable:
+        """What was counted, with sorted labels."""
+        cells, counts, *sums = self._found()
+        codes = self._separate(cells, self._sizes)
+        levels, columns = [], []
+        for coder, own in zip(self._coders, codes, strict=True):
+            labels: list[Any] = [None, *coder.labels]
+            used = np.zeros(len(labels), dtype=bool)
+            used[1:] = True
+            used[np.unique(own)] = True  # a missing value is a label where it occurs
+            order = sorted_levels([label for label, there in zip(labels, used, strict=True) if there])
+            place = {label: i for i, label in enumerate(order)}
+            to = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
+            levels.append(tuple(order))
+            columns.append(to[own])
+        matrix = np.stack(columns, axis=1) if columns else np.zeros((len(cells), 0), dtype=np.int32)
+        order_ = np.lexsort(matrix.T[::-1]) if columns else np.arange(len(cells))
+        weights: list[Any] = [values[order_] for values in sums] or [None, None]
+        return CellTable(tuple(c.column for c in self._coders), tuple(levels), matrix[order_], counts[order_], *weights)
+
+    def _grow(self) -> None:
+        """Make room for labels that were not there before."""
+        needed = [len(coder.labels) + 1 for coder in self._coders]
+        if all(have >= need for have, need in zip(self._sizes, needed, strict=True)):
+            return
+        found = self._found()
+        old, self._sizes = (
+            self._sizes,
+            [max(s, 1 << (n - 1).bit_length()) for s, n in zip(self._sizes, needed, strict=True)],
+        )
+        if self._possible > MOST_POSSIBLE:
+            named = shorten(", ".join(coder.column for coder in self._coders), 60)
+            raise TooLargeError(
+                f"the columns {named} have more than {MOST_POSSIBLE:.1e} possible combinations together",
+                hint="use fewer columns together, or group their values",
+            )
+        moved = np.zeros(len(found[0]), dtype=np.int64)
+        for own, size in zip(self._separate(found[0], old), self._sizes, strict=True):
+            moved = moved * size + own
+        self._pieces, self._kept = [(moved, *found[1:])], len(moved)
+        self._dense = None
+        if self._possible <= DENSE_CELLS:
+            self._dense = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
+            for sums, own in zip(self._dense, found[1:], strict=True):
+                sums[moved] = own
+            self._pieces, self._kept = [], 0
+
+    @staticmethod
+    def _separate(cells: Array, sizes: Sequence[int]) -> list[Array]:
+        codes = []
+        for size in reversed(sizes):
+            cells, own = np.divmod(cells, size)
+            codes.append(own)
+        return codes[::-1]
+
+    def _keep(self, piece: tuple[Array, ...]) -> None:
+        self._pieces.append(piece)
+        self._kept += len(piece[0])
+        if self._kept > KEPT_PIECES and len(self._pieces) > 1:
+            whole = self._found()
+            self._pieces, self._kept = [whole], 0  # counted anew, so that large tables are not merged each time
+
+    def _found(self) -> tuple[Array, ...]:
+        """Cells that occur, their counts and sums of weights."""
+        if self._dense is not None:
+            cells = np.flatnonzero(self._dense[0])
+            return (cells, *(sums[cells] for sums in self._dense))
+        cells, first = np.unique(np.concatenate([piece[0] for piece in self._pieces]), return_inverse=True)
+        parts = zip(*(piece[1:] for piece in self._pieces), strict=True)
+        sums = [np.bincount(first, np.concatenate(part), minlength=len(cells)) for part in parts]
+        return (cells, sums[0].astype(np.int64), *sums[1:])
+
+
+def _kind(what: str) -> type:
+    return np.int64 if what == "counts" else np.float64

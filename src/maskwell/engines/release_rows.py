@@ -1,0 +1,193 @@
+"""Rows of a release: each batch of the true file becomes a batch of the released one, in one pass.
+
+A stage reads the codes of its columns, finds the state of every row, draws the state that is released, and writes the
+codes of its variables. Later stages see what earlier ones released. Rows without a value in a column of the stage, and
+rows whose state never occurred in the true file, stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.engines.arrow import require, without_traces
+from maskwell.engines.levels import MISSING, LevelCoder
+
+DENSE_STATES = 1 << 22
+"""States are found in a table up to so many combinations of labels, else by searching."""
+
+
+class Draws(Protocol):
+    """Draws the released state for true states, row after row."""
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Codes of released states for codes of true ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowStage:
+    """One randomization, in codes of the columns.
+
+    Attributes
+    ----------
+    columns, variables
+        Columns that tell the state, and those of them that are randomized.
+    states
+        Shape (k, columns): the codes of each state; -1 for a missing value that is a label like others.
+    released
+        Shape (m, variables): the codes of the variables in each released state.
+    draws
+        Where released states come from.
+    linked
+        Columns that follow: their codes in each released state, shape (m,).
+    """
+
+    columns: tuple[str, ...]
+    variables: tuple[str, ...]
+    states: Array
+    released: Array
+    draws: Draws
+    linked: Mapping[str, Array] = field(default_factory=dict)
+
+
+class StateFinder:
+    """Finds the state of rows from the codes of their columns.
+
+    >>> finder = StateFinder(np.array([[0, 1], [1, 0]]), [2, 2])
+    >>> finder.find([np.array([1, 0, 0]), np.array([0, 0, 1])]).tolist()
+    [1, -1, 0]
+    """
+
+    def __init__(self, states: Array, sizes: Sequence[int]) -> None:
+        self._sizes = [size + 1 for size in sizes]
+        keys = self._joint(list(states.T), len(states))
+        possible = math.prod(self._sizes)
+        self._table: Array | None = None
+        if possible <= DENSE_STATES:
+            self._table = np.full(possible, -1, dtype=np.int32)
+            self._table[keys] = np.arange(len(keys), dtype=np.int32)
+        else:
+            self._order = np.argsort(keys)
+            self._keys = keys[self._order]
+
+    def find(self, codes: Sequence[Array]) -> Array:
+        """The number of the state of each row, -1 where there is none."""
+        joint = self._joint(codes, len(codes[0]))
+        if self._table is not None:
+            found: Array = self._table[joint]
+            return found
+        places = np.minimum(np.searchsorted(self._keys, joint), len(self._keys) - 1)
+        return np.where(self._keys[places] == joint, self._order[places], -1)
+
+    def _joint(self, codes: Sequence[Array], rows: int) -> Array:
+        joint = np.zeros(rows, dtype=np.int64)
+        for own, size in zip(codes, self._sizes, strict=True):
+            joint *= size
+            joint += own
+            joint += 1
+        return joint
+
+
+class RowReleaser:
+    """Turns batches of true rows into released ones.
+
+    Attributes
+    ----------
+    schema
+        Of the released rows.
+    changed
+        How many rows of each column were changed so far.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        coders: Mapping[str, LevelCoder],
+        stages: Sequence[RowStage],
+        *,
+        dropped: Sequence[str] = (),
+        identity: str | None = None,
+    ) -> None:
+        self._coders, self._stages, self._identity = coders, stages, identity
+        self._finders = [StateFinder(s.states, [len(coders[c].labels) for c in s.columns]) for s in stages]
+        self._moved = [*dict.fromkeys(name for s in stages for name in (*s.variables, *s.linked))]
+        self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
+        self._labels = {name: _label_array(schema.field(name).type, coders[name].labels) for name in self._moved}
+        self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
+        self.changed = dict.fromkeys(self._moved, 0)
+        self.schema = self._released_schema(schema)
+
+    def _released_schema(self, schema: Any) -> Any:
+        arrow = require()
+        clean = without_traces(
+            schema, [*self._moved, *(schema.names[i] for i in range(len(schema)) if i not in self._kept)]
+        )
+        for name in self._moved:
+            place = self._places[name]
+            clean = clean.set(place, arrow.field(name, self._labels[name].type))
+        return arrow.schema([clean.field(i) for i in self._kept], metadata=clean.metadata)
+
+    def release(self, batch: Any) -> tuple[Any, dict[str, Array], dict[str, Array]]:
+        """The released batch, and the codes of all columns that matter, before and after."""
+        before = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
+        ids = None if self._identity is None else _ids(batch.column(self._places[self._identity]))
+        after = dict(before)
+        for stage, finder in zip(self._stages, self._finders, strict=True):
+            self._carry_out(stage, finder, after, ids)
+        arrays = batch.columns
+        for name in self._moved:
+            self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
+            arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
+        released = require().RecordBatch.from_arrays([arrays[i] for i in self._kept], schema=self.schema)
+        return released, before, after
+
+    def _carry_out(self, stage: RowStage, finder: StateFinder, codes: dict[str, Array], ids: Array | None) -> None:
+        states = finder.find([codes[name] for name in stage.columns])
+        rows = slice(None) if not len(states) or int(states.min()) >= 0 else np.flatnonzero(states >= 0)
+        own = states[rows]
+        drawn = stage.draws.draw(own.astype(np.uint32), None if ids is None else ids[rows])
+        new = {name: stage.released[drawn, place] for place, name in enumerate(stage.variables)}
+        new |= {name: column[drawn] for name, column in stage.linked.items()}
+        for name, values in new.items():
+            codes[name] = values if isinstance(rows, slice) else _replaced(codes[name], rows, values)
+
+    def _column(self, name: str, codes: Array, original: Any) -> Any:
+        """Labels of the codes; a value that stands for a missing one stays as it was."""
+        arrow, labels = require(), self._labels[name]
+        lost = codes == MISSING
+        some = bool(lost.any())
+        found = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
+        if some and original.null_count < int(lost.sum()):
+            plain = original if original.type == found.type else original.cast(found.type)
+            found = require("pyarrow.compute").if_else(arrow.array(lost), plain, found)
+        return found
+
+
+def _replaced(codes: Array, rows: Array, values: Array) -> Array:
+    out = codes.copy()
+    out[rows] = values
+    return out
+
+
+def _ids(column: Any) -> Array:
+    arrow = require()
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    found: Array = column.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _label_array(kind: Any, labels: Sequence[Hashable]) -> Any:
+    """All labels of a column as an Arrow array of its own type."""
+    arrow = require()
+    if not arrow.types.is_dictionary(kind):
+        return arrow.array(labels, type=kind)
+    positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
+    values = arrow.array(labels, type=kind.value_type)
+    own = arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
+    return own.cast(arrow.dictionary(positions, kind.value_type, kind.ordered))

@@ -1,0 +1,116 @@
+"""Rows in random order, in memory that does not grow with the file.
+
+Every row goes to a random bucket, the rows of each bucket are put in random order, and the buckets follow one another:
+then all orders of all rows are equally likely (derived: given the sizes of the buckets, who is where is a fair draw).
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.randomness import RandomSource
+from maskwell.engines.arrow import file_errors, require
+
+BUCKET_BYTES = 1 << 26
+MOST_BUCKETS = 256
+
+
+class ShuffledRows:
+    """Takes rows and gives them back in random order.
+
+    ``rows`` is how many there will be, ``bytes_of_a_row`` about what each needs; what does not fit a bucket waits in a
+    folder of temporary files beside the output, ``folder``.
+    """
+
+    def __init__(self, schema: Any, rows: int, bytes_of_a_row: float, folder: Path, random: RandomSource) -> None:
+        self._schema = schema
+        self._stream, self._row = random.stream(), 0
+        needed = int(rows * bytes_of_a_row // BUCKET_BYTES) + 1
+        self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
+        self._waiting: list[list[Any]] = [[] for _ in range(self._count)]
+        self._bytes = 0
+        self._folder = Path(tempfile.mkdtemp(prefix=".rows-", dir=folder)) if self._count > 1 else None
+        self._writers: dict[int, Any] = {}
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        if self._folder is None:
+            self._waiting[0].append(batch)
+            return
+        arrow = require()
+        buckets = self._numbers(len(batch)) % np.uint64(self._count)
+        order = np.argsort(buckets, kind="stable")
+        sorted_ = batch.take(arrow.array(order))
+        ends = np.searchsorted(buckets[order], np.arange(self._count + 1, dtype=np.uint64))
+        for bucket in range(self._count):
+            start, end = int(ends[bucket]), int(ends[bucket + 1])
+            if end > start:
+                self._waiting[bucket].append(sorted_.slice(start, end - start))
+        self._bytes += batch.nbytes
+        if self._bytes >= BUCKET_BYTES:
+            self._spill()
+
+    def batches(self) -> Iterator[Any]:
+        """All rows, in random order."""
+        arrow = require()
+        for bucket in range(self._count):
+            table = arrow.Table.from_batches([*self._spilled(bucket), *self._waiting[bucket]], self._schema)
+            self._waiting[bucket] = []
+            if len(table):
+                yield from table.combine_chunks().take(arrow.array(self._order(len(table)))).to_batches()
+
+    def close(self) -> None:
+        """Throw away the temporary files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers = {}
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _numbers(self, rows: int) -> Array:
+        """The next random numbers of 64 bits."""
+        first, self._row = self._row, self._row + rows
+        return self._stream.words(first, rows, 2).copy().view("<u8").reshape(rows)
+
+    def _order(self, rows: int) -> Array:
+        """A random order, drawn again in the unlikely case of a tie."""
+        while True:
+            keys = self._numbers(rows)
+            order = np.argsort(keys, kind="stable")
+            sorted_ = keys[order]
+            if rows < 2 or (sorted_[1:] != sorted_[:-1]).all():
+                return order
+
+    def _spill(self) -> None:
+        arrow, ipc = require(), require("pyarrow.ipc")
+        with file_errors("write", "temporary rows"):
+            for bucket, waiting in enumerate(self._waiting):
+                if not waiting:
+                    continue
+                if bucket not in self._writers:
+                    self._writers[bucket] = ipc.new_file(str(self._path(bucket)), self._schema)
+                whole = arrow.Table.from_batches(waiting, self._schema).combine_chunks()
+                for batch in whole.unify_dictionaries().to_batches():
+                    self._writers[bucket].write_batch(batch)
+                self._waiting[bucket] = []
+        self._bytes = 0
+
+    def _spilled(self, bucket: int) -> list[Any]:
+        writer = self._writers.pop(bucket, None)
+        if writer is None:
+            return []
+        writer.close()
+        with require().OSFile(str(self._path(bucket))) as file:
+            reader = require("pyarrow.ipc").open_file(file)
+            return [reader.get_batch(i) for i in range(reader.num_record_batches)]
+
+    def _path(self, bucket: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{bucket}.arrow"
