@@ -1,0 +1,92 @@
+"""The folder of a release: it appears whole, with its public and its internal part, or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from maskwell.errors import DataFileError
+
+PUBLIC = "public"
+INTERNAL = "internal"
+
+
+@contextmanager
+def release_folder(path: str | Path) -> Iterator[Path]:
+    """A new folder under another name, with ``public`` and ``internal`` in it, that gets its name when all went well.
+
+    What is written is on the disk before the folder is renamed. After an error, or a signal that ends the program
+    with one, nothing is left; after a loss of power at most a hidden folder whose name says that it is partial.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "labour-2025"
+    >>> with release_folder(place) as partial:
+    ...     written = (partial / "public" / "README.md").write_text("How to analyse these data")
+    >>> sorted(part.name for part in place.iterdir())   # finished: now it has its name
+    ['internal', 'public']
+    """
+    target = check_new_folder(path)
+    partial = target.with_name(f".{target.name[:100]}.partial-{secrets.token_hex(4)}")
+    try:
+        _make(partial, path)
+        yield partial
+        _settle(partial)
+        check_new_folder(path)
+        partial.rename(target)
+        _sync(target.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_new_folder(path: str | Path) -> Path:
+    """The whole path of a folder that may be made there, or an error."""
+    target = Path(os.path.abspath(path))  # noqa: PTH100 - a link as the last part is an existing name, not another place
+    if target.name == "" or os.path.lexists(target):
+        raise DataFileError(
+            f"{path} exists; a release is never written over another one",
+            hint="give the name of a new folder, or move the old one away",
+            path=str(path),
+        )
+    if not target.parent.is_dir():
+        raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=str(path))
+    return target
+
+
+def _make(partial: Path, path: str | Path) -> None:
+    try:
+        partial.mkdir()
+        (partial / PUBLIC).mkdir()
+        (partial / INTERNAL).mkdir(mode=0o700)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _settle(partial: Path) -> None:
+    """See to it that every file is on the disk before the folder gets a name that says so."""
+    for place in sorted(partial.rglob("*")):
+        _sync(place)
+    _sync(partial)
+
+
+def _sync(place: Path) -> None:
+    if os.name == "nt" and place.is_dir():
+        return  # Windows gives no handle of a folder
+    handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _cannot_write(path: str | Path, error: OSError) -> DataFileError:
+    return DataFileError(
+        f"cannot write {path}: {error.strerror or error}",
+        hint="choose a place where folders may be made",
+        path=str(path),
+    )
