@@ -20,6 +20,8 @@ from maskwell.errors import ReportError, TooLargeError
 TALLY_LIMIT = 10**8
 ENTRY_WORK = 10**7
 """Numbers that are worked on at once where entries of P are found by applying it."""
+SQUARED_LIMIT = 10**10
+"""Entries of P that are squared one after the other."""
 _CHUNK = 1 << 16
 
 
@@ -57,6 +59,19 @@ class CodedDesign(Design):
             unit[np.arange(len(own)), own] = 1
             found[:, start : start + batch] = self.forward(unit)[:, reports].T
         return found
+
+    def forward_squared(self, x: Real) -> Real:
+        """P with squared entries applied to the last axis of ``x``: what variances of counted reports are made of."""
+        if not self.has_entries_up_to(SQUARED_LIMIT):
+            raise TooLargeError(
+                f"the squares of {self.reports_in_words()} by {self.k:,} probabilities", hint="use fewer categories"
+            )
+        total, reports = np.zeros((*np.shape(x)[:-1], self.m)), np.arange(self.m)
+        batch = max(1, ENTRY_WORK // self.m)
+        for start in range(0, self.k, batch):
+            own = np.arange(start, min(self.k, start + batch))
+            total += x[..., own] @ (self.entries(reports, own) ** 2).T
+        return total
 
     @abstractmethod
     def backward(self, x: Real) -> Real:

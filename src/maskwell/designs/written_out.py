@@ -96,6 +96,10 @@ class WrittenOut(CodedDesign):
         """``P x`` along the last axis."""
         return np.asarray(x @ self._P.T)
 
+    def forward_squared(self, x: Real) -> Real:
+        """``(P * P) x`` along the last axis."""
+        return np.asarray(x @ (self._P**2).T)
+
     def forward_adjoint(self, x: Real) -> Real:
         """``P' x`` along the last axis."""
         return np.asarray(x @ self._P)

@@ -17,6 +17,7 @@ from maskwell.estimation.intervals.profile import has_profile, profile
 from maskwell.estimation.intervals.score import score
 from maskwell.estimation.intervals.simultaneous import bonferroni, scheffe
 from maskwell.estimation.intervals.wald import wald
+from maskwell.estimation.intervals.wilson import wilson_effective
 
 if TYPE_CHECKING:
     from maskwell.estimation.result import Estimate
@@ -30,6 +31,7 @@ METHODS: dict[str, Callable[..., Intervals]] = {
     "bonferroni": bonferroni,
     "scheffe": scheffe,
     "bootstrap": bootstrap,
+    "wilson": wilson_effective,
 }
 
 
