@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,16 +72,49 @@ class Stage:
         own = self.weights if self.invariance == "weights" and self.weights is not None else self.counts
         return np.asarray(own, dtype=np.float64)
 
-    @property
+    @cached_property
+    def transitions(self) -> tuple[Array, Array, Real]:
+        """All transitions that can happen: released state, true state, probability; refused where they are too many."""
+        if isinstance(self.design, Sparse):
+            true = np.repeat(np.arange(self.design.k), np.diff(self.design.starts))
+            return self.design.rows, true, self.design.values
+        released, true = np.nonzero(P := self.design.matrix())
+        return released, true, P[released, true]
+
+    @cached_property
+    def _own(self) -> Array:
+        """The released state that is the same as each true one, -1 where there is none."""
+        places = {label: i for i, label in enumerate(self.outputs)}
+        return np.array([places.get(label, -1) for label in self.states], dtype=np.int64)
+
+    @cached_property
     def keeps(self) -> Real:
         """Shape (k,): chance that a record of each state keeps all its labels."""
-        places = {label: i for i, label in enumerate(self.outputs)}
-        own = np.array([places.get(label, -1) for label in self.states])
-        return np.array(
-            [self.design.entries(own[[j]], np.array([j]))[0, 0] if own[j] >= 0 else 0.0 for j in range(len(own))]
-        )
+        released, true, p = self.transitions
+        kept = np.zeros(len(self.states))
+        same = released == self._own[true]
+        kept[true[same]] = p[same]
+        return kept
 
-    def expected_changed(self) -> float:
-        """Share of the records that are expected to change."""
-        n = self.counts.sum()
-        return float(1 - (self.keeps * self.counts).sum() / n) if n else 0.0
+    def expected_changed(self, variable: str | None = None) -> float:
+        """Share of the records that are expected to change, in one of the variables or in any of them."""
+        n = int(self.counts.sum())
+        if not n:
+            return 0.0
+        released, true, p = self.transitions
+        differs = released != self._own[true]
+        if variable is not None:
+            place = self.columns.index(variable)
+            seen: dict[Hashable, int] = {}
+            before = np.array([seen.setdefault(label[place], len(seen)) for label in self.states])
+            after = np.array([seen.setdefault(label[place], len(seen)) for label in self.outputs])
+            differs = after[released] != before[true]
+        return float((p * self.counts[true])[differs].sum() / n)
+
+    def max_posterior(self) -> float:
+        """The largest chance of any true state, given a released one: ``max p_ij N_j / sum_l p_il N_l``."""
+        released, true, p = self.transitions
+        flows = p * self.counts[true]
+        totals = np.bincount(released, flows, minlength=len(self.outputs))
+        some = flows > 0
+        return float((flows[some] / totals[released[some]]).max(initial=0.0))

@@ -1,0 +1,118 @@
+"""Release: what was planned, done and found, before it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.cell_table import CellTable
+from maskwell.release.stages import Stage
+
+if TYPE_CHECKING:
+    from maskwell.release.plan import ReleasePlan
+    from maskwell.release.risk.file_risk import RiskReport
+    from maskwell.release.utility.report import UtilityReport
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """A column of the released file: its name, its kind (``text``, ``integer``, ``number``, ``date``, ``boolean``,
+    ``other``) and, where it was randomized or counted, all its labels in order."""
+
+    name: str
+    kind: str
+    labels: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Release:
+    """A release of one file.
+
+    Attributes
+    ----------
+    plan, stages
+        What was asked for, and the randomizations that carry it out.
+    rows
+        Records of the file.
+    tables, released_tables
+        Counts of the true file, and of the released one (``None`` before there is one), by their columns.
+    risk, utility
+        What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
+    changed
+        Records whose value was changed, by column; empty before there is a released file.
+    private
+        Whether nobody can undo the draws: ``False`` for a seed, which only a demonstration may use.
+    missing
+        Records without a value, by column.
+    source_name, ending
+        Name of the true file without its folder, and the kind of file.
+    columns
+        Of the released file.
+    labels
+        What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
+    keyed
+        A commitment to the key that the draws were made with, or ``None`` where there was none.
+    shuffled
+        Whether the records come in random order.
+    lost
+        What the true file told besides its rows and the released one cannot hold, in words.
+    """
+
+    plan: ReleasePlan
+    stages: tuple[Stage, ...]
+    rows: int
+    tables: Mapping[tuple[str, ...], CellTable]
+    released_tables: Mapping[tuple[str, ...], CellTable] | None = None
+    risk: RiskReport | None = None
+    utility: UtilityReport | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
+    private: bool = True
+    missing: Mapping[str, int] = field(default_factory=dict)
+    source_name: str = ""
+    ending: str = ""
+    columns: Sequence[ReleasedColumn] = ()
+    labels: Any = None
+    keyed: str | None = None
+    shuffled: bool = False
+    lost: tuple[str, ...] = ()
+
+    @property
+    def variables(self) -> dict[str, Stage]:
+        """The stage that randomized each variable; linked columns with the stage that they follow."""
+        return {name: stage for stage in self.stages for name in (*stage.variables, *stage.linked)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the report should know, of all stages."""
+        return tuple(dict.fromkeys(note for stage in self.stages for note in stage.notes))
+
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """What was done to each variable, as plain values for JSON."""
+        return {name: {**_about(stage, name), **self._realised(name)} for name, stage in self.variables.items()}
+
+    def _realised(self, name: str) -> dict[str, Any]:
+        if name not in self.changed:
+            return {}
+        return {"changed": self.changed[name], "realised_changed": self.changed[name] / self.rows if self.rows else 0.0}
+
+
+def _about(stage: Stage, name: str) -> dict[str, Any]:
+    follows = name not in stage.variables
+    return {
+        "method": stage.method,
+        "variables": list(stage.variables),
+        "within": list(stage.within),
+        "linked": follows,
+        "invariant": stage.invariance in ("counts", "weights"),
+        "invariance": stage.invariance,
+        "derived": stage.derived,
+        "states": len(stage.states),
+        "cells": int(stage.cells.max()) + 1 if len(stage.cells) else 0,
+        "expected_changed": stage.expected_changed(None if follows else name),
+        "max_posterior": stage.max_posterior(),
+        "least_kept": float(np.min(stage.keeps[stage.counts > 0], initial=1.0)),
+        "notes": list(stage.notes),
+    }
