@@ -38,7 +38,7 @@ class LevelCoder:
         self.labels: list[Label] = [] if levels is None else [label for label in levels if label is not None]
         self._fixed = levels is not None
         self._places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
-        self._about = about
+        self.about = about
         self._last: tuple[Any, Array] | None = None
 
     def codes(self, values: Any) -> Array:
@@ -81,13 +81,13 @@ class LevelCoder:
             if math.isnan(value):
                 return None
             value = int(value) if value.is_integer() and abs(value) < 2**53 else value
-        if self._about is not None and self._stands_for_missing(value):
+        if self.about is not None and self._stands_for_missing(value):
             return None
         return value  # type: ignore[no-any-return]
 
     def _stands_for_missing(self, value: Any) -> bool:
         """Codes that an SPSS file declares missing, and empty texts of files that know no other missing text."""
-        about = self._about
+        about = self.about
         if about is None or (about.text and not isinstance(value, str)):
             return False
         return (about.text and value == "") or any(low <= value <= high for low, high in about.missing)
