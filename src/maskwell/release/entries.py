@@ -1,0 +1,232 @@
+"""Reading the entries of a plan: every value has one reader, every error names the table and the key it is in.
+
+A reader takes a value and what it is called (``[[protect]] number 2: xi``), and returns the value in its one form.
+Labels become texts, as on the command line; numbers become fractions.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from maskwell.core.exact import as_fraction, percent_meant, to_decimal
+from maskwell.core.labels import is_missing, texts
+from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
+
+T = TypeVar("T")
+Reader = Callable[[Any, str], T]
+MISSING = ""
+"""The label of the missing value in a plan."""
+
+
+class Entries:
+    """The entries of one table of a plan, taken one by one; what is left at the end was not known.
+
+    >>> entries = Entries({"xi": "1/2", "teta": 1}, "[[protect]] number 2")
+    >>> entries.take("xi", number)
+    Fraction(1, 2)
+    >>> entries.finish(["theta", "xi"])
+    Traceback (most recent call last):
+    ...
+    maskwell.errors.PlanError: [[protect]] number 2: there is no key 'teta' here
+    hint: did you mean 'theta'?
+    """
+
+    def __init__(self, given: Any, where: str) -> None:
+        self.where = where
+        self._left = dict(table(given, where))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._left
+
+    def take(self, key: str, read: Reader[T], default: Any = None) -> Any:
+        """One value in its one form, or the default where it is not given."""
+        return read(self._left.pop(key), f"{self.where}: {key}") if key in self._left else default
+
+    def need(self, key: str, read: Reader[T], hint: str) -> Any:
+        """One value that must be given."""
+        if key not in self._left:
+            raise PlanError(f"{self.where} has no {key}", hint=hint, key=key)
+        return self.take(key, read)
+
+    def finish(self, allowed: Iterable[str]) -> None:
+        """Raise where something is left."""
+        if self._left:
+            raise unknown(next(iter(self._left)), f"{self.where}: there is no key", [*allowed], " here")
+
+
+def unknown(name: str, said: str, allowed: Collection[str], after: str = "") -> PlanError:
+    """The error for a word that is not known, with the nearest that is.
+
+    >>> unknown("metod1", "there is no method", ["method1", "method2"]).hint
+    "did you mean 'method1'?"
+    """
+    close = difflib.get_close_matches(name, allowed, n=1)
+    start = "allowed: "
+    hint = f"did you mean {close[0]!r}?" if close else start + listed(allowed, len(allowed), HINT - len(start))
+    return PlanError(f"{said} {shorten(name)!r}{after}", hint=hint, name=name, allowed=[*allowed])
+
+
+def table(value: Any, name: str) -> Mapping[str, Any]:
+    """A table of a TOML file."""
+    if not isinstance(value, Mapping):
+        raise _wrong(value, name, "a table", "write it as { key = value }")
+    return {str(key): entry for key, entry in value.items()}
+
+
+def tables(value: Any, name: str) -> Sequence[Any]:
+    """A list of tables."""
+    if isinstance(value, Mapping):
+        raise PlanError(f"[{name}] is one table, not a list of them", hint=f"write [[{name}]] with two brackets")
+    return _list(value, name)
+
+
+def text(value: Any, name: str) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(value, name, "a text", 'write it in quotes, such as "region"')
+    return value
+
+
+def names(value: Any, name: str) -> tuple[str, ...]:
+    """Names of columns, all different; one alone needs no list."""
+    found = tuple(text(one, name) for one in ([value] if isinstance(value, str) else _list(value, name)))
+    return _distinct(found, name)
+
+
+def label(value: Any, name: str) -> str:
+    """The text of one label, whatever its type; the empty text is the missing value.
+
+    >>> label(9, "x"), label(9.0, "x"), label(True, "x"), label("a", "x")
+    ('9', '9', 'True', 'a')
+    """
+    if isinstance(value, Mapping | list | tuple | set):
+        raise _wrong(value, name, "a label", 'give a text such as "9"')
+    if is_missing(value):
+        return MISSING
+    return texts(value)[-1 if isinstance(value, float) else 0]
+
+
+def labels(value: Any, name: str) -> tuple[str, ...]:
+    """Texts of labels, all different."""
+    single = isinstance(value, str) or not isinstance(value, Iterable)
+    return _distinct(tuple(label(one, name) for one in ([value] if single else _list(value, name))), name)
+
+
+def state(value: Any, name: str) -> tuple[str, ...]:
+    """The texts of the labels of one state: one label, or a list of them."""
+    return tuple(label(one, name) for one in value) if isinstance(value, list | tuple) else (label(value, name),)
+
+
+def pairs(value: Any, name: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of labels, from and to."""
+    found = [tuple(label(one, name) for one in _list(pair, name)) for pair in _list(value, name)]
+    if not found or any(len(pair) != 2 for pair in found):
+        raise PlanError(f"{name} holds something that is no pair of labels", hint='write [["from", "to"], ...]')
+    return _distinct(tuple((a, b) for a, b in found), name)
+
+
+def number(value: Any, name: str) -> Fraction:
+    """A number as an exact fraction."""
+    try:
+        return as_fraction(value, name)
+    except MaskwellError as error:
+        raise PlanError(error.message, hint=error.hint, **error.objects) from error
+
+
+def share(value: Any, name: str) -> Fraction:
+    """A number above 0 and at most 1."""
+    found = number(value, name)
+    if not 0 < found <= 1:
+        raise PlanError(
+            f"{name} = {to_decimal(found)} is out of range",
+            hint=f"give a number above 0, at most 1{percent_meant(found)}",
+            value=found,
+        )
+    return found
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number of 1 or more."""
+    found = number(value, name)
+    if found.denominator != 1 or found < 1:
+        raise PlanError(f"{name} = {to_decimal(found)} is not a whole number of 1 or more", hint="give 1, 2, 3, ...")
+    return int(found)
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise _wrong(value, name, "true or false", "write true or false, without quotes")
+    return value
+
+
+def choice(*allowed: str) -> Reader[str]:
+    """One of a few words."""
+
+    def read(value: Any, name: str) -> str:
+        if value not in allowed:
+            raise PlanError(f"{name} = {_shown(value)} is not allowed", hint=f"give one of: {', '.join(allowed)}")
+        return str(value)
+
+    return read
+
+
+def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
+    """The labels of a column by the texts that stand for them; the empty text stands for the missing value.
+
+    >>> by_text([1, 2.0, None])
+    {'1': 1, '2.0': 2.0, '2': 2.0, '': None}
+    """
+    found: dict[str, Hashable] = {}
+    for level in levels:
+        for one in (MISSING,) if is_missing(level) else texts(level):
+            found.setdefault(one, level)
+    return found
+
+
+def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str) -> list[Hashable]:
+    """The labels of a column that texts of a plan stand for, or an error that names the first that is not there.
+
+    >>> find_levels(["9"], [1, 9], "exclude of 'roof'")
+    [9]
+    """
+    known = by_text(levels)
+    found = []
+    for one in wanted:
+        if one not in known:
+            raise unknown_label(one, list(known), where)
+        found.append(known[one])
+    return found
+
+
+def unknown_label(given: str, known: Sequence[str], where: str) -> UnknownCategoryError:
+    """The error for a label that the column does not have."""
+    close = difflib.get_close_matches(given, known, n=1)
+    start = "its labels: "
+    hint = f"did you mean {close[0]!r}?" if close else start + listed(known, len(known), HINT - len(start))
+    return UnknownCategoryError(f"{where}: there is no category {shorten(given)!r}", hint=hint, label=given)
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise _wrong(value, name, "a list", 'write it in brackets, such as ["a", "b"]')
+    return list(value)
+
+
+def _distinct(found: tuple[T, ...], name: str) -> tuple[T, ...]:
+    twice = [one for i, one in enumerate(found) if one in found[:i]]
+    if twice:
+        raise PlanError(f"{name} holds {shorten(repr(twice[0]))} twice", hint="leave out one of them", value=twice[0])
+    return found
+
+
+def _wrong(value: Any, name: str, allowed: str, hint: str) -> PlanError:
+    return PlanError(f"{name} = {_shown(value)} is not {allowed}", hint=hint, value=value)
+
+
+def _shown(value: Any) -> str:
+    return shorten(repr(str(value)) if isinstance(value, str) else str(value), 30)
