@@ -20,8 +20,8 @@ from maskwell.errors import ReportError, TooLargeError
 TALLY_LIMIT = 10**8
 ENTRY_WORK = 10**7
 """Numbers that are worked on at once where entries of P are found by applying it."""
-SQUARED_LIMIT = 10**10
-"""Entries of P that are squared one after the other."""
+ENTRY_LIMIT = 10**10
+"""Entries of P that are worked out one after the other, where a structure knows no shorter way."""
 _CHUNK = 1 << 16
 
 
@@ -60,12 +60,22 @@ class CodedDesign(Design):
             found[:, start : start + batch] = self.forward(unit)[:, reports].T
         return found
 
+    def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
+        """``max_j P[i, j] scale_j`` for each report i, and the first truth j where it is reached; both of shape (m,)."""
+        self._check_size(ENTRY_LIMIT)
+        most, where, reports = np.full(self.m, -np.inf), np.zeros(self.m, dtype=np.int64), np.arange(self.m)
+        batch = max(1, ENTRY_WORK // self.m)
+        for start in range(0, self.k, batch):
+            own = np.arange(start, min(self.k, start + batch))
+            found = self.entries(reports, own) * scale[own]
+            best = found.argmax(axis=1)
+            better = found[reports, best] > most
+            most[better], where[better] = found[reports, best][better], own[best][better]
+        return most, where
+
     def forward_squared(self, x: Real) -> Real:
         """P with squared entries applied to the last axis of ``x``: what variances of counted reports are made of."""
-        if not self.has_entries_up_to(SQUARED_LIMIT):
-            raise TooLargeError(
-                f"the squares of {self.reports_in_words()} by {self.k:,} probabilities", hint="use fewer categories"
-            )
+        self._check_size(ENTRY_LIMIT)
         total, reports = np.zeros((*np.shape(x)[:-1], self.m)), np.arange(self.m)
         batch = max(1, ENTRY_WORK // self.m)
         for start in range(0, self.k, batch):

@@ -127,7 +127,7 @@ class DirectEstimate(Estimate):
             raise CountsError("no released record is in the whole", hint="name categories that occur")
         ratio = float(a @ self.pi_hat) / size
         error = self.contrast(a - ratio * b).standard_error
-        moved = float((ratio * b - a) @ self.covariance @ b)
+        moved = float((ratio * b - a) @ np.asarray(self.covariance) @ b)
         return Ratio(ratio, error / size, moved / size**2)
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def variance_inflation(P: Any, counts: Any) -> Real:
     n = N.sum()
     open_variance = N / n * (1 - N / n) / n
     added = variance_of_counts(design, N) / n**2
-    return 1 + np.divide(added, open_variance, out=np.zeros(len(N)), where=open_variance > 0)
+    return np.asarray(1 + np.divide(added, open_variance, out=np.zeros(len(N)), where=open_variance > 0))
 
 
 def contrast_inflation(P: Any, counts: Any, coefficients: Any) -> float:
