@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from maskwell.designs.mixture import Mixture as Mixture
     from maskwell.designs.patterns import Patterns as Patterns
     from maskwell.designs.rows import reduction_of as reduction_of
+    from maskwell.designs.sparse import Sparse as Sparse
+    from maskwell.designs.sparse import Sparse as Sparse
     from maskwell.designs.subset import Subset as Subset
     from maskwell.designs.unary import Unary as Unary
     from maskwell.designs.uniform import Uniform as Uniform
@@ -189,6 +191,7 @@ _HOMES = {
     "maskwell.designs.mixture": ["Mixture"],
     "maskwell.designs.patterns": ["Patterns"],
     "maskwell.designs.rows": ["reduction_of"],
+    "maskwell.designs.sparse": ["Sparse"],
     "maskwell.designs.subset": ["Subset"],
     "maskwell.designs.unary": ["Unary"],
     "maskwell.designs.uniform": ["Uniform"],

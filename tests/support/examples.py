@@ -14,6 +14,7 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
+from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
@@ -46,6 +47,18 @@ EXAMPLES: dict[str, Design] = {
     "dense with a tiny entry": Dense.of([[1e-300, 0.5], [1.0, 0.5]], YES_NO),
     "dense one row": Dense.of([[1, 1, 1]], ABC, Categories.of(["silence"])),
     "dense of many": Dense.of(Uniform.from_gamma(7, numbered(20)).exact_matrix()),
+    "sparse with two components": Sparse.of_columns([{0: 3, 2: 1}, {1: 1}, {0: 2, 2: 5}, {3: 1}], MIXED),
+    "sparse without zeros": Sparse.of_matrix(
+        [["1/2", "1/3", "1/10"], ["1/4", "1/3", "1/5"], ["1/4", "1/3", "7/10"]], DAYS
+    ),
+    "sparse tall with a report that never comes": Sparse.of_columns(
+        [{0: 1, 1: 1}, {1: 1, 2: 2, 3: 1}, {5: 3, 6: 2}], ABC, numbered(7)
+    ),
+    "sparse, dependent columns": Sparse.of_columns([{0: 1, 1: 2}, {0: 1, 1: 2}, {2: 1}], ABC),
+    "sparse that moves all": Sparse.of_columns([{1: 1}, {2: 1}, {0: 1}], ABC),
+    "sparse of large integers": Sparse.of_columns([{0: 3**80, 1: 2}, {0: 1, 1: 7**60}], YES_NO),
+    "sparse of many": Sparse.of_columns([{j: 5, (j + 1) % 40: 3, (j + 17) % 40: 1} for j in range(40)]),
+    "sparse with a long column": Sparse.of_columns([dict(enumerate(range(1, 21))), *({j: 1} for j in range(1, 20))]),
     "patterns k=2": Patterns.of(3, [[0], [1]], ["1/4", "1/4"], YES_NO),
     "patterns of all sets": Patterns.of(
         3, [[0], [1], [2], [0, 2], [1, 2], [0, 1]], [Fraction(n, 24) for n in (3, 1, 2, 1, 3, 2)], ABC
@@ -105,6 +118,7 @@ IDENTIFIABLE = {name: design for name, design in EXAMPLES.items() if design.iden
 DYADIC: dict[str, Design] = {
     "dense": Dense.of([["37/64", "5/64", 0], ["20/64", "50/64", "1/64"], ["7/64", "9/64", "63/64"]], ABC),
     "dense tall": Dense.of([["1/2", "1/8"], ["1/4", "1/4"], ["1/4", "5/8"]], YES_NO, ABC),
+    "sparse": Sparse.of_columns([{0: 37, 1: 20, 2: 7}, {0: 5, 1: 59}, {1: 1, 2: 63}], ABC),
     "patterns": Patterns.of(
         3, [[0], [0, 1], [1], [2], [0, 2], [1, 2]], [Fraction(n, 16) for n in (2, 1, 1, 1, 1, 2)], ABC
     ),
@@ -126,6 +140,7 @@ LEADING_BITS: dict[str, list[list[int]]] = {
     # for each word of the row: the positions (from the top of its 16-bit halves, low half first) that matter
     "dense": [[0, 0], [0, 6]],
     "dense tall": [[0, 0], [0, 3]],
+    "sparse": [[0, 0], [0, 6]],
     "patterns": [[0, 0], [0, 4]],
     "uniform": [[0, 2], [0, 8]],
     "uniform k=2": [[0, 1], [0, 2]],

@@ -126,10 +126,10 @@ def _thresholds(design: Design) -> set[Fraction]:
             found.add(value)
     for part in _parts(design):
         found |= _thresholds(part)
-    if hasattr(design, "numerators"):
+    if design.kind == "dense":
         pairs = zip(design.numerators, design.denominators, strict=True)
         found |= {Fraction(n, d) for column, d in pairs for n in itertools.accumulate(column)}
-    if hasattr(design, "masks"):
+    if design.kind in ("patterns", "sparse"):
         found |= {t for column in zip(*design.exact_matrix(), strict=True) for t in itertools.accumulate(column)}
     if hasattr(design, "fixed"):
         found |= set(itertools.accumulate((design.truth, *design.fixed)))

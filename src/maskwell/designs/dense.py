@@ -72,7 +72,7 @@ class Dense(WrittenOut):
         inputs = Categories.numbered(k) if inputs is None else inputs
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)
-        _check_counts(k, m, inputs, outputs)
+        check_label_counts(k, m, inputs, outputs)
         reduced = tuple(tuple(n // math.gcd(*column) for n in column) for column in numerators)
         return cls(numerators=reduced, denominators=tuple(map(sum, reduced)), truths=inputs, reports=outputs)
 
@@ -112,14 +112,7 @@ class Dense(WrittenOut):
 
     def is_admissible(self) -> bool:
         """Rows that can occur, merged where proportional, all take two values in the ratio of the parity."""
-        rows, parity = reduced_rows(self._P), self.parity()
-        if math.isinf(parity):
-            return rows.shape[0] == self.k and bool(((rows > 0).sum(axis=1) == 1).all())
-        low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-        noise = 1e-8 * (high - low) + 4 * np.finfo(float).eps * high  # relative to what a row says, not to its size
-        two_values = np.minimum(rows - low, high - rows) <= noise
-        reached = high - low >= (parity - 1) * low - noise
-        return parity > 1 and bool(two_values.all() and reached.all())
+        return takes_two_values(self._P, self.parity())
 
     def _cumulative(self) -> tuple[list[list[int]], Sequence[int]]:
         return [list(accumulate(column))[:-1] for column in self.numerators], self.denominators
@@ -141,8 +134,20 @@ class Dense(WrittenOut):
         """The same probabilities under other labels; reports take the input labels unless they differ in number."""
         if outputs is None:
             outputs = inputs if self.m == self.k else self.reports
-        _check_counts(self.k, self.m, inputs, outputs)
+        check_label_counts(self.k, self.m, inputs, outputs)
         return replace(self, truths=inputs, reports=outputs)
+
+
+def takes_two_values(P: Real, parity: float) -> bool:
+    """Whether every row of P, merged where proportional, takes two values in the ratio of the parity."""
+    rows = reduced_rows(P)
+    if math.isinf(parity):
+        return rows.shape == (P.shape[1], P.shape[1]) and bool(((rows > 0).sum(axis=1) == 1).all())
+    low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
+    noise = 1e-8 * (high - low) + 4 * np.finfo(float).eps * high  # relative to what a row says, not to its size
+    two_values = np.minimum(rows - low, high - rows) <= noise
+    reached = high - low >= (parity - 1) * low - noise
+    return parity > 1 and bool(two_values.all() and reached.all())
 
 
 def _ratio(high: int, low: int) -> Parity:
@@ -151,7 +156,8 @@ def _ratio(high: int, low: int) -> Parity:
     return Fraction(high, low) if low else math.inf
 
 
-def _check_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
+def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
+    """Raise unless there is a label for each truth and each report."""
     if (len(inputs), len(outputs)) != (k, m):
         raise LabelError(
             f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",

@@ -1,4 +1,4 @@
-"""Threshold tables: the form of dense columns that the kernels read."""
+"""Threshold tables: the form of columns, dense or by their non-zeros, that the kernels read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Words
 from maskwell.designs import kernels
+from maskwell.designs.columns import Columns, cumulative
 
 _TOP = 2**64 - 1
+_CHUNK = 1 << 16
 
 
 def threshold64(numerator: int, denominator: int) -> int:
@@ -50,3 +52,79 @@ class ThresholdTable:
         guide = self.guide.reshape(-1)
         found = kernels.active.categorical(columns, words, self.thresholds, guide, self.guide_bits, out, unsettled)
         return unsettled[:found]
+
+
+_GUIDED = 8  # columns of more entries have a guide
+_PARTS = 4  # what is told of a column: its first and last entry, where its guide starts, and the guide's bits
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """The same for columns of different lengths that list only the reports which can occur.
+
+    ``columns[j]`` tells the first and the last entry of column j, where its guide starts, and how many leading bits
+    choose its line of the guide (0: there is none). The last entry of a column has no threshold: it takes the rest.
+    """
+
+    columns: Array
+    thresholds: Array
+    guide: Array
+    reports: Array
+
+    @classmethod
+    def of(cls, columns: Columns, denominators: Array) -> ColumnTable:
+        """From the entries of each column and what they sum to."""
+        thresholds = leading_bits(cumulative(columns), np.repeat(denominators, columns.lengths), columns.starts[1:] - 1)
+        told, guide = _guides(columns, thresholds)
+        return cls(told, thresholds, guide, columns.rows.astype(np.uint32))
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows, each from its own column; returns the unsettled rows."""
+        unsettled = np.empty(len(codes), dtype=np.int64)
+        table = (self.columns, self.thresholds, self.guide, self.reports)
+        found = kernels.plain.listed(codes, words, *table, out, unsettled)
+        return unsettled[:found]
+
+
+def leading_bits(numerators: Array, denominators: Array, last: Array) -> Array:
+    """The first 64 bits of ``numerators / denominators``, all ones at the places ``last``, where the quotient is 1.
+
+    Long division in steps of as many bits as 64-bit numbers leave room for; one by one beyond them.
+
+    >>> leading_bits(np.array([1, 2]), np.array([2, 2]), np.array([1])).tolist() == [2**63, 2**64 - 1]
+    True
+    """
+    if numerators.dtype == object or denominators.dtype == object:
+        pairs = zip(numerators.tolist(), denominators.tolist(), strict=True)
+        return np.array([threshold64(n, d) for n, d in pairs], dtype=np.uint64)
+    out = np.empty(len(numerators), dtype=np.uint64)
+    for start in range(0, len(out), _CHUNK):
+        own = slice(start, start + _CHUNK)
+        out[own] = _divided(numerators[own].astype(np.uint64), denominators[own].astype(np.uint64))
+    out[last] = _TOP
+    return out
+
+
+def _divided(rest: Array, divisors: Array) -> Array:
+    digits, left = np.zeros(len(rest), dtype=np.uint64), 64
+    room = 64 - int(divisors.max()).bit_length()
+    while left:
+        step = np.uint64(min(room, left))
+        digit, rest = np.divmod(rest << step, divisors)
+        digits, left = digits << step | digit, left - int(step)
+    return digits
+
+
+def _guides(columns: Columns, thresholds: Array) -> tuple[Array, Array]:
+    lengths = columns.lengths
+    long = np.flatnonzero(lengths > _GUIDED)
+    told = np.zeros((len(lengths), _PARTS), dtype=np.int64)
+    told[:, 0], told[:, 1] = columns.starts[:-1], columns.starts[1:] - 1
+    told[long, 3] = [int(length).bit_length() for length in lengths[long]]
+    sizes = np.where(told[:, 3] > 0, 1 << told[:, 3], 0)
+    told[:, 2] = np.cumsum(sizes) - sizes
+    guide = np.zeros(int(sizes.sum()), dtype=np.uint32)
+    for first, last, at, bits in told[long].tolist():
+        starts = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
+        guide[at : at + 2**bits] = np.searchsorted(thresholds[first:last], starts, side="left")
+    return told, guide

@@ -23,6 +23,7 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
+from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
@@ -52,6 +53,7 @@ def _blocks(content: Content) -> Design:
 
 KINDS: dict[str, Callable[[Content], Design]] = {
     Dense.kind: _with_reports(Dense),
+    Sparse.kind: _with_reports(Sparse),
     Patterns.kind: _with_reports(Patterns),
     Uniform.kind: _labelled(Uniform),
     Mixture.kind: _labelled(Mixture),

@@ -65,6 +65,32 @@ def categorical(
     return _list(tie, unsettled)
 
 
+def listed(
+    codes: Array,
+    words: Words,
+    columns: Array,
+    thresholds: Array,
+    guide: Array,
+    reports: Array,
+    out: Array,
+    unsettled: Array,
+) -> int:
+    """Report the entry of the row's column that follows the thresholds below the two words; the last has none."""
+    word = _two_words(words)
+    entry, last, at, bits = columns[codes.astype(np.int64)].T
+    entry = entry.copy()
+    if (guided := np.flatnonzero(bits)).size:
+        leading = (word[guided] >> (np.uint64(64) - bits[guided].astype(np.uint64))).astype(np.int64)
+        entry[guided] += guide[at[guided] + leading].astype(np.int64)
+    moving = np.flatnonzero((entry < last) & (thresholds[entry] < word))
+    while len(moving):
+        entry[moving] += 1
+        moving = moving[entry[moving] < last[moving]]
+        moving = moving[thresholds[entry[moving]] < word[moving]]
+    out[:] = reports[entry]
+    return _list((entry < last) & (thresholds[entry] == word), unsettled)
+
+
 def subset(
     codes: Array, words: Words, k: int, size: int, coin: int, threshold: int, out: Bits, unsettled: Array
 ) -> int:

@@ -1,0 +1,206 @@
+"""Columns of a matrix by their non-zeros, in flat arrays: checked, in lowest terms, and as floats.
+
+Column j has the entries ``starts[j]`` to ``starts[j + 1]``: the rows where it is not zero, increasing, and integers in
+the ratio of its probabilities. Integers are kept in 64 bits where every column sums to less than ``2**63``, else as
+Python integers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import common_denominator, sum_of, to_float
+from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
+
+MOST_LINES = 2**31 - 1
+"""Rows and columns that 32-bit indices tell apart."""
+
+_WIDE = 2.0**63 * (1 - 1e-6)  # sums that floats, which are added with rounding, show to be below 2**63
+_EXACT_FLOATS = 2**53
+_CHUNK = 1 << 16
+
+
+class Columns(NamedTuple):
+    """Where each column starts, shape (k + 1,), the rows of its entries and their integers, shape (entries,)."""
+
+    starts: Array
+    rows: Array
+    numerators: Array
+
+    @property
+    def lengths(self) -> Array:
+        """Number of entries of each column."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> Array:
+        """The column of each entry."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
+
+
+def read_columns(starts: Any, rows: Any, numerators: Any, m: int) -> Columns:
+    """Checked columns of a matrix with m rows, each in lowest terms; the arrays cannot be changed."""
+    integers = as_integers(numerators)
+    given = Columns(_indices(starts, "starts"), _indices(rows, "rows"), integers)
+    _check_lengths(given)
+    _check_rows(given, m)
+    _check_positive(given)
+    return _frozen(Columns(given.starts, given.rows.astype(np.int32), _lowest_terms(given)))
+
+
+def read_mappings(columns: Sequence[Mapping[int, Fraction | int]]) -> tuple[list[int], list[int], list[int]]:
+    """Starts, rows and integers from one ``{row: probability}`` for each column; integers stand for their ratio."""
+    starts, rows, numerators = [0], [], []
+    for j, column in enumerate(columns):
+        entries = sorted((i, value) for i, value in column.items() if value)
+        rows += [i for i, _ in entries]
+        numerators += _as_weights([value for _, value in entries], j)
+        starts.append(len(rows))
+    return starts, rows, numerators
+
+
+def _as_weights(values: list[Fraction | int], j: int) -> list[int]:
+    if all(isinstance(value, int | np.integer) for value in values):
+        return [int(value) for value in values]
+    if not all(isinstance(value, int | np.integer | Fraction) for value in values):
+        raise WrongTypeError(
+            f"column {j} holds numbers that are no fractions", hint="give fractions, or integers in their ratio"
+        )
+    fractions = [Fraction(value) for value in values]
+    if (total := sum_of(fractions)) != 1:
+        raise MatrixError(
+            f"column {j} sums to {to_float(total):.12g}, not 1", hint="fractions must sum to 1; nothing is rescaled"
+        )
+    common = common_denominator(fractions)
+    return [value.numerator * (common // value.denominator) for value in fractions]
+
+
+def as_integers(values: Any) -> Array:
+    """Integers as an array of 64 bits where they fit, else of Python integers."""
+    array = values if isinstance(values, np.ndarray) else np.array([*values, None], dtype=object)[:-1]
+    if array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
+        return array.astype(np.int64)
+    try:
+        exact = np.array([*map(operator.index, array.tolist()), None], dtype=object)[:-1]
+    except TypeError as error:
+        raise WrongTypeError(
+            "the entries of a column must be integers in the ratio of its probabilities",
+            hint="give integers, or fractions to Sparse.of_columns",
+        ) from error
+    return narrowed(exact)
+
+
+def narrowed(integers: Array) -> Array:
+    """Python integers in 64 bits where they all fit."""
+    if integers.dtype != object:
+        return integers
+    fits = not len(integers) or (max(integers) < 2**63 and min(integers) >= -(2**63))
+    return integers.astype(np.int64) if fits else integers
+
+
+def column_sums(columns: Columns) -> Array:
+    """What the integers of each column sum to, shape (k,): its denominator."""
+    return np.asarray(np.add.reduceat(columns.numerators, columns.starts[:-1]))
+
+
+def cumulative(columns: Columns) -> Array:
+    """For each entry the sum of the integers of its column up to and with it, shape (entries,)."""
+    if columns.numerators.dtype == object:
+        return _by_column(columns, np.add.accumulate)
+    running = np.cumsum(columns.numerators.view(np.uint64))  # wraps; differences within a column do not
+    before = np.concatenate([np.zeros(1, dtype=np.uint64), running])[columns.starts[:-1]]
+    return np.asarray(running - np.repeat(before, columns.lengths))
+
+
+def quotients(columns: Columns, denominators: Array) -> Real:
+    """Each probability as the float nearest to it, shape (entries,)."""
+    numerators = columns.numerators
+    if numerators.dtype != object and int(denominators.max()) <= _EXACT_FLOATS:
+        return np.asarray(numerators / np.repeat(denominators, columns.lengths))
+    out, owners = np.empty(len(numerators)), columns.owners
+    for start in range(0, len(numerators), _CHUNK):  # whole integers divide with one rounding, but one by one
+        own = slice(start, start + _CHUNK)
+        pairs = zip(numerators[own].tolist(), denominators[owners[own]].tolist(), strict=True)
+        out[own] = [n / d for n, d in pairs]
+    return out
+
+
+def _by_column(columns: Columns, work: Callable[[Array], Array]) -> Array:
+    ends = zip(columns.starts[:-1].tolist(), columns.starts[1:].tolist(), strict=True)
+    return np.concatenate([work(columns.numerators[a:b]) for a, b in ends])
+
+
+def _lowest_terms(columns: Columns) -> Array:
+    numerators = columns.numerators
+    if numerators.dtype != object and np.add.reduceat(numerators.astype(float), columns.starts[:-1]).max() >= _WIDE:
+        columns = columns._replace(numerators=numerators.astype(object))
+    divisors = np.gcd.reduceat(columns.numerators, columns.starts[:-1])
+    reduced = columns.numerators // np.repeat(divisors, columns.lengths)
+    if reduced.dtype == object and max(column_sums(columns._replace(numerators=reduced))) < 2**63:
+        reduced = reduced.astype(np.int64)
+    return np.asarray(reduced)
+
+
+def _frozen(columns: Columns) -> Columns:
+    for array in columns:
+        array.flags.writeable = False
+    return columns
+
+
+# ---- checks
+
+
+def _indices(values: Any, name: str) -> Array:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise WrongTypeError(
+            f"{name} must be one column of integers, got shape {array.shape} of {array.dtype}",
+            hint="give starts of shape (k + 1,), rows and numerators of shape (entries,)",
+        )
+    return array.astype(np.int64)
+
+
+def _check_lengths(columns: Columns) -> None:
+    starts, entries = columns.starts, len(columns.rows)
+    fits = len(starts) > 1 and starts[0] == 0 and starts[-1] == entries == len(columns.numerators)
+    if not fits or (np.diff(starts) < 0).any():
+        raise MatrixError(
+            f"{len(starts)} starts, {entries} rows and {len(columns.numerators)} integers do not fit together",
+            hint="give starts from 0 to the number of entries, and one row and one integer for each entry",
+        )
+    if (empty := np.flatnonzero(columns.lengths == 0)).size:
+        raise MatrixError(
+            f"column {empty[0]} has no entries", hint="every truth needs at least one report", columns=empty
+        )
+
+
+def _check_rows(columns: Columns, m: int) -> None:
+    if max(m, len(columns.starts)) > MOST_LINES:
+        raise TooLargeError(
+            f"a matrix of {m:,} rows and {len(columns.starts) - 1:,} columns; at most {MOST_LINES:,} are kept",
+            hint="group rare categories",
+        )
+    rows = columns.rows
+    if int(rows.min()) < 0 or int(rows.max()) >= m:
+        raise MatrixError(f"rows from {rows.min()} to {rows.max()} of {m} reports", hint=f"give rows from 0 to {m - 1}")
+    rises = np.diff(rows) > 0
+    rises[columns.starts[1:-1] - 1] = True  # where the next column starts
+    if not rises.all():
+        j = int(np.searchsorted(columns.starts, np.flatnonzero(~rises)[0], side="right")) - 1
+        raise MatrixError(f"the rows of column {j} do not increase", hint="give each row once, in increasing order")
+
+
+def _check_positive(columns: Columns) -> None:
+    wrong = np.flatnonzero(columns.numerators <= 0)
+    if wrong.size:
+        j = int(np.searchsorted(columns.starts, wrong[0], side="right")) - 1
+        raise MatrixError(
+            f"column {j} has the integer {columns.numerators[wrong[0]]}",
+            hint="give positive integers and leave out what never happens",
+        )
