@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from maskwell.designs.patterns import Patterns as Patterns
     from maskwell.designs.rows import reduction_of as reduction_of
     from maskwell.designs.sparse import Sparse as Sparse
-    from maskwell.designs.sparse import Sparse as Sparse
     from maskwell.designs.subset import Subset as Subset
     from maskwell.designs.unary import Unary as Unary
     from maskwell.designs.uniform import Uniform as Uniform
