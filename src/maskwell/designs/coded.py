@@ -61,7 +61,10 @@ class CodedDesign(Design):
         return found
 
     def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
-        """``max_j P[i, j] scale_j`` for each report i, and the first truth j where it is reached; both of shape (m,)."""
+        """``max_j P[i, j] scale_j`` for each report i, and the first truth j that reaches it; both of shape (m,).
+
+        For scales of 0 or more; truth 0 where all are zero.
+        """
         self._check_size(ENTRY_LIMIT)
         most, where, reports = np.full(self.m, -np.inf), np.zeros(self.m, dtype=np.int64), np.arange(self.m)
         batch = max(1, ENTRY_WORK // self.m)

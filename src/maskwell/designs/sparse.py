@@ -234,9 +234,16 @@ class Sparse(CodedDesign):
     def guess_probability(self, prior: Real | None = None) -> float:
         """``sum_i max_j a_j P[i, j]`` for a prior a."""
         a = self.uniform_prior() if prior is None else self.check_distribution(prior, "prior")
-        best = np.zeros(self.m)
-        np.maximum.at(best, self.rows, self.values * np.repeat(a, np.diff(self.starts)))
-        return float(best.sum())
+        return float(self.largest_in_rows(a)[0].sum())
+
+    def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
+        """Among the entries alone: for scales of 0 or more, all others are no larger."""
+        scaled = self.values * scale[self._columns.owners]
+        most, where = np.zeros(self.m), np.full(self.m, self.k, dtype=np.int64)
+        np.maximum.at(most, self.rows, scaled)
+        reached = scaled == most[self.rows]
+        np.minimum.at(where, self.rows[reached], self._columns.owners[reached])
+        return most, np.where(most > 0, where, 0)
 
     def total_variation(self) -> float:
         """2 where two truths share no report; else from the columns written out, two by two."""
@@ -302,6 +309,11 @@ class Sparse(CodedDesign):
         """``P x`` along the last axis."""
         flat = np.asarray(x, dtype=np.float64).reshape(-1, self.k)
         return np.asarray((self._csc @ flat.T).T).reshape(*np.shape(x)[:-1], self.m)
+
+    def forward_squared(self, x: Real) -> Real:
+        """``(P * P) x`` along the last axis."""
+        flat = np.asarray(x, dtype=np.float64).reshape(-1, self.k)
+        return np.asarray((self._csc.power(2) @ flat.T).T).reshape(*np.shape(x)[:-1], self.m)
 
     def forward_adjoint(self, x: Real) -> Real:
         """``P' x`` along the last axis."""

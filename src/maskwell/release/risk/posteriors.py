@@ -105,7 +105,7 @@ class Guess:
     def posterior(self) -> Real:
         """The largest posterior after each released value, shape (m,); NaN for one that cannot come."""
         out = np.full(len(self.joint), np.nan)
-        return np.divide(self.joint, self.released, out=out, where=self.released > 0)
+        return np.asarray(np.divide(self.joint, self.released, out=out, where=self.released > 0))
 
     @property
     def greatest(self) -> float:
