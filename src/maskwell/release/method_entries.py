@@ -1,6 +1,6 @@
 """What a plan may say about each method: its options, its bounds, and whether it works from the counts.
 
-The matrices themselves are made in :mod:`maskwell.release.methods`.
+The matrices themselves are made in :mod:`maskwell.release.making`.
 """
 
 from __future__ import annotations

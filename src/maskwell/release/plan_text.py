@@ -9,7 +9,8 @@ from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
-_TEXTS = ("title", "weights", "id", "dataset", "clearance", "variable", "publish", "counts_from", "file")
+_TEXTS = {"title", "weights", "id", "dataset", "clearance", "variable", "counts_from", "file", "matrix", "first"}
+"""Entries that are texts, also where they look like numbers."""
 
 
 def write_toml(tables: Mapping[str, Any]) -> str:
@@ -29,9 +30,18 @@ def write_toml(tables: Mapping[str, Any]) -> str:
         many = isinstance(content, list)
         head = f"[[{name}]]" if many else f"[{name}]"
         for table in content if many else [content]:
-            lines = [f"{_key(key)} = {_value(value, text=key in _TEXTS)}" for key, value in table.items()]
+            lines = [write_entry(key, value) for key, value in table.items()]
             parts.append("\n".join([head, *lines]) + "\n")
     return "\n".join(parts)
+
+
+def write_entry(key: str, value: Any) -> str:
+    """One line of a plan.
+
+    >>> write_entry("caps", {"not asked": "1/3"}), write_entry("match", "0.5"), write_entry("title", "2025")
+    ('caps = { "not asked" = "1/3" }', 'match = 0.5', 'title = "2025"')
+    """
+    return f"{_key(key)} = {_value(value, text=key in _TEXTS)}"
 
 
 def _key(key: str) -> str:
