@@ -82,7 +82,7 @@ class ColumnTable:
         """Reports of many rows, each from its own column; returns the unsettled rows."""
         unsettled = np.empty(len(codes), dtype=np.int64)
         table = (self.columns, self.thresholds, self.guide, self.reports)
-        found = kernels.plain.listed(codes, words, *table, out, unsettled)
+        found = kernels.active.listed(codes, words, *table, out, unsettled)
         return unsettled[:found]
 
 

@@ -155,6 +155,43 @@ static Py_ssize_t categorical(const void *columns, int size, const uint32_t *wor
                             unsettled);
 }
 
+/* ---- listed: columns that list only the reports which can occur, each with a threshold but the last ------------ */
+
+/* What is told of a column: its first and last entry, where its guide starts, and how many leading bits of a word
+ * choose a line of the guide (0: the column is short and has none). */
+typedef struct {
+    int64_t first, last, guide, bits;
+} Column;
+
+FOR_EACH_WIDTH Py_ssize_t listed_rows(const void *codes, int size, const uint32_t *words, Py_ssize_t stride,
+                                      Py_ssize_t n, const Column *columns, const uint64_t *thresholds,
+                                      const uint32_t *guide, const uint32_t *reports, void *out, int out_size,
+                                      int64_t *unsettled) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const Column *c = columns + code_at(codes, size, i);
+        uint64_t word = two_words(words + i * stride);
+        int64_t e = c->first, last = c->last;
+        if (c->bits) e += guide[c->guide + (int64_t)(word >> (64 - c->bits))];
+        while (e < last && thresholds[e] < word) e++;
+        put_code(out, out_size, i, reports[e]);
+        if (thresholds[e] == word && e < last) unsettled[found++] = i;
+    }
+    return found;
+}
+
+static Py_ssize_t listed(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+                         const Column *columns, const uint64_t *thresholds, const uint32_t *guide,
+                         const uint32_t *reports, void *out, int out_size, int64_t *unsettled) {
+    if (size == 1 && out_size == 1)
+        return listed_rows(codes, 1, words, stride, n, columns, thresholds, guide, reports, out, 1, unsettled);
+    if (size == 2 && out_size == 2)
+        return listed_rows(codes, 2, words, stride, n, columns, thresholds, guide, reports, out, 2, unsettled);
+    if (size == 4 && out_size == 4)
+        return listed_rows(codes, 4, words, stride, n, columns, thresholds, guide, reports, out, 4, unsettled);
+    return listed_rows(codes, size, words, stride, n, columns, thresholds, guide, reports, out, out_size, unsettled);
+}
+
 /* ---- subset: maybe the truth, and a uniformly drawn set of other categories, as bits --------------------------- */
 
 enum { LANES = 4 };
@@ -390,7 +427,7 @@ static int fits_word(unsigned long long number) {
 
 /* ---- doorway from Python: buffers in, counts of unsettled rows out ---------------------------------------------- */
 
-enum { MAX_BUFFERS = 5 };
+enum { MAX_BUFFERS = 8 };
 
 typedef struct {
     Py_buffer view[MAX_BUFFERS];
@@ -455,6 +492,26 @@ static PyObject *py_categorical(PyObject *self, PyObject *args) {
                         guide_view.buf, guide_bits, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&guide_view);
+    give_back(&b);
+    return PyLong_FromSsize_t(found);
+}
+
+static PyObject *py_listed(PyObject *self, PyObject *args) {
+    PyObject *codes, *words, *columns, *thresholds, *guide, *reports, *out, *unsettled;
+    Buffers b;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOOOOO", &codes, &words, &columns, &thresholds, &guide, &reports, &out, &unsettled))
+        return NULL;
+    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
+    if (!take(&b, columns, PyBUF_CONTIG_RO) || !take(&b, thresholds, PyBUF_CONTIG_RO) ||
+        !take(&b, guide, PyBUF_CONTIG_RO) || !take(&b, reports, PyBUF_CONTIG_RO)) {
+        give_back(&b);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    found = listed(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[5].buf,
+                   b.view[6].buf, b.view[7].buf, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
+    Py_END_ALLOW_THREADS
     give_back(&b);
     return PyLong_FromSsize_t(found);
 }
@@ -531,6 +588,8 @@ static PyMethodDef methods[] = {
     {"uniform", py_uniform, METH_VARARGS, "uniform(codes, words, k, threshold, out, unsettled) -> rows unsettled"},
     {"categorical", py_categorical, METH_VARARGS,
      "categorical(columns, words, thresholds, guide, guide_bits, out, unsettled) -> rows unsettled"},
+    {"listed", py_listed, METH_VARARGS,
+     "listed(codes, words, columns, thresholds, guide, reports, out, unsettled) -> rows unsettled"},
     {"subset", py_subset, METH_VARARGS,
      "subset(codes, words, k, size, coin, threshold, out, unsettled) -> rows unsettled"},
     {"unary", py_unary, METH_VARARGS, "unary(codes, words, k, keep, flip, out, unsettled) -> rows unsettled"},
