@@ -156,6 +156,12 @@ if TYPE_CHECKING:
     from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
+    from maskwell.release.plan import ReleasePlan as ReleasePlan
+    from maskwell.release.plan_file import load_plan as load_plan
+    from maskwell.release.protection import Protection as Protection
+    from maskwell.release.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
+    from maskwell.release.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
+    from maskwell.release.starting_plan import starting_plan as starting_plan
     from maskwell.reports.device_page import SheetOptions as SheetOptions
     from maskwell.reports.device_page import device_page as device_page
     from maskwell.reports.plots import Picture as Picture
@@ -294,6 +300,11 @@ _HOMES = {
     "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
     "maskwell.privacy.jeopardy": ["from_jeopardy", "jeopardy"],
     "maskwell.privacy.measures": ["Measure"],
+    "maskwell.release.plan": ["ReleasePlan"],
+    "maskwell.release.plan_file": ["load_plan"],
+    "maskwell.release.protection": ["Protection"],
+    "maskwell.release.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
+    "maskwell.release.starting_plan": ["starting_plan"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -40,7 +40,7 @@ def design_from_sdcmicro(path: str) -> Dense:
             f"{path} has no names of rows and columns",
             hint="in R: rownames(mat) <- colnames(mat) <- levels(x); write.csv(mat, file)",
         )
-    if tuple(found.row_labels) != tuple(found.column_labels):
+    if found.row_labels != found.column_labels:
         raise LabelError(f"rows and columns of {path} have different names", hint="both are the levels, in one order")
     return Dense.from_rows(found.entries, inputs=found.row_labels, outputs=found.row_labels)
 
@@ -89,7 +89,7 @@ def plan_from_sdcmicro(
     protections = [
         _protection(name, d, a, strata_variables) for name, d, a in zip(names, diagonals, alphas, strict=True)
     ]
-    more = {key: value for key, value in (("keys", keys), ("weights", weights)) if value}
+    more: dict[str, Any] = {key: value for key, value in (("keys", keys), ("weights", weights)) if value}
     return ReleasePlan.of(protections, **more, **release)
 
 
