@@ -1,0 +1,177 @@
+"""Identity disclosure of all cells of a file at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.given_counts import check_counts
+from maskwell.designs.given import design_of
+from maskwell.errors import CountsError, MatrixError
+from maskwell.release.risk.listed import Listed
+from maskwell.release.risk.strict import strict_risk, strict_when_highest
+from maskwell.release.risk.summands import Summands, row_sums
+from maskwell.release.risk.targets import check_level, target_risks
+
+
+class Arrivals(Protocol):
+    """Which true cells can be released as which cells of the key, with which probability."""
+
+    @property
+    def counts(self) -> Array:
+        """Records of each true cell, shape (cells,)."""
+
+    @property
+    def own(self) -> Array:
+        """The row that is the key of each true cell, shape (cells,)."""
+
+    @property
+    def kept(self) -> Real:
+        """Chance that a record is released with its own key, shape (cells,)."""
+
+    def summands(self, rows: Array) -> Summands:
+        """The terms of some rows."""
+
+    def terms(self, row: int) -> tuple[Array, Real]:
+        """Records and probabilities of one row."""
+
+    def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
+        """Targets that may be found more easily under another value: place in ``cells``, row, probability."""
+
+    def best_guesses(self) -> Real:
+        """For each released cell the expected records of the true cell that most of them come from."""
+
+    def each_row(self, use: Callable[[Summands], float]) -> float:
+        """The sum of something over all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellRisks:
+    """Risks of the records of each cell; every array has shape (cells,).
+
+    Attributes
+    ----------
+    cells, counts, before
+        Which cells, their records, and the risk in the original file, one over the records with the same key.
+    kept
+        Chance that a record is released with its own key.
+    unconditional
+        Chance of a correct match if one of the released records with the record's key is picked.
+    in_range, t_low, t_high
+        The largest chance of a correct match given T = t, over the range that holds T with the stated probability.
+    strict
+        The same over every t that is possible.
+    any_release
+        The same as ``in_range`` for somebody who looks at the released value that is best for him.
+    p_unique
+        Chance that exactly one record is released with this key.
+    true_unique
+        Chance that this one is the record itself, where it was unique; else 0.
+    """
+
+    cells: Array
+    counts: Array
+    before: Real
+    kept: Real
+    unconditional: Real
+    in_range: Real
+    t_low: Array
+    t_high: Array
+    strict: Real
+    any_release: Real
+    p_unique: Real
+    true_unique: Real
+
+
+def cell_risks(
+    counts: Any, design: Any, *, cells: Any = None, level: float = 0.95, every_release: bool = True
+) -> CellRisks:
+    """Risks of all nonempty cells under one design.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell, shape (k,).
+    design
+        How a record of each cell is released: a design, or a matrix whose columns sum to one.
+    cells
+        Numbers of the cells that are asked for; all that have records if left out.
+    level
+        Probability of the range for the number of released records.
+    every_release
+        Whether to look for ``any_release``; else it is ``in_range``.
+
+    >>> risks = cell_risks([1, 2, 4, 3], [[0.2, 0.1, 0.1, 0.1]] + [[0.8 / 3, 0.3, 0.3, 0.3]] * 3)
+    >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
+    ([1.0, 0.5, 0.25, 0.33], [0.2, 0.1, 0.1, 0.1])
+    """
+    design = design_of(design)
+    found = check_counts(counts).astype(np.int64)
+    if len(found) != design.k:
+        raise MatrixError(
+            f"{len(found)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
+        )
+    return risks_of(Listed.from_design(found, design), cells=cells, level=level, every_release=every_release)
+
+
+def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, every_release: bool = True) -> CellRisks:
+    """Risks of cells, from who arrives where."""
+    check_level(level)
+    asked = _asked(arrivals.counts, cells)
+    rows, place = np.unique(arrivals.own[asked], return_inverse=True)
+    terms, p = arrivals.summands(rows), arrivals.kept[asked]
+    alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
+    risks = target_risks(terms, place, p, level=level)
+    any_release = risks.in_range.copy()
+    if every_release:
+        _look_elsewhere(arrivals, asked, any_release, level)
+    return CellRisks(
+        cells=asked,
+        counts=arrivals.counts[asked],
+        before=1 / alike,
+        kept=p,
+        unconditional=risks.unconditional,
+        in_range=risks.in_range,
+        t_low=risks.t_low,
+        t_high=risks.t_high,
+        strict=_strict(arrivals, terms, rows, place, p, risks.in_range),
+        any_release=any_release,
+        p_unique=terms.chance_of_one[place],
+        true_unique=_true_unique(terms, place, p, alike),
+    )
+
+
+def _asked(counts: Array, cells: Any) -> Array:
+    if cells is None:
+        return np.flatnonzero(counts > 0)
+    asked = np.asarray(cells, dtype=np.int64)
+    empty = asked[counts[asked] == 0]
+    if len(empty):
+        raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")
+    return asked
+
+
+def _look_elsewhere(arrivals: Arrivals, asked: Array, found: Real, level: float) -> None:
+    target, row, p = arrivals.elsewhere(asked, found)
+    rows, place = np.unique(row, return_inverse=True)
+    if len(rows):
+        np.maximum.at(found, target, target_risks(arrivals.summands(rows), place, p, level=level).in_range)
+
+
+def _strict(arrivals: Arrivals, terms: Summands, rows: Array, place: Array, p: Real, in_range: Real) -> Real:
+    """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
+    found = strict_when_highest(terms, place, p)
+    for target in np.flatnonzero(np.isnan(found)).tolist():
+        found[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))
+    return np.maximum(found, in_range)
+
+
+def _true_unique(terms: Summands, place: Array, p: Real, alike: Real) -> Real:
+    """``p`` times the chance that nobody else arrives, for records that are unique; else 0."""
+    others_certain = terms.certain[place] - (p == 1)
+    nobody = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
+    return np.where((alike == 1) & (others_certain == 0), p * nobody, 0.0)

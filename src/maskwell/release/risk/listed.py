@@ -1,0 +1,150 @@
+"""Arrivals that are listed one by one: how likely each true cell is released as each cell, zeros left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.release.risk.summands import Summands, highest_of, row_sums, summands_of
+
+_NEAR = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """How records of the true cells (columns) are released as cells of the key (rows).
+
+    Attributes
+    ----------
+    counts
+        Shape (cells,): records of each true cell.
+    own
+        Shape (cells,): the row that is the cell's own key.
+    rows
+        Number of rows.
+    row, cell, p
+        The entries that are not zero, sorted by row.
+    """
+
+    counts: Array
+    own: Array
+    rows: int
+    row: Array
+    cell: Array
+    p: Real
+
+    @classmethod
+    def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> Listed:
+        """Entries in any order; those of empty cells are left out."""
+        used = np.flatnonzero((counts[cell] > 0) & (p > 0))
+        used = used[np.argsort(row[used], kind="stable")]
+        return cls(counts, own, rows, row[used].astype(np.int64), cell[used].astype(np.int64), p[used])
+
+    @classmethod
+    def from_design(cls, counts: Array, design: CodedDesign) -> Listed:
+        """The design of one stage; a cell's own row is the report with its label."""
+        row, cell, p = entries_of(design)
+        own = np.arange(design.k) if design.outputs is design.inputs else _own(design)
+        return cls.of(counts, own, max(design.m, int(own.max()) + 1), row, cell, p)
+
+    @cached_property
+    def kept(self) -> Real:
+        """Shape (cells,): chance that a record is released with its own key."""
+        out = np.zeros(len(self.counts))
+        staying = self.row == self.own[self.cell]
+        out[self.cell[staying]] = self.p[staying]
+        return out
+
+    def summands(self, rows: Array) -> Summands:
+        """The terms of some rows."""
+        place = np.full(self.rows, -1)
+        place[rows] = np.arange(len(rows))
+        used = place[self.row] >= 0
+        n = self.counts[self.cell[used]]
+        return summands_of(place[self.row[used]], n, self.p[used], len(rows))
+
+    def terms(self, row: int) -> tuple[Array, Real]:
+        """Records and probabilities of one row."""
+        first, last = np.searchsorted(self.row, [row, row + 1])
+        return self.counts[self.cell[first:last]], self.p[first:last]
+
+    def best_guesses(self) -> Real:
+        """Shape (rows,): for each released cell the expected records of the true cell that most of them come from."""
+        return highest_of(self.row, self.p * self.counts[self.cell], self.rows)
+
+    def each_row(self, use: Callable[[Summands], float]) -> float:
+        """The sum of something over all rows."""
+        return use(self.summands(np.arange(self.rows)))
+
+    def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
+        """Targets (place in ``cells``, row, p) that may be found more easily under another value than their own.
+
+        Left out is every release whose strict risk is, by the bounds of the share, no more than what was ``found``.
+        """
+        place = np.full(len(self.counts), -1)
+        place[cells] = np.arange(len(cells))
+        found_here = np.where(place[self.cell] >= 0, found[place[self.cell]], np.inf) * _NEAR
+        away = (self.row != self.own[self.cell]) & (1 / self.counts[self.cell] > found_here)
+        odds = np.where(self.p < 1, self.p / np.where(self.p < 1, 1 - self.p, 1.0), np.inf)
+        away &= self._simple_bound(odds) > found_here
+        rows = np.unique(self.row[away])
+        inside = np.flatnonzero(np.isin(self.row, rows))
+        kept = inside[away[inside]]
+        bound = np.zeros(len(self.row))
+        bound[inside] = self._bound(inside, odds[inside])
+        kept = kept[bound[kept] > found_here[kept]]
+        return place[self.cell[kept]], self.row[kept], self.p[kept]
+
+    def _simple_bound(self, odds: Real) -> Real:
+        """``max(o) / sum N o`` of the row of each entry."""
+        n = self.counts[self.cell]
+        finite = np.where(np.isfinite(odds), odds, 0.0)
+        total, highest = row_sums(self.row, n * finite, self.rows), highest_of(self.row, finite, self.rows)
+        with_certain = highest_of(self.row, np.where(np.isfinite(odds), 0.0, 1.0), self.rows) > 0
+        bound = np.where(with_certain | (total == 0), 1.0, highest / np.where(total > 0, total, 1.0))
+        return np.asarray(bound[self.row])
+
+    def _bound(self, inside: Array, odds: Real) -> Real:
+        """``1 / sum_j N_j min(o_j / o, 1)`` for entries that fill whole rows."""
+        row, n = self.row[inside], self.counts[self.cell[inside]].astype(np.float64)
+        order = np.lexsort((odds, row))
+        row, n, o = row[order], n[order], odds[order]
+        finite = np.isfinite(o)
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        sizes = np.diff(np.append(starts, len(row)))
+        weighted = _running(np.where(finite, n * np.where(finite, o, 0.0), 0.0), starts, sizes)
+        records = _running(n, starts, sizes)
+        total = np.repeat(records[starts + sizes - 1], sizes)
+        certain = np.repeat(np.add.reduceat(np.where(finite, 0.0, n), starts), sizes) if len(starts) else n
+        shares = np.where(finite, weighted / np.where(finite & (o > 0), o, 1.0) + total - records, certain)
+        out = np.empty(len(order))
+        out[order] = 1 / shares
+        return out
+
+
+def _running(values: Real, starts: Array, sizes: Array) -> Real:
+    """Sums from the start of each stretch."""
+    sums = np.cumsum(values)
+    before = np.concatenate([[0.0], sums])[starts]
+    return np.asarray(sums - np.repeat(before, sizes))
+
+
+def entries_of(design: CodedDesign) -> tuple[Array, Array, Real]:
+    """Report, truth and probability of all entries that are not zero."""
+    if isinstance(design, Sparse):
+        return design.rows, np.repeat(np.arange(design.k), np.diff(design.starts)), design.values
+    P = design.entries(np.arange(design.m), np.arange(design.k))
+    row, cell = np.nonzero(P)
+    return row, cell, P[row, cell]
+
+
+def _own(design: CodedDesign) -> Array:
+    """The report with the label of each truth; a label that is no report gets a row to which nothing leads."""
+    places = {label: i for i, label in enumerate(design.outputs.labels)}
+    return np.array([places.setdefault(label, len(places)) for label in design.inputs.labels], dtype=np.int64)
