@@ -1,0 +1,214 @@
+"""Stages whose matrix was fixed before the file was seen: a matrix of one's own, a design file, or a demand."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.categories import Categories
+from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import listed, shorten
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import PlanError, TooLargeError, UnknownCategoryError
+from maskwell.release.entries import by_text
+from maskwell.release.given_matrices import given_design, given_file, text_of, texts_of
+from maskwell.release.method_entries import demand_of
+from maskwell.release.stages import Stage
+
+if TYPE_CHECKING:
+    from maskwell.release.plan import ReleasePlan
+    from maskwell.release.protection import Protection
+
+MOST_STATES = 10**5
+Labels = tuple[Hashable, ...]
+
+
+def fixed_stage(plan: ReleasePlan, protection: Protection, table: CellTable, where: str) -> Stage:
+    """The stage of a protection whose matrix does not depend on the file.
+
+    ``table`` has the columns of ``within`` first, then the variables.
+    """
+    matrix = protection.options.get("matrix")
+    if isinstance(matrix, Mapping):
+        return _by_cell(plan, protection, table, matrix, where)
+    design = _common(plan, protection, table, where)
+    levels = [known_levels(plan, table, name) for name in protection.variables]
+    labels, outputs = _typed(design.inputs, levels), _typed(design.outputs, levels)
+    counts = _counts(plan, table.project(protection.variables), labels, where)
+    return Stage(
+        variables=protection.variables,
+        states=labels,
+        outputs=outputs,
+        design=design,
+        cells=np.zeros(len(labels), dtype=np.int64),
+        method=protection.method,
+        invariance="none",
+        derived=False,
+        **counts,
+    )
+
+
+def _common(plan: ReleasePlan, protection: Protection, table: CellTable, where: str) -> CodedDesign:
+    if protection.method == "design":
+        return given_file(protection.options["file"], where)
+    if protection.method == "uniform":
+        demand = demand_of(protection.options)
+        assert demand is not None
+        levels = [known_levels(plan, table, name) for name in protection.variables]
+        return Uniform.from_gamma(demand.gamma_exact, _product(levels, where))
+    design = given_design(protection.options["matrix"], protection.options, where)
+    assert isinstance(design, CodedDesign)
+    if not isinstance(design.inputs.labels, range):
+        return design
+    levels = [known_levels(plan, table, name) for name in protection.variables]
+    if len(levels) > 1 or len(levels[0]) != design.k:
+        named = "give categories = [...] in the order of the matrix"
+        raise PlanError(f"{where}: a matrix for {design.k} categories does not say which they are", hint=named)
+    return design.with_labels(Categories.of(levels[0]))
+
+
+def _product(levels: Sequence[Sequence[Hashable]], where: str) -> Categories:
+    if len(levels) == 1:
+        return Categories.of(levels[0])
+    if np.prod([len(own) for own in levels], dtype=object) > MOST_STATES:
+        raise TooLargeError(f"{where}: too many combinations for one design", hint="protect the variables one by one")
+    return Categories.of([*product(*levels)])
+
+
+def known_levels(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
+    """All labels of a column: those of the codebook in its order, in the type of the file, or those that occur."""
+    found = [level for level in table.levels[table.place(column)] if level is not None or plan.missing == "category"]
+    if column not in plan.codebook:
+        return found
+    known = by_text(found)
+    listed_ = [known[text] if text in known else typed(text, found) for text in plan.codebook[column]]
+    extra = [level for level in found if level not in listed_]
+    if extra:
+        times = table.project([column])
+        counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
+        shown = (f"{level!r} ({counts[level]:,} times)" for level in extra)
+        raise UnknownCategoryError(
+            f"column {column!r} has values that the codebook does not list: {listed(shown, len(extra), 60)}",
+            hint="add them to [codebook], or correct the file",
+            offenders={level: counts[level] for level in extra},
+        )
+    return listed_
+
+
+def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
+    """A label that does not occur, in the type of those that do.
+
+    >>> typed("9", [1, 2]), typed("9", ["1", "2"])
+    (9, '9')
+    """
+    kinds = {type(level) for level in levels if level is not None}
+    if kinds <= {int, float} and kinds:
+        try:
+            value = float(text)
+        except ValueError:
+            return text
+        return int(value) if value.is_integer() else value
+    return text
+
+
+def _typed(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> list[Labels]:
+    """Labels of a design as labels of the file, matched by their text."""
+    known = [by_text(own) for own in levels]
+
+    def one(label: Hashable) -> Labels:
+        parts = text_of(label)
+        return tuple(k[t] if t in k else typed(t, own) for t, k, own in zip(parts, known, levels, strict=True))
+
+    try:
+        return [one(label) for label in categories.labels]
+    except ValueError as error:
+        raise PlanError(
+            f"the categories of the design have not {len(levels)} parts, one for each variable",
+            hint="name as many variables as the design has, or give categories = [...]",
+        ) from error
+
+
+def _counts(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels], where: str) -> dict[str, Any]:
+    """Records and weights of each state; an error for records that the design has no category for."""
+    places = {label: i for i, label in enumerate(labels)}
+    where_each = np.array([places.get(label, -1) for label in table.labels()], dtype=np.int64)
+    missing = plan.missing != "category"
+    lost = [i for i in np.flatnonzero(where_each < 0) if not (missing and None in table.label(int(i)))]
+    if lost:
+        shown = (f"{_shown(table.label(int(i)))} ({int(table.counts[i]):,} times)" for i in lost)
+        raise UnknownCategoryError(
+            f"{where}: {', '.join(table.columns)} has values that the matrix does not: {listed(shown, len(lost), 60)}",
+            hint="add them to the matrix, group them in the file, or protect this column in another way",
+            offenders={table.label(int(i)): int(table.counts[i]) for i in lost},
+        )
+    kept = where_each >= 0
+
+    def spread(values: Array | None, kind: Any) -> Any:
+        if values is None:
+            return None
+        return np.bincount(where_each[kept], values[kept], minlength=len(labels)).astype(kind)
+
+    return {
+        "counts": spread(table.counts, np.int64),
+        "weights": spread(table.weights, np.float64),
+        "squares": spread(table.squares, np.float64),
+    }
+
+
+def _shown(label: Labels) -> str:
+    return shorten(", ".join(map(str, label)), 30)
+
+
+def _by_cell(
+    plan: ReleasePlan, protection: Protection, table: CellTable, matrices: Mapping[tuple[str, ...], Any], where: str
+) -> Stage:
+    """One matrix for each cell of ``within``."""
+    n_within = len(protection.within)
+    cells = [*dict.fromkeys(label[:n_within] for label in table.labels())]
+    levels = [known_levels(plan, table, name) for name in protection.variables]
+    labels: list[Labels] = []
+    outputs: list[Labels] = []
+    parts, numbers, notes = [], [], []
+    used = set()
+    for number, cell in enumerate(cells):
+        key = next((text for text in texts_of(cell) if text in matrices), None)
+        if key is None:
+            raise UnknownCategoryError(
+                f"{where}: there is no matrix for {_shown(cell)}", hint="give a matrix for every cell that occurs"
+            )
+        used.add(key)
+        design = given_design(matrices[key], protection.options, f"{where}, {_shown(cell)}")
+        own = design.inputs if not isinstance(design.inputs.labels, range) else Categories.of(levels[0])
+        labels += [(*cell, *label) for label in _typed(own, levels)]
+        outputs += [(*cell, *label) for label in _typed(own, levels)]
+        parts.append(Sparse.of_matrix(design.exact_matrix()))
+        numbers += [number] * design.k
+    if unused := [key for key in matrices if key not in used]:
+        notes.append(f"there is a matrix for {'/'.join(unused[0])}, which does not occur in the file")
+    places, start = [], 0
+    for part in parts:
+        places.append(np.arange(start, start + part.k))
+        start += part.k
+    return Stage(
+        variables=protection.variables,
+        within=protection.within,
+        states=labels,
+        outputs=outputs,
+        design=Sparse.stacked(parts, places, Categories.of(labels)),
+        cells=np.array(numbers, dtype=np.int64),
+        method=protection.method,
+        invariance="none",
+        derived=False,
+        notes=tuple(notes),
+        **_counts(plan, table, labels, where),
+    )
+
+
+FIXED = {"fixed", "design", "uniform"}
+"""Methods whose matrix does not depend on the file."""
