@@ -1,0 +1,214 @@
+"""How many records the cells of a block must exchange so that no record is matched correctly too often.
+
+Only cells of fewer than 1/xi records, and only released counts t below 1/xi, can break the bound: the probability of
+a correct match given t is at most ``1 / max(t, N_x)``. So a few coefficients of the distribution of t suffice, for all
+cells of a file at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.errors import CountsError, InfeasibleError, ParameterError
+from maskwell.release.matrices.assembling import block_numbers
+from maskwell.release.matrices.counts import Amounts, check_counts
+from maskwell.release.matrices.exchange import least_by_block
+
+GRID = 1 << 20
+"""Theta is found as a multiple of 1/GRID of the smallest count of the block, from above."""
+
+ROUNDING = 1e-12
+"""Slack for the floats in which probabilities of a correct match are worked out."""
+
+_MOST_TERMS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class BlockThetas:
+    """The theta of each block, and whether it is enough.
+
+    Attributes
+    ----------
+    xi
+        The bound that was asked for.
+    blocks
+        Shape (k,): the block of each cell.
+    theta
+        For each block the expected number of records that each of its cells gives and takes.
+    risk
+        Shape (blocks,): the largest probability of a correct match in the block, over all cells and released counts.
+    """
+
+    xi: Fraction
+    blocks: Array
+    theta: tuple[Fraction, ...]
+    risk: Real
+
+    @property
+    def reached(self) -> Array:
+        """Shape (blocks,): where the bound is kept."""
+        return np.asarray(self.risk <= float(self.xi) + ROUNDING)
+
+    def open_cells(self) -> Array:
+        """The cells of blocks in which the bound cannot be kept, by number."""
+        return np.flatnonzero(~self.reached[self.blocks])
+
+    def notes(self) -> list[str]:
+        """Where the bound is not kept, in words."""
+        left = int((~self.reached).sum())
+        shown = f"in {left:,} of {len(self.theta):,} blocks a correct match stays likelier than {to_decimal(self.xi)}"
+        return [shown] if left else []
+
+    def check_reached(self) -> None:
+        """Raise unless the bound is kept everywhere."""
+        cells = self.open_cells()
+        if len(cells):
+            worst = float(self.risk.max())
+            raise InfeasibleError(
+                f"{len(cells):,} cells lie in blocks that cannot keep P(correct match) <= {to_decimal(self.xi)}",
+                hint=f"form larger blocks, merge cells, drop a key, or allow {worst:.3g}",
+                cells=cells,
+                nearest=worst,
+            )
+
+
+def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, mass: Any = None) -> BlockThetas:
+    """The smallest theta of each block with which every probability of a correct match is at most ``xi``.
+
+        Pr(correct | T = t) = p_xx / t  Pr(T' = t - 1) / Pr(T = t)
+
+    where T of the released records have the target's cell x and T' is the same without the target. No cell becomes
+    likelier as another one than as itself: theta is at most ``(l - 1) / l`` of the smallest count. Where that is not
+    enough it is used all the same, and ``reached`` is False.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell.
+    blocks
+        The block of each cell.
+    mass
+        Weighted counts that the matrix should keep on average instead of the counts.
+
+    Source: [Adeshiyan2011, eq. (4.24)], corrected; the search is derived.
+
+    >>> found = thetas_for_blocks([1, 1, 2, 3, 5], [0] * 5, "1/2")
+    >>> round(float(found.theta[0]), 3), found.reached.tolist()   # a block of many cells would need 0.618
+    (0.604, [True])
+    """
+    bound = check_probability(xi, "xi")
+    if not bound or math.ceil(1 / bound) > _MOST_TERMS:
+        raise ParameterError(f"xi = {xi} is below 1/{_MOST_TERMS}", hint="give a bound between 0.005 and 1", xi=xi)
+    records = check_counts(counts)
+    amounts = records if mass is None else check_counts(mass, weighted=True)
+    _check_same_support(records, amounts)
+    search = _Search.of(records, amounts, block_numbers(blocks, len(records)), bound)
+    steps = search.smallest()
+    least = least_by_block(amounts, search.blocks)
+    theta = tuple(Fraction(int(g) * n, GRID * amounts.scale) for g, n in zip(steps, least, strict=True))
+    return BlockThetas(bound, search.blocks, theta, search.risk(steps))
+
+
+def theta_for_block(counts: Any, xi: Number) -> Fraction:
+    """The theta of one block, or an error where the bound cannot be kept in it.
+
+    >>> float(theta_for_block([1, 1], "1/2"))   # two cells of one record become indistinguishable
+    0.5
+    """
+    found = thetas_for_blocks(counts, [0] * len(counts), xi)
+    found.check_reached()
+    return found.theta[0]
+
+
+def _check_same_support(records: Amounts, amounts: Amounts) -> None:
+    if len(records) != len(amounts) or (records.support != amounts.support).any():
+        raise CountsError(
+            "counts and weighted counts do not belong together", hint="give both for the same cells, zero together"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Everything about the blocks that does not change with theta."""
+
+    xi: float
+    terms: int
+    blocks: Array
+    sizes: Array
+    counts: Real
+    relative: Real  # smallest mass of the block over the cell's mass; 0 where the cell is empty
+    risky: Array
+
+    @classmethod
+    def of(cls, records: Amounts, amounts: Amounts, blocks: Array, xi: Fraction) -> _Search:
+        sizes = np.bincount(blocks[records.support], minlength=int(blocks.max()) + 1)
+        least = np.array(least_by_block(amounts, blocks), dtype=float)[blocks]
+        mass = amounts.integers.astype(float)
+        relative = np.divide(least, mass, out=np.zeros_like(mass), where=mass > 0)
+        terms = math.ceil(1 / xi) - 1
+        counts = records.integers.astype(float)
+        return cls(float(xi), terms, blocks, sizes, counts, relative, np.flatnonzero((counts > 0) & (counts <= terms)))
+
+    def smallest(self) -> Array:
+        """For each block the smallest step of the grid that is found to be enough, else the largest allowed."""
+        high = (self.sizes - 1) * GRID // np.maximum(self.sizes, 1)
+        low = np.full(len(high), -1)
+        high[self.risk(np.zeros_like(high)) <= self.xi + ROUNDING] = 0
+        while (open_ := high - low > 1).any():
+            middle = np.where(open_, (low + high) // 2, high)
+            enough = self.risk(middle) <= self.xi + ROUNDING
+            low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)
+        return np.asarray(np.maximum(high, 0))
+
+    def risk(self, steps: Array) -> Real:
+        """The largest probability of a correct match in each block, at multiples ``steps`` of the grid."""
+        worst = np.zeros(len(self.sizes))
+        found = self._cell_risks((steps / GRID)[self.blocks] * self.relative)
+        np.maximum.at(worst, self.blocks[self.risky], found)
+        large = np.divide(1, self.counts, out=np.zeros_like(self.counts), where=self.counts > self.terms)
+        np.maximum.at(worst, self.blocks, large * (1 - (steps / GRID)[self.blocks] * self.relative))
+        return worst
+
+    def _cell_risks(self, leave: Real) -> Real:
+        """For each risky cell the largest over t = 1, ..., terms, where records leave with the given probability."""
+        arrivals = self._arrivals(leave)
+        stay, counts = (1 - leave)[self.risky], self.counts[self.risky]
+        own, fewer = _binomial(counts, stay, self.terms), _binomial(counts - 1, stay, self.terms)
+        worst = np.zeros(len(self.risky))
+        for t in range(1, self.terms + 1):
+            together = sum(own[m] * arrivals[t - m] for m in range(t + 1))
+            without = sum(fewer[m] * arrivals[t - 1 - m] for m in range(t))
+            risk = np.divide(stay * without, t * together, out=np.zeros_like(stay), where=np.asarray(together) > 0)
+            np.maximum(worst, risk, out=worst)
+        return worst
+
+    def _arrivals(self, leave: Real) -> list[Real]:
+        """Pr(a = 0, 1, ...) of records that come to each risky cell from others, all divided by Pr(a = 0)."""
+        each = leave / np.maximum(self.sizes - 1, 1)[self.blocks]
+        odds = each / (1 - each)
+        logs = []
+        for m in range(1, self.terms + 1):
+            own = self.counts * odds**m * (-1) ** (m + 1)
+            logs.append((np.bincount(self.blocks, own, len(self.sizes))[self.blocks] - own)[self.risky])
+        series = [np.ones(len(self.risky))]
+        for m in range(1, self.terms + 1):
+            series.append(sum(logs[i - 1] * series[m - i] for i in range(1, m + 1)) / m)
+        return [np.maximum(part, 0.0) for part in series]
+
+
+def _binomial(n: Real, p: Real, terms: int) -> list[Real]:
+    """Pr(m successes of n), m = 0, 1, ..., terms."""
+    found = []
+    choose = np.ones_like(n)
+    for m in range(terms + 1):
+        found.append(np.where(m <= n, choose * p**m * (1 - p) ** np.maximum(n - m, 0), 0.0))
+        choose = choose * np.maximum(n - m, 0) / (m + 1)
+    return found

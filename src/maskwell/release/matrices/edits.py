@@ -1,0 +1,82 @@
+"""Edit rules: combinations that must not occur, and that no release may create.
+
+A matrix that is invariant over the cells themselves never creates a cell that does not occur: what flows into an empty
+cell adds up to its count, which is zero. Variables that are randomized one by one do create such cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.phrases import shorten
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import EditRuleError
+from maskwell.release.matrices.counts import check_counts
+
+
+def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
+    """Raise where records lie in forbidden cells; names the fullest and how many records lie there.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell.
+    forbidden
+        Shape (cells,): which cells must not occur.
+    labels
+        Names of the cells, for the message.
+
+    Source: [Adeshiyan2011, section 4.5.2].
+
+    >>> check_no_forbidden([30, 0, 20, 50], np.array([False, True, False, False]))   # no married children: nothing said
+    """
+    records = check_counts(counts).integers
+    inside = np.where(forbidden, records, 0)
+    total, worst = int(inside.sum()), int(inside.argmax())
+    if total:
+        name = shorten(repr(worst if labels is None else labels[worst]), 40)
+        raise EditRuleError(
+            f"{_records(int(inside[worst]))} in the forbidden cell {name} ({_records(total)} in all forbidden cells)",
+            hint="correct these records before the release, or take the rule out",
+            cell=worst,
+            count=int(inside[worst]),
+            total=total,
+        )
+
+
+def check_never_creates(design: Sparse, forbidden: Array) -> None:
+    """Raise where the matrix could turn an allowed state into a forbidden one.
+
+    >>> check_never_creates(Sparse.of_matrix([[0.5, 0], [0.5, 1]]), np.array([True, False]))   # never into state 0
+    """
+    bad = np.asarray(forbidden, dtype=bool)
+    origins = np.repeat(np.arange(design.k), np.diff(design.starts))
+    wrong = np.flatnonzero(bad[design.rows] & ~bad[origins])
+    if len(wrong):
+        made, origin = int(design.rows[wrong[0]]), int(origins[wrong[0]])
+        names = [shorten(repr(label), 30) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
+        raise EditRuleError(
+            f"the matrix can turn {names[0]} into {names[1]}, which a rule forbids",
+            hint="randomize within the columns of the rule, or jointly with them",
+            origin=origin,
+            made=made,
+        )
+
+
+def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
+    """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``.
+
+    >>> from maskwell.release.matrices.method1 import method1
+    >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
+    0.0
+    """
+    released = design.forward(check_counts(counts, weighted=True).floats)
+    return float(released[np.asarray(forbidden, dtype=bool)].sum())
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"

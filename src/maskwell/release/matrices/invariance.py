@@ -1,0 +1,170 @@
+"""Whether a matrix keeps the counts on average, and what it then tells about them.
+
+A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
+of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import shorten
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import MatrixError, NotInvariantError, ParameterError, PublishError, TooLargeError
+from maskwell.release.matrices.counts import check_counts
+
+TOLERANCE = 1e-9
+"""Of the total: a matrix that moves an expected count by no more is invariant."""
+
+DENSE_STATES = 2000
+"""States that exchange records whose counts are worked out from P in one go."""
+
+
+def invariance_error(design: CodedDesign, v: Any) -> float:
+    """``max_i |(P v)_i - v_i| / sum(v)``: how far the matrix moves an expected share.
+
+    Source: [Adeshiyan2011, eq. (4.5)].
+
+    >>> from maskwell.designs.dense import Dense
+    >>> round(invariance_error(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5]), 3)   # the first category gains 10 %
+    0.1
+    """
+    counts = _checked(design, v)
+    return float(np.abs(design.forward(counts) - counts).max() / counts.sum())
+
+
+def is_invariant(design: CodedDesign, v: Any) -> bool:
+    """Whether ``P v = v`` within 1e-9 of the total.
+
+    >>> from maskwell.release.matrices.method1 import method1
+    >>> is_invariant(method1([12, 8, 3], "2/3"), [12, 8, 3])
+    True
+    """
+    return invariance_error(design, v) <= TOLERANCE
+
+
+def check_invariant(design: CodedDesign, v: Any) -> None:
+    """Raise unless the matrix is invariant for v; names the category that it moves most."""
+    counts = _checked(design, v)
+    moved = design.forward(counts) - counts
+    worst = int(np.abs(moved).argmax())
+    change = float(moved[worst] / counts.sum())
+    if abs(change) > TOLERANCE:
+        label = shorten(repr(design.inputs.labels[worst]), 30)
+        raise NotInvariantError(
+            f"the matrix does not keep the counts: the share of {label} changes by {change:+.3g} on average",
+            hint="make the matrix from the same counts, or estimate with its inverse instead of counting directly",
+            category=worst,
+            change=change,
+        )
+
+
+def recover_counts(design: CodedDesign, n: Any) -> Real:
+    """What an invariant matrix and the released file tell about the counts: the solution of ``P x = x``.
+
+    Parameters
+    ----------
+    design
+        The matrix.
+    n
+        The number of records; or shape (k,) the released counts, of which only the totals of states that exchange
+        records are used. These are needed where the matrix has several such groups.
+
+    Returns
+    -------
+    Shape (k,). Rounded to whole numbers these are the true counts.
+
+    Source: [Adeshiyan2011, section 4.6] says that it can be done; the solution by groups is derived.
+
+    >>> from maskwell.release.matrices.sequential import sequential_uniform
+    >>> recover_counts(sequential_uniform([12, 8, 3]), 23).round(6).tolist()   # the matrix alone tells the counts
+    [12.0, 8.0, 3.0]
+    """
+    groups = _groups(design)
+    totals = _totals(n, groups)
+    found = np.zeros(design.k)
+    order = np.argsort(groups, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
+        found[own] = _stationary(design, own) * totals[groups[own[0]]]
+    return found
+
+
+def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> None:
+    """Raise where publishing the matrix would publish counts, unless they are cleared for release.
+
+    Parameters
+    ----------
+    v
+        The counts of the file, or of whatever the matrix was made from.
+    clearance
+        Why these counts may be known; goes to the log. An empty text is none.
+
+    Source: [Adeshiyan2011, section 4.6].
+    """
+    if not is_invariant(design, v) or (clearance or "").strip():
+        return
+    groups, counts = _groups(design), _checked(design, v)
+    exchanging = np.bincount(groups)[groups] > 1
+    told = int((exchanging & (counts > 0)).sum())
+    if told:
+        raise PublishError(
+            f"this matrix tells the true counts: {told:,} of {int((counts > 0).sum()):,} counts follow from it",
+            hint="withhold it (users have the bounds of the receipt), or say why the counts may be known (clearance)",
+            told=told,
+            recovered=_recovered(design, counts),
+        )
+
+
+def _recovered(design: CodedDesign, counts: Real) -> Real | None:
+    """What a reader of the matrix would work out; None where that is too much work for an error message."""
+    try:
+        return recover_counts(design, counts)
+    except TooLargeError:
+        return None
+
+
+def _checked(design: CodedDesign, v: Any) -> Real:
+    counts = check_counts(v, weighted=True).floats
+    if design.k != len(counts) or design.m != design.k:
+        raise MatrixError(
+            f"a matrix of {design.m} reports by {design.k} categories for {len(counts)} counts",
+            hint="give a square matrix with one column for each count",
+        )
+    return counts
+
+
+def _groups(design: CodedDesign) -> Array:
+    """The number of the group of each state: states of two groups never become each other."""
+    return design.components() if isinstance(design, Sparse) else _sparse(design).components()
+
+
+def _sparse(design: CodedDesign) -> Sparse:
+    return Sparse.of_matrix(design.exact_matrix(), design.inputs)
+
+
+def _totals(n: Any, groups: Array) -> Real:
+    if np.ndim(n) == 1:
+        return np.asarray(np.bincount(groups, check_counts(n, weighted=True).floats), dtype=np.float64)
+    if groups.max():
+        raise ParameterError(
+            f"the matrix has {int(groups.max()) + 1} groups of states that never exchange records",
+            hint="give the released counts instead of n: they tell the total of each group",
+        )
+    return np.array([float(n)])
+
+
+def _stationary(design: CodedDesign, own: Array) -> Real:
+    """Shares x of the states of one group with ``P x = x``, by least squares."""
+    if len(own) == 1:
+        return np.ones(1)
+    if len(own) > DENSE_STATES:
+        raise TooLargeError(
+            f"{len(own):,} states exchange records; counts are worked out for {DENSE_STATES:,} at most",
+            hint="they follow from the matrix all the same: it has one eigenvector for the eigenvalue 1",
+        )
+    system = np.vstack([design.entries(own, own) - np.eye(len(own)), np.ones(len(own))])
+    return np.asarray(np.linalg.lstsq(system, np.eye(len(own) + 1)[-1], rcond=None)[0])
