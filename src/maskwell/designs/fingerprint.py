@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -14,8 +14,28 @@ def fingerprint_of(identity: Mapping[str, Any]) -> str:
     >>> fingerprint_of({"b": 1, "a": 2}) == fingerprint_of({"a": 2, "b": 1})
     True
     """
-    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+    return fingerprint_of_text([canonical_text(identity)])
+
+
+def canonical_text(content: Any) -> str:
+    """JSON with sorted keys, no spaces and only ASCII characters.
+
+    >>> canonical_text({"b": ["1", 2], "a": {}})
+    '{"a":{},"b":["1",2]}'
+    """
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def fingerprint_of_text(pieces: Iterable[str]) -> str:
+    """The same from the canonical text, piece by piece, so that a large one never lies in memory whole.
+
+    >>> fingerprint_of_text(['{"a":', '1}']) == fingerprint_of({"a": 1})
+    True
+    """
+    found = hashlib.sha256()
+    for piece in pieces:
+        found.update(piece.encode("ascii"))
+    return "sha256:" + found.hexdigest()
 
 
 def joint_fingerprint(names: Sequence[str]) -> str:
