@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from maskwell.core import labels as rules
 from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.release.stages import Stage
+
+State: TypeAlias = tuple[Hashable, ...]
 
 
 def stage_to_dict(stage: Stage) -> dict[str, Any]:
@@ -33,7 +37,7 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
         "linked": {name: _pairs(table) for name, table in stage.linked.items()},
         "states": labels_json(stage.states),
         "outputs": labels_json(stage.outputs),
-        "design": stage.design.to_dict(),
+        "design": numbered(stage.design).to_dict(),
         "counts": stage.counts.tolist(),
         "weights": _numbers(stage.weights),
         "squares": _numbers(stage.squares),
@@ -47,13 +51,14 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
 
 def stage_from_dict(content: Mapping[str, Any]) -> Stage:
     """The stage that :func:`stage_to_dict` wrote."""
+    states, outputs = labels_from(content["states"]), labels_from(content["outputs"])
     return Stage(
         variables=tuple(content["variables"]),
         within=tuple(content["within"]),
         linked={name: _table(pairs) for name, pairs in content["linked"].items()},
-        states=labels_from(content["states"]),
-        outputs=labels_from(content["outputs"]),
-        design=cast(CodedDesign, design_from_dict(content["design"])),
+        states=states,
+        outputs=outputs,
+        design=labelled(cast(CodedDesign, design_from_dict(content["design"])), states, outputs),
         counts=np.array(content["counts"], dtype=np.int64),
         weights=_array(content["weights"]),
         squares=_array(content["squares"]),
@@ -65,7 +70,23 @@ def stage_from_dict(content: Mapping[str, Any]) -> Stage:
     )
 
 
-def labels_json(states: Sequence[tuple[Hashable, ...]]) -> list[list[Any]]:
+def numbered(design: CodedDesign) -> CodedDesign:
+    """Without labels, which stand beside it as states: they may be missing values, and there may be a million."""
+    if not isinstance(design, Sparse):
+        return design
+    return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m))
+
+
+def labelled(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
+    """Undo :func:`numbered`."""
+    return design.with_labels(_categories(states), _categories(outputs)) if isinstance(design, Sparse) else design
+
+
+def _categories(states: Sequence[State]) -> Categories:
+    return Categories.of([state[0] if len(state) == 1 else state for state in states])
+
+
+def labels_json(states: Sequence[State]) -> list[list[Any]]:
     """Labels of states; a missing value is ``null``.
 
     >>> labels_json([("a", 1), ("b", None)])

@@ -1,0 +1,101 @@
+"""Looking for leaks in the rows of a released file: its columns, what it says about itself, and numbered records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.labels import is_missing
+from maskwell.core.phrases import shorten
+from maskwell.engines.arrow import describe
+from maskwell.engines.files import open_source
+from maskwell.errors import PublishError
+
+if TYPE_CHECKING:
+    from maskwell.release.released import Release
+
+LOOKED_AT = 10_000
+"""Rows from the start of the file; numbered records show in them."""
+
+FEWEST = 20
+"""In fewer rows than this values differ by chance."""
+
+
+def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> None:
+    """Raise unless the columns of a released file, and what it says about them, may be published.
+
+    ``secrets`` are texts in lower case that its metadata must not hold.
+    """
+    with open_source(str(path), exact=True) as source:
+        _check_columns(source.schema.names, release, path.name)
+        _check_traces(source.schema, release, path.name, secrets)
+        randomized = {*release.variables}
+        for name, values in _first_rows(source).items():
+            if name not in randomized:
+                _check_numbering(name, values, release.rows)
+
+
+def _check_columns(names: Sequence[str], release: Release, file: str) -> None:
+    expected = [column.name for column in release.columns]
+    hidden = {*release.plan.drop, *([release.plan.id] if release.plan.id else [])}
+    for name in names:
+        if name in hidden:
+            raise _leak(file, f"column {shorten(name)!r} is one that the plan keeps back", "write the file without it")
+        if name not in expected:
+            raise _leak(file, f"column {shorten(name)!r} is not among those of the release", "write no more columns")
+
+
+def _check_traces(schema: Any, release: Release, file: str, secrets: Sequence[str]) -> None:
+    """Arrow and Parquet files carry notes about their columns, which may name others or tell designs."""
+    notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
+    texts = [value.decode(errors="replace") for one in notes for value in one.values()]
+    hidden = [*release.plan.drop, *([release.plan.id] if release.plan.id else [])]
+    if any(json.dumps(name) in text for name in hidden for text in texts):
+        raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
+    if any(secret in text.lower() for secret in secrets for text in texts):
+        raise _leak(file, "its metadata hold a secret", "write the file without metadata")
+    if any(describe(field) is not None for field in schema):
+        raise _leak(file, "its metadata tell the design of a column", "write the file without metadata")
+
+
+def _first_rows(source: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {name: [] for name in source.schema.names}
+    rows = 0
+    for batch in source.batches():
+        part = batch.slice(0, LOOKED_AT - rows)
+        for name, column in zip(found, part.columns, strict=True):
+            found[name] += column.to_pylist()
+        rows += len(part)
+        if rows >= LOOKED_AT:
+            break
+    return found
+
+
+def _check_numbering(name: str, values: Sequence[Any], rows: int) -> None:
+    """Raise for a column that numbers the records: whole numbers, all different, within as many as there are rows."""
+    if len(values) < FEWEST or any(map(is_missing, values)) or len(set(values)) < len(values):
+        return
+    numbers = [_whole(value) for value in values]
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(values) and max(known) - min(known) < rows:
+        raise PublishError(
+            f"column {shorten(name)!r} numbers the records, which links them to the original file",
+            hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
+            column=name,
+        )
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        return None
+    return number if isinstance(value, int | str) or float(value) == number else None
+
+
+def _leak(file: str, what: str, hint: str) -> PublishError:
+    return PublishError(f"{file} must not be published: {what}", hint=hint, file=file)
