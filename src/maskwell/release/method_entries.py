@@ -177,7 +177,7 @@ def find_method(name: str, where: str) -> MethodEntry:
 
 def find_base(table: read.Entries) -> MethodEntry:
     """The method whose flows a swap carries out."""
-    hint = f"a swap carries out the flows of another method: base = one of {', '.join(BASES)}"
+    hint = f"base = one of {', '.join(BASES)}"
     name = table.need("base", read.text, hint)
     if name not in BASES:
         raise unknown(name, f"{table.where}: a swap has no base", BASES)

@@ -106,12 +106,13 @@ def _check_numbers(plan: ReleasePlan) -> None:
     """Every method has the number it needs, or the bound on the match that stands in for it."""
     for i, protection in enumerate(plan.protections, 1):
         method = protection.base
+        start = "give match in [release], or here: "
         asked = protection.bounds or protection.caps or any(key in protection.options for key in method.one_of)
         if method.match and not asked and plan.match is None:
-            allowed = ", ".join(dict.fromkeys([*method.one_of, *method.bounds]))
+            allowed = [*dict.fromkeys([*method.one_of, *method.bounds])]
             raise PlanError(
                 f"[[protect]] number {i}: method {method.name} does not say how much to change",
-                hint=f"give match in [release], or here: {allowed}"[:HINT],
+                hint=start + listed(allowed, len(allowed), HINT - len(start)),
             )
         if method.name == "lowered" and plan.match_of(protection) is None:
             raise PlanError(
@@ -167,7 +168,7 @@ def _check_agree(rule: Steps | Moves, other: object, where: str) -> None:
         clash = "has steps already"
     elif isinstance(rule, Moves) and isinstance(other, Moves):
         both = set(rule.pairs) & set(other.pairs) if rule.only != other.only else set()
-        clash = "has a move that is both `only` and `never`" if both else ""
+        clash = "has a move of `only` and `never`" if both else ""
     if clash:
         raise PlanError(f"{where} contradicts an earlier one: {rule.variable!r} {clash}", hint="keep one of the two")
 

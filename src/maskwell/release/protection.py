@@ -90,7 +90,7 @@ class Protection:
         variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
         if not variables:
             raise PlanError(f"{where}: variables is empty", hint='name the columns to randomize: ["sex", "region"]')
-        hint = f"give one of: {', '.join(METHOD_ENTRIES)}"
+        hint = 'start with method = "inverse-frequency"; the other methods are on the page about plans'
         method = find_method(table.need("method", read.text, hint), where)
         swap = method.name == "swap"
         inner = find_base(table) if swap else method
