@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleasedColumn:
-    """A column of the released file: its name, its kind (``text``, ``integer``, ``number``, ``date``, ``boolean``,
-    ``other``) and, where it was randomized or counted, all its labels in order."""
+    """A column of the released file.
+
+    Attributes
+    ----------
+    name, kind
+        The kind is ``text``, ``integer``, ``number``, ``date``, ``boolean`` or ``other``.
+    labels
+        All its labels in order, where it was randomized or counted.
+    """
 
     name: str
     kind: str
@@ -59,6 +66,8 @@ class Release:
         Whether the records come in random order.
     lost
         What the true file told besides its rows and the released one cannot hold, in words.
+    files
+        What was written, seen from the folder of the release; empty before.
     """
 
     plan: ReleasePlan
@@ -78,6 +87,7 @@ class Release:
     keyed: str | None = None
     shuffled: bool = False
     lost: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def variables(self) -> dict[str, Stage]:

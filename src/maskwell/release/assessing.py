@@ -1,0 +1,107 @@
+"""What a plan would do to a file: matrices, risk and utility, from its counts alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from maskwell.engines.files import ending_of
+from maskwell.engines.randomize import Progress
+from maskwell.engines.releasing import file_columns
+from maskwell.errors import InfeasibleError
+from maskwell.release.building import build_stages
+from maskwell.release.counting import Tables, compared_tables, count_file, risk_columns
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.released import Release
+from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.utility.report import UtilityReport, assess_utility
+
+
+def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = None) -> Release:
+    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written."""
+    plan.check([column.name for column in file_columns(path)])
+    tables = count_file(path, plan, progress)
+    return assess_tables(tables, plan, path)
+
+
+def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
+    """The same from counts."""
+    stages = build_stages(plan, tables)
+    any_table = next(iter(tables.values()))
+    release = Release(
+        plan=plan,
+        stages=stages,
+        rows=any_table.n,
+        tables=tables,
+        missing=_missing(tables),
+        source_name=Path(path).name,
+        ending=ending_of(path) if path else "",
+        shuffled=plan.order == "shuffled",
+    )
+    return judged(release)
+
+
+def judged(release: Release) -> Release:
+    """A release with its risk and utility, as far as its tables tell them."""
+    return replace(release, risk=_risk(release), utility=_utility(release))
+
+
+def _risk(release: Release) -> RiskReport | None:
+    plan = release.plan
+    if not plan.keys:
+        return None
+    released = None
+    if release.released_tables is not None:
+        released = release.released_tables[risk_columns(plan)].project(plan.keys)
+    return assess_risk(
+        release.tables[risk_columns(plan)],
+        plan.keys,
+        release.stages,
+        released=released,
+        threshold=None if plan.match is None else float(plan.match),
+        weights=plan.weights is not None,
+    )
+
+
+def _utility(release: Release) -> UtilityReport:
+    compared = compared_tables(release.plan)
+    before = [release.tables[table] for table in compared]
+    after = None if release.released_tables is None else [release.released_tables[table] for table in compared]
+    return assess_utility(before, after, release.stages)
+
+
+def _missing(tables: Tables) -> dict[str, int]:
+    """Records without a value, by column."""
+    found = {}
+    for (name, *more), table in tables.items():
+        if not more and table.levels[0] and table.levels[0][-1] is None:
+            found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
+    return found
+
+
+def check_match(release: Release) -> None:
+    """Raise unless the bound on a correct match is kept for every record."""
+    plan, risk = release.plan, release.risk
+    if plan.match is None or risk is None or risk.after is None:
+        return
+    above = risk.after.records_above
+    if above:
+        worst = risk.after.max_risk
+        raise InfeasibleError(
+            f"{above:,} of {release.rows:,} records keep a chance of a correct match above {float(plan.match):g};"
+            f" the largest is {worst:.3g}",
+            hint=_match_hint(release),
+            nearest=worst,
+        )
+
+
+def _match_hint(release: Release) -> str:
+    plan = release.plan
+    open_ = [key for key in plan.keys if key not in plan.randomized]
+    if open_ and len(open_) == len(plan.keys):
+        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
+    if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
+        return 'records with a missing key stay as they are: set missing = "category" in [release]'
+    if len(plan.protections) > 1 or open_:
+        return 'randomize all keys jointly with method = "inverse-frequency", or allow a larger match'
+    return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"

@@ -1,0 +1,127 @@
+"""The stages of a release in codes, ready for the rows of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import RandomSource
+from maskwell.designs.sampler import KeyedSampler, Sampler
+from maskwell.designs.sparse import Sparse
+from maskwell.engines.release_rows import Draws, RowStage
+from maskwell.engines.releasing import RowPlan
+from maskwell.release.counting import largest
+from maskwell.release.fixed import known_levels
+from maskwell.release.matrices.integer_flows import IntegerFlows
+from maskwell.release.matrices.swapping import SwapSampler
+from maskwell.release.released import Release
+from maskwell.release.stages import Stage
+
+Levels = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """Draws from the design of a stage, row after row."""
+
+    sampler: Sampler
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return np.asarray(self.sampler.sample(codes).data)
+
+
+@dataclass(frozen=True)
+class _Keyed:
+    """Draws that follow from a key and the id of the record: the same in every release."""
+
+    sampler: KeyedSampler
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return np.asarray(self.sampler.sample(codes, ids).data)
+
+
+@dataclass(frozen=True)
+class _Swapped:
+    """Draws without replacement, that keep every count."""
+
+    sampler: SwapSampler
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return self.sampler.sample(codes)
+
+
+def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
+    """The stages of a release as codes, ready for the rows."""
+    plan = release.plan
+    tables = [table for table in release.tables if set(table) & set(plan.randomized)]
+    needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
+    needed |= {name for table in tables for name in table}
+    levels = {name: _all_levels(release, name) for name in sorted(needed)}
+    return RowPlan(
+        levels=levels,
+        stages=[_row_stage(stage, levels, random, key) for stage in release.stages],
+        tables=largest(tables),
+        weights=plan.weights,
+        dropped=[*plan.drop, *([plan.id] if plan.id else [])],
+        identity=plan.id if key is not None else None,
+        shuffled=random if plan.order == "shuffled" else None,
+    )
+
+
+def _all_levels(release: Release, name: str) -> list[Any]:
+    """All labels that a column may have before or after."""
+    table = next(table for columns, table in release.tables.items() if name in columns)
+    labels = [label for label in known_levels(release.plan, table, name) if label is not None]
+    for stage in release.stages:
+        if name in stage.variables:
+            place = stage.columns.index(name)
+            labels += [label[place] for label in stage.outputs if label[place] is not None]
+    return [*dict.fromkeys(labels)]
+
+
+def _row_stage(stage: Stage, levels: Levels, random: RandomSource, key: KeyedRandom | None) -> RowStage:
+    outputs = [label[len(stage.within) :] for label in stage.outputs]
+    linked = {
+        name: _codes([(follows[label],) for label in outputs], [name], levels)[:, 0]
+        for name, follows in stage.linked.items()
+    }
+    return RowStage(
+        columns=stage.columns,
+        variables=stage.variables,
+        states=_codes(stage.states, stage.columns, levels),
+        released=_codes(outputs, stage.variables, levels),
+        draws=_draws(stage, random, key),
+        linked=linked,
+    )
+
+
+def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], levels: Levels) -> Array:
+    """Codes of labels, shape (labels, columns); -1 for a missing value."""
+    places = [{label: i for i, label in enumerate(levels[name])} | {None: -1} for name in columns]
+    codes = [[place[part] for place, part in zip(places, label, strict=True)] for label in labels]
+    return np.array(codes, dtype=np.int32).reshape(len(labels), len(columns))
+
+
+def _draws(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
+    if stage.method == "swap":
+        return _Swapped(SwapSampler(flows_of(stage), random))
+    if key is not None:
+        return _Keyed(KeyedSampler(stage.design, key, ",".join(stage.variables)))
+    return _Sampled(stage.design.sampler(random))
+
+
+def flows_of(stage: Stage) -> IntegerFlows:
+    """The whole numbers of records that a swap moves."""
+    design = stage.design
+    assert isinstance(design, Sparse)
+    _, true, p = stage.transitions
+    amounts = np.rint(p * stage.counts[true]).astype(np.int64)
+    return IntegerFlows(design.starts, design.rows, amounts, design.inputs)

@@ -1,0 +1,74 @@
+"""Which tables a release needs, and counting a file in all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from maskwell.core.cell_table import CellTable
+from maskwell.engines.cell_counting import count_tables
+from maskwell.engines.randomize import Progress
+from maskwell.release.building import stage_columns, wanted_tables
+from maskwell.release.plan import ReleasePlan
+
+MOST_PAIRS = 300
+"""Pairs of columns whose association is compared."""
+
+Columns = tuple[str, ...]
+Tables = dict[Columns, CellTable]
+
+
+def tables_of(plan: ReleasePlan) -> list[Columns]:
+    """All tables that a release needs: for its matrices, its risk and its utility."""
+    wanted = [*wanted_tables(plan)]
+    if plan.keys:
+        wanted.append(risk_columns(plan))
+    wanted += compared_tables(plan)
+    return [*dict.fromkeys(wanted)]
+
+
+def compared_tables(plan: ReleasePlan) -> list[Columns]:
+    """Tables that are compared before and after: every column that matters, and pairs with a randomized one."""
+    moved = {*plan.randomized}
+    names = [*dict.fromkeys([*plan.keys, *plan.randomized, *plan.sensitive])]
+    names += [name for p in plan.protections for name in p.within if name not in names]
+    pairs = [pair for pair in combinations(names, 2) if moved & {*pair}]
+    return [*((name,) for name in names), *pairs[:MOST_PAIRS]]
+
+
+def risk_columns(plan: ReleasePlan) -> Columns:
+    """The keys, and every column that tells how they are randomized."""
+    columns = dict.fromkeys(plan.keys)
+    while True:
+        before = len(columns)
+        for protection in plan.protections:
+            within, variables = stage_columns(plan, protection)
+            if {*variables, *protection.linked} & columns.keys():
+                columns |= dict.fromkeys((*within, *variables))
+        if len(columns) == before:
+            return tuple(columns)
+
+
+def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -> Tables:
+    """Count a file in all tables of a plan; those that others contain are summed from them."""
+    wanted = tables_of(plan)
+    whole = largest(wanted)
+    counted = dict(zip(whole, count_tables(path, whole, weights=plan.weights, progress=progress), strict=True))
+    return {table: projected(table, counted) for table in wanted}
+
+
+def projected(table: Columns, counted: Mapping[Columns, CellTable]) -> CellTable:
+    """A table from those that were counted."""
+    if table in counted:
+        return counted[table]
+    holders = [columns for columns in counted if {*table} <= {*columns}]
+    return counted[min(holders, key=lambda columns: len(counted[columns]))].project(table)
+
+
+def largest(tables: Sequence[Columns]) -> list[Columns]:
+    """The tables that no other one contains.
+
+    >>> largest([("sex",), ("sex", "region"), ("age",), ("region", "sex")])
+    [('age',), ('region', 'sex')]
+    """
+    return [t for t in tables if not any({*t} < {*other} or ({*t} == {*other} and t > other) for other in tables)]

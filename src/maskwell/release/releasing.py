@@ -1,0 +1,112 @@
+"""Release a file: count it, make the matrices, assess them, randomize its rows, and write everything down.
+
+Two passes over the file, whatever its size: one that counts, one that releases. Nothing is written before the plan is
+known to be met, and the folder appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.engines.randomize import Progress
+from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_rows
+from maskwell.errors import ParameterError, PlanError
+from maskwell.release.assessing import assess_file, check_match, judged
+from maskwell.release.carrying_out import row_plan
+from maskwell.release.counting import projected
+from maskwell.release.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
+from maskwell.release.leaks import check_public
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.publishing import check_matrix, check_randomness
+from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.writing import data_name, write_internal, write_public
+
+
+def release_file(
+    path: str,
+    plan: ReleasePlan,
+    folder: str,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    report: Callable[[Release], str] | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Carry out a plan on a file and write the folder of the release.
+
+    Parameters
+    ----------
+    path
+        The true file.
+    plan
+        What is to be done.
+    folder
+        A folder that does not exist yet.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+    key
+        A secret with which draws are kept across releases; the plan must name the column with the ids.
+    report
+        Makes the page for the disclosure board.
+    progress
+        Told how far it is.
+    """
+    source = SECURE if random is None else random
+    check_randomness(private=source.private, demonstration=plan.demonstration)
+    _check_key(plan, key)
+    check_new_folder(folder)
+    assessed = replace(assess_file(path, plan, progress=progress), private=source.private)
+    check_match(assessed)
+    for stage in assessed.stages:
+        check_matrix(plan, stage)
+    if key is not None and plan.id is not None:
+        check_ids(path, plan.id)
+        assessed = replace(assessed, keyed=key.commitment())
+    rows = row_plan(assessed, source, key)
+    with release_folder(folder) as partial:
+        output = partial / PUBLIC / data_name(assessed)
+        done = release_rows(path, str(output), rows, rows=assessed.rows, progress=progress)
+        release = _finished(assessed, rows, done, path)
+        files = write_public(release, partial / PUBLIC)
+        files += write_internal(release, partial / INTERNAL)
+        if report is not None:
+            page = partial / INTERNAL / "report.html"
+            page.write_text(report(release), encoding="utf-8", newline="\n")
+            files.append(page)
+        check_public(partial / PUBLIC, release, secrets=() if key is None else key.secrets())
+        names = tuple(str(file.relative_to(partial)) for file in files)
+    return replace(release, files=names)
+
+
+def _finished(release: Release, rows: RowPlan, done: RowsReleased, path: str) -> Release:
+    """The release with what became of its rows."""
+    counted = dict(zip(rows.tables, done.tables, strict=True))
+    changed = {*release.plan.randomized}
+    after = {
+        columns: projected(columns, counted) if changed & {*columns} else table
+        for columns, table in release.tables.items()
+    }
+    names = {column.name: column for column in file_columns(path)}
+    columns = [
+        ReleasedColumn(name, names[name].kind, tuple(rows.levels[name]) if name in rows.levels else None)
+        for name in done.names
+    ]
+    release = replace(
+        release, released_tables=after, changed=done.changed, columns=columns, labels=done.labels, lost=done.lost
+    )
+    return judged(release)
+
+
+def _check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
+    if key is not None and plan.id is None:
+        raise PlanError(
+            "draws by key need a column with record ids",
+            hint='name it in the plan: [release] id = "pid"; it is not published',
+        )
+    if key is not None and any(protection.method == "swap" for protection in plan.protections):
+        raise ParameterError(
+            "a swap draws records together, so that its draws cannot be kept by key", hint="leave out the key"
+        )
