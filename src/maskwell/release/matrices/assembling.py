@@ -22,10 +22,10 @@ def from_entries(columns: Array, rows: Array, numerators: Array, inputs: Categor
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (columns[1:] != columns[:-1]) | (rows[1:] != rows[:-1])
     numerators = np.add.reduceat(numerators, np.flatnonzero(first))
-    return _without_zeros(columns[first], rows[first], numerators, inputs)
+    return from_sorted(columns[first], rows[first], numerators, inputs)
 
 
-def _without_zeros(columns: Array, rows: Array, numerators: Array, inputs: Categories) -> Sparse:
+def from_sorted(columns: Array, rows: Array, numerators: Array, inputs: Categories) -> Sparse:
     """From entries in order: an entry of zero is none, because a zero means never."""
     kept = np.asarray(numerators != 0, dtype=bool)
     if not kept.all():
@@ -74,7 +74,7 @@ class BlockPattern:
     def fill(self, stay: Array, leave: Array, inputs: Categories) -> Sparse:
         """The design with ``stay[j]`` on the diagonal and ``leave[j]`` elsewhere in column j, as integers in ratio."""
         numerators = np.where(self.rows == self.columns, stay[self.columns], leave[self.columns])
-        return _without_zeros(self.columns, self.rows, numerators, inputs)
+        return from_sorted(self.columns, self.rows, numerators, inputs)
 
 
 def block_numbers(blocks: object, k: int) -> Array:

@@ -67,12 +67,9 @@ def _first_stage(R: Any) -> CodedDesign:
 def _flows(amounts: Amounts, first: CodedDesign, places: Array) -> tuple[Array, int, list[str]]:
     """Flows between the categories that occur as integers over a denominator: exact where it is small."""
     if first.m * len(places) ** 2 <= EXACT_WORK:
-        rows = [[row[j] for j in places] for row in first.exact_matrix()]
-        exact = _exact_flows(rows, [int(n) for n in amounts.integers[places]])
-        common = common_denominator(entry for row in exact for entry in row)
-        if common.bit_length() <= EXACT_BITS:
-            integers = [[int(entry * common) for entry in row] for row in exact]
-            return np.array(integers, dtype=object), common, []
+        exact = _exact_flows([[row[j] for j in places] for row in first.exact_matrix()], amounts.integers[places])
+        if exact is not None:
+            return *exact, []
     bits = rounding_bits(amounts)
     scaled = np.ldexp(_float_flows(first.matrix()[:, places], amounts.integers[places].astype(float)), bits)
     return _floors(np.minimum(scaled, scaled.T)), 1 << bits, [rounding_note(amounts, bits)]
@@ -84,16 +81,19 @@ def _floors(scaled: Real) -> Array:
     return down.astype(np.int64) if down.max() < WIDE else np.vectorize(int, otypes=[object])(down)
 
 
-def _exact_flows(rows: list[list[Fraction]], counts: list[int]) -> list[list[Fraction]]:
-    """``F = D_v R' D_lam^-1 R D_v`` where ``lam = R v``; a response that never occurs has no row."""
-    moved = [[r * n for r, n in zip(row, counts, strict=True)] for row in rows]
-    used = [row for row in moved if any(row)]
-    lam = [sum(row, Fraction(0)) for row in used]
-    scaled = [[entry / total for entry in row] for row, total in zip(used, lam, strict=True)]
-    places = range(len(counts))
-    return [
-        [sum((a[i] * b[j] for a, b in zip(scaled, used, strict=True)), Fraction(0)) for j in places] for i in places
-    ]
+def _exact_flows(R: list[list[Fraction]], counts: Array) -> tuple[Array, int] | None:
+    """``F = D_v R' D_lam^-1 R D_v`` where ``lam = R v``, as integers over one denominator; None where that is huge.
+
+    A response that never occurs has no row.
+    """
+    whole = common_denominator(entry for row in R for entry in row)
+    moved = np.array([[int(entry * whole) for entry in row] for row in R], dtype=object) * counts.astype(object)
+    lam = moved.sum(axis=1)
+    moved, lam = moved[lam > 0], lam[lam > 0]
+    common = math.lcm(*lam)
+    if (common * whole).bit_length() > EXACT_BITS:
+        return None
+    return (moved * (common // lam)[:, None]).T @ moved, common * whole
 
 
 def _float_flows(R: Real, counts: Real) -> Real:

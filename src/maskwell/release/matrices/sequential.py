@@ -42,11 +42,10 @@ def sequential_uniform(v: Any, *, categories: Categories | None = None) -> Spars
     amounts = check_counts(v, weighted=True)
     inputs = check_length(amounts, categories)
     places = np.flatnonzero(amounts.support)
-    places = places[np.argsort(-amounts.integers[places], kind="stable")]
-    falling = amounts.integers[places]
+    order = np.argsort(-amounts.integers[places], kind="stable")
+    falling, rank = amounts.integers[places][order], np.argsort(order)
     levels, totals, notes = _integer_levels(falling, amounts)
-    rank = np.arange(len(places))
-    design = from_flows(levels[np.maximum.outer(rank, rank)], totals, places, inputs)
+    design = from_flows(levels[np.maximum.outer(rank, rank)], totals[rank], places, inputs)
     tied = [TIED] if len(np.unique(falling)) < len(falling) else []
     return noted(design, amounts, "sequential", *tied, *notes)
 

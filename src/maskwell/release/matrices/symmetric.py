@@ -12,7 +12,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
-from maskwell.release.matrices.assembling import from_entries
+from maskwell.release.matrices.assembling import from_sorted
 from maskwell.release.matrices.counts import WIDE, Amounts
 
 EXACT_BITS = 200
@@ -42,12 +42,16 @@ def rounding_note(amounts: Amounts, bits: int) -> str:
 def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
     """The design with these flows between the states at ``places``, shape (l, l), in integers; all others stay.
 
-    The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
+    ``places`` increase. The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
     """
     np.fill_diagonal(flows, 0)
     np.fill_diagonal(flows, totals - flows.sum(axis=0))
-    size, still = len(places), np.setdiff1d(np.arange(len(inputs)), places)
-    columns = np.concatenate([np.repeat(places, size), still])
-    rows = np.concatenate([np.tile(places, size), still])
-    ones = np.ones(len(still), dtype=flows.dtype)
-    return from_entries(columns, rows, np.concatenate([flows.T.ravel(), ones]), inputs)
+    lengths = np.ones(len(inputs), dtype=np.int64)
+    lengths[places] = len(places)
+    columns = np.repeat(np.arange(len(inputs)), lengths)
+    moving = np.zeros(len(inputs), dtype=bool)
+    moving[places] = True
+    inside, rows = moving[columns], columns.copy()
+    numerators = np.ones(len(columns), dtype=flows.dtype)
+    rows[inside], numerators[inside] = np.tile(places, len(places)), flows.T.ravel()
+    return from_sorted(columns, rows, numerators, inputs)
