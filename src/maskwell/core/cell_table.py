@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
 
@@ -49,7 +50,7 @@ class CellTable:
     @classmethod
     def of(cls, columns: Sequence[str], counts: dict[tuple[Hashable, ...], int]) -> CellTable:
         """From counts by label, as a person would type them."""
-        levels = tuple(_sorted({cell[i] for cell in counts}) for i in range(len(columns)))
+        levels = tuple(tuple(sorted_levels({cell[i] for cell in counts})) for i in range(len(columns)))
         places = [{label: code for code, label in enumerate(level)} for level in levels]
         kept = {cell: n for cell, n in counts.items() if n}
         codes = np.array([[p[x] for p, x in zip(places, cell, strict=True)] for cell in kept], dtype=np.int32)
@@ -125,16 +126,3 @@ class CellTable:
     def with_counts(self, counts: Array) -> CellTable:
         """The same cells with other counts."""
         return replace(self, counts=np.asarray(counts))
-
-
-def _sorted(labels: set[Hashable]) -> tuple[Hashable, ...]:
-    """Numbers, then texts, then the rest; a missing value last."""
-
-    def key(label: Hashable) -> tuple[int, object]:
-        if label is None:
-            return (3, "")
-        if isinstance(label, int | float):
-            return (0, label)
-        return (1, label) if isinstance(label, str) else (2, repr(label))
-
-    return tuple(sorted(labels, key=key))

@@ -191,3 +191,22 @@ def from_json(form: Any) -> Hashable:
         hint='labels are text, numbers, booleans, or {"tuple": [...]}, {"date": "2024-05-01"}, {"datetime": ...}',
         form=form,
     )
+
+
+def sorted_levels(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Labels in their natural order: numbers, also those written as text, by value; then texts; a missing one last.
+
+    >>> sorted_levels(["10", "9", "N"]), sorted_levels(["b", None, "a"])
+    (['9', '10', 'N'], ['a', 'b', None])
+    """
+    return sorted(labels, key=_natural)
+
+
+def _natural(label: Hashable) -> tuple[int, float, str]:
+    if label is None:
+        return (3, 0.0, "")
+    try:
+        value = float(label)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return (1 if isinstance(label, str) else 2, 0.0, str(label))
+    return (1, 0.0, str(label)) if math.isnan(value) else (0, value, str(label))

@@ -11,12 +11,13 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.base import ENGINES, Source
 from maskwell.engines.files import ending_of, find_column, open_source
 from maskwell.engines.labels import Labels
-from maskwell.engines.levels import LevelCoder, sorted_levels
+from maskwell.engines.levels import LevelCoder
 from maskwell.engines.randomize import Progress
 from maskwell.engines.values import numbers_of
 from maskwell.errors import CountsError, DataFileError, TooLargeError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,22 +114,3 @@ def too_many_levels(column: str, count: int) -> TooLargeError:
         hint="group its values into classes first, or leave it out of the plan",
         column=column,
     )
-
-
-def sorted_levels(labels: Iterable[Label]) -> list[Label]:
-    """Labels in their natural order: numbers, also those written as text, by value; then texts; a missing one last.
-
-    >>> sorted_levels(["10", "9", "N"]), sorted_levels(["b", None, "a"])
-    (['9', '10', 'N'], ['a', 'b', None])
-    """
-    return sorted(labels, key=_natural)
-
-
-def _natural(label: Label) -> tuple[int, float, str]:
-    if label is None:
-        return (3, 0.0, "")
-    try:
-        value = float(label)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return (1 if isinstance(label, str) else 2, 0.0, str(label))
-    return (1, 0.0, str(label)) if math.isnan(value) else (0, value, str(label))

@@ -90,16 +90,18 @@ def read_model_frame(
     plan: PlanColumns | None = None,
     latent: str | None = None,
     missing: str = "error",
+    randomized_columns: bool = True,
 ) -> ModelFrame:
     """Read what a regression needs from a table in memory or from a file.
 
     ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
-    formula without it. ``missing`` is "error" or "drop".
+    formula without it. ``missing`` is "error" or "drop". Without ``randomized_columns`` there need be no assignment.
     """
     if missing not in ("error", "drop"):
         raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
     parsed, plan = read_formula(formula), plan or PlanColumns()
-    variables = {name: v for v in variables_of(assignments) for name in [_one_column(v)]}
+    assigned = variables_of(assignments) if assignments or randomized_columns else []
+    variables = {name: v for v in assigned for name in [_one_column(v)]}
     _check_used(variables, parsed)
     right, needed = (None, ()) if latent is None else read_right_side(latent)
     covariates = [*dict.fromkeys([*parsed.columns, *needed])]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,8 +64,9 @@ class RowsReleased:
     rows: int
     tables: list[CellTable]
     changed: dict[str, int]
+    names: list[str]
+    labels: Labels | None = None
     lost: tuple[str, ...] = ()
-    schema: Any = field(default=None, repr=False)
 
 
 def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: Progress | None = None) -> RowsReleased:
@@ -89,9 +90,13 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
                 hint="do not change the file while it is being released",
                 path=path,
             )
-        lost = lost_in(source.style, output)
         return RowsReleased(
-            rows=counter.rows, tables=counter.tables(), changed=releaser.changed, lost=lost, schema=releaser.schema
+            rows=counter.rows,
+            tables=counter.tables(),
+            changed=releaser.changed,
+            names=releaser.schema.names,
+            labels=source.style if isinstance(source.style, Labels) else None,
+            lost=lost_in(source.style, output),
         )
 
 
@@ -104,8 +109,8 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
         for batch in kept:
             shuffled.write(batch)
         kept = [*shuffled.batches()]
-    found = RowsReleased(rows=counter.rows, tables=counter.tables(), changed=releaser.changed, schema=releaser.schema)
-    return kept, found
+    names = releaser.schema.names
+    return kept, RowsReleased(rows=counter.rows, tables=counter.tables(), changed=releaser.changed, names=names)
 
 
 def _style(style: Any, schema: Any) -> Any:
@@ -177,6 +182,33 @@ class ReleaseCounter:
     def tables(self) -> list[CellTable]:
         """Counts of the released rows."""
         return [counter.table() for counter in self._counters]
+
+
+class FileColumn(NamedTuple):
+    """A column of a file: its name, and whether it holds text, integers, numbers, dates, booleans or something else."""
+
+    name: str
+    kind: str
+
+
+def file_columns(path: str) -> list[FileColumn]:
+    """The columns of a file."""
+    with open_rows(path, []) as source:
+        return [FileColumn(field.name, _kind(field.type)) for field in source.schema]
+
+
+def _kind(kind: Any) -> str:
+    types = require().types
+    if types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    tests = {
+        "text": (types.is_string, types.is_large_string),
+        "boolean": (types.is_boolean,),
+        "integer": (types.is_integer,),
+        "number": (types.is_floating, types.is_decimal),
+        "date": (types.is_temporal,),
+    }
+    return next((name for name, own in tests.items() if any(test(kind) for test in own)), "other")
 
 
 def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
