@@ -45,7 +45,7 @@ def write_entry(key: str, value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.fullmatch(key) else _quoted(key)
 
 
 def _value(value: Any, *, text: bool) -> str:
@@ -58,4 +58,9 @@ def _value(value: Any, *, text: bool) -> str:
         return str(value).lower()
     if isinstance(value, int) or (not text and _DECIMAL.fullmatch(value)):
         return str(value)
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """JSON quotes as TOML does, but for one sign that TOML wants to see escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
