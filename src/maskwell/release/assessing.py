@@ -10,7 +10,7 @@ from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import file_columns
 from maskwell.errors import InfeasibleError
 from maskwell.release.building import build_stages
-from maskwell.release.counting import Tables, compared_tables, count_file, risk_columns
+from maskwell.release.counting import Tables, compared_tables, count_external, count_file, risk_columns
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
@@ -20,13 +20,12 @@ from maskwell.release.utility.report import UtilityReport, assess_utility
 def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = None) -> Release:
     """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written."""
     plan.check([column.name for column in file_columns(path)])
-    tables = count_file(path, plan, progress)
-    return assess_tables(tables, plan, path)
+    return assess_tables(count_file(path, plan, progress), plan, path)
 
 
 def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
     """The same from counts."""
-    stages = build_stages(plan, tables)
+    stages = build_stages(plan, tables, count_external(plan))
     any_table = next(iter(tables.values()))
     release = Release(
         plan=plan,

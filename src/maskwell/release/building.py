@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from maskwell.release.entries import by_text, find_levels
 from maskwell.release.fixed import FIXED, fixed_stage
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.mixing import mixed
+from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.methods import Local, make_matrix
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.protection import Protection
@@ -53,10 +55,19 @@ def wanted_tables(plan: ReleasePlan) -> list[tuple[str, ...]]:
     return [*dict.fromkeys(wanted)]
 
 
-def build_stages(plan: ReleasePlan, tables: Tables) -> tuple[Stage, ...]:
-    """The stages of a plan, in its order."""
+def build_stages(
+    plan: ReleasePlan, tables: Tables, external: Mapping[str, CellTable] | None = None
+) -> tuple[Stage, ...]:
+    """The stages of a plan, in its order.
+
+    ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
+    """
     check_rules(plan, tables)
-    return tuple(_stage(plan, number, protection, tables) for number, protection in enumerate(plan.protections, 1))
+    found = []
+    for number, protection in enumerate(plan.protections, 1):
+        other = (external or {}).get(",".join(protection.variables))
+        found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
+    return tuple(found)
 
 
 def check_rules(plan: ReleasePlan, tables: Tables) -> None:
@@ -95,15 +106,16 @@ def _forbidden(rule: Rule, table: CellTable, columns: Sequence[str] | None = Non
     return bad
 
 
-def _stage(plan: ReleasePlan, number: int, protection: Protection, tables: Tables) -> Stage:
-    where = f"[[protect]] number {number}"
+def _stage(
+    plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None
+) -> Stage:
     within, variables = stage_columns(plan, protection)
     table = tables[(*within, *variables)]
     linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
     if protection.method in FIXED:
         stage = fixed_stage(plan, protection, table, where)
     else:
-        stage = _derived_stage(plan, protection, table, within, where)
+        stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
     _check_moves(plan, stage, table, where)
     _check_combinations(plan, stage, table, where)
     added = [name for name in within if name not in protection.within]
@@ -130,19 +142,45 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
 # ---- matrices that are worked out from counts
 
 
+def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTable, Array | None]:
+    """The cells of the file and of another one, with the records of the file; and the records of the other one."""
+    if external is None:
+        return table, None
+    labels = [*dict.fromkeys([*table.labels(), *external.labels()])]
+    both = CellTable.of(table.columns, dict.fromkeys(labels, 1))
+    places = {label: i for i, label in enumerate(both.labels())}
+
+    def spread(own: CellTable, values: Array | None) -> Any:
+        if values is None:
+            return None
+        out = np.zeros(len(both), dtype=values.dtype)
+        out[[places[label] for label in own.labels()]] = values
+        return out
+
+    sums = {"weights": spread(table, table.weights), "squares": spread(table, table.squares)}
+    return replace(both, counts=spread(table, table.counts), **sums), spread(external, external.counts)
+
+
 def _derived_stage(
-    plan: ReleasePlan, protection: Protection, table: CellTable, within: tuple[str, ...], where: str
+    plan: ReleasePlan,
+    protection: Protection,
+    table: CellTable,
+    external: Array | None,
+    within: tuple[str, ...],
+    where: str,
 ) -> Stage:
     kept = _with_values(plan, table, len(within))
     invariance = invariance_of(plan, protection)
     codes, counts = table.codes[kept], table.counts[kept]
     weights, squares = (None if own is None else own[kept] for own in (table.weights, table.squares))
     mass = weights if invariance == "weights" and weights is not None else counts
+    if external is not None:
+        mass = external[kept]
     labels = [table.label(int(row)) for row in kept]
     cells = _numbered(codes[:, : len(within)])
     open_ = np.flatnonzero((mass > 0) & ~_excluded(protection, table, kept, where))
     local = Local(
-        counts=counts[open_],
+        counts=counts[open_] if external is None else mass[open_],
         mass=mass[open_],
         labels=[labels[i][len(within) :] for i in open_],
         codes=codes[open_, len(within) :],
@@ -153,9 +191,11 @@ def _derived_stage(
         where=where,
     )
     design = make_matrix(protection.base.name, local)
+    notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
         design = mixed(design, protection.strength)
-    notes = [*design.provenance.get("notes", ())]
+    if protection.method == "swap":
+        design = whole_flows(design, counts[open_]).design()
     rest = np.setdiff1d(np.arange(len(kept)), open_)
     parts, places = [design], [open_]
     if len(rest):

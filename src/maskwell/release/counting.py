@@ -57,6 +57,16 @@ def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -
     return {table: projected(table, counted) for table in wanted}
 
 
+def count_external(plan: ReleasePlan) -> dict[str, CellTable]:
+    """The counts of the other files that protections take theirs from, by the variables of the protection."""
+    found = {}
+    for protection in plan.protections:
+        if protection.counts_from is not None:
+            within, variables = stage_columns(plan, protection)
+            found[",".join(variables)] = count_tables(protection.counts_from, [(*within, *variables)])[0]
+    return found
+
+
 def projected(table: Columns, counted: Mapping[Columns, CellTable]) -> CellTable:
     """A table from those that were counted."""
     if table in counted:
