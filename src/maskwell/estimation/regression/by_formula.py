@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, ParameterError, WrongTypeError
 from maskwell.estimation.regression.evidence import Evidence
@@ -124,6 +125,24 @@ def _plain(frame: Any, sampled: Sampled, variance: str | None) -> Regression:
         designs=frame.outcome.designs,
         variance=variance,
         with_ones=False,
+    )
+
+
+def regress_open(frame: Any) -> Regression:
+    """Fit a table none of whose columns was randomized: an ordinary regression, by the same code."""
+    n = len(frame.versions[0])
+    sampled = sampled_rows(n, None, **_plan(frame.plan))
+    if frame.outcome_kind == "numbers":
+        alone = Evidence.direct(np.zeros(n, dtype=np.intp), Categories.of(["all"]))
+        x = Randomized(alone, frame.versions, frame.names, np.zeros((n, 0)), (), "")
+        found = regress_linear(frame.outcome, x, sampled, designs=None)
+    else:
+        evidence = Evidence.direct(frame.outcome, frame.outcome_categories)
+        found = regress_outcome(
+            frame.versions[0], frame.names, evidence, sampled, designs=None, variance=None, with_ones=False
+        )
+    return replace(
+        found, outcome=frame.outcome_name, formula=frame.formula, dropped=frame.dropped, frame=frame.matrix_of
     )
 
 

@@ -1,0 +1,203 @@
+"""From the tables of a file, and of the released file, to a UtilityReport."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import listed
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.release.stages import Stage
+from maskwell.release.utility.association import WEAKENED, Association, cramers_v
+from maskwell.release.utility.distances import expected_variation, table_distance
+from maskwell.release.utility.expected import expected_table, needed_columns
+from maskwell.release.utility.inflation import Inflation, inflation_of
+from maskwell.release.utility.report import UtilityReport, VariableUtility
+
+DOUBLED = 2 + 1e-9
+INDEPENDENT = (
+    "{first} and {second} are randomized apart from each other: their joint counts are not kept, and need the matrices"
+)
+
+
+def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tuple[str, ...]]:
+    """The tables of the file that :func:`assess_utility` needs to compare all pairs of these columns.
+
+    >>> utility_tables([], ["sex", "age"])   # nothing is randomized
+    []
+    """
+    names, changed = [*dict.fromkeys(columns)], _changed(stages)
+    pairs = [pair for pair in combinations(names, 2) if {*pair} & changed.keys()]
+    wanted = [*((name,) for name in changed), *(needed_columns(stages, pair) for pair in pairs), *pairs]
+    return [*dict.fromkeys(wanted)]
+
+
+def assess_utility(
+    before: Iterable[CellTable],
+    after: Iterable[CellTable] | None = None,
+    stages: Sequence[Stage] = (),
+    *,
+    changed: Mapping[str, float] | None = None,
+) -> UtilityReport:
+    """What stages do to the variables of a file and to their associations, before and after the release is made.
+
+    Parameters
+    ----------
+    before, after
+        Tables of the file, and of the released file where there is one; see :func:`utility_tables`. Pairs are compared
+        that lie together in a table.
+    stages
+        The randomizations.
+    changed
+        Share of the records whose value was changed, by column, where it was counted.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
+    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
+    ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
+    >>> found = assess_utility([CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})], stages=[stage])
+    >>> round(found.variables["x"].expected_changed, 3), round(found.pairs[0].expected, 3)   # V was 1
+    (0.333, 0.25)
+    """
+    tables, released = [*before], None if after is None else [*after]
+    names = _changed(stages)
+    told = {name: _variable(name, stage, tables, released, changed or {}) for name, stage in names.items()}
+    together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
+    pairs = [pair for pair in together if {*pair} & names.keys()]
+    found = tuple(_pair(pair, tables, released, stages) for pair in _unordered(pairs))
+    return UtilityReport(told, found, flags=_flags(told, found, stages))
+
+
+def _changed(stages: Sequence[Stage]) -> dict[str, Stage]:
+    return {name: stage for stage in stages for name in (*stage.variables, *stage.linked)}
+
+
+def _unordered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    seen: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in pairs:
+        seen.setdefault(frozenset(pair), pair)
+    return [*seen.values()]
+
+
+# ---- one variable
+
+
+def _variable(
+    name: str,
+    stage: Stage,
+    tables: Sequence[CellTable],
+    released: Sequence[CellTable] | None,
+    changed: Mapping[str, float],
+) -> VariableUtility:
+    table = _covering(tables, [name])
+    if table is None:
+        raise ParameterError(
+            f"no table of the file has the column {name!r}", hint="count the file in the tables of utility_tables"
+        )
+    after = None if released is None else _covering(released, [name])
+    labels, a, b = _aligned(table.project([name]), None if after is None else after.project([name]))
+    told = inflation_of(stage, name) if name in stage.variables else None
+    usual, most = (None, None) if told is None else expected_variation(*_moves(told))
+    return VariableUtility(
+        name=name,
+        invariance=stage.invariance,
+        expected_changed=stage.expected_changed(name if name in stage.variables else None),
+        realised_changed=changed.get(name),
+        categories=labels,
+        before=a / a.sum(),
+        after=None if b is None else b / b.sum(),
+        distance=None if b is None else table_distance(a, b),
+        expected_variation=usual,
+        most_variation=most,
+        inflation=told,
+    )
+
+
+def _moves(told: Inflation) -> tuple[Real, Real]:
+    return told.shift, told.added
+
+
+def _aligned(before: CellTable, after: CellTable | None) -> tuple[tuple[Hashable, ...], Real, Real | None]:
+    """Counts of one column in both files, by the labels that either of them has."""
+    first = _counted(before)
+    second = {} if after is None else _counted(after)
+    labels = [*dict.fromkeys([*first, *second])]
+    a = np.array([first.get(label, 0) for label in labels], dtype=np.float64)
+    b = None if after is None else np.array([second.get(label, 0) for label in labels], dtype=np.float64)
+    return tuple(labels), a, b
+
+
+def _counted(table: CellTable) -> dict[Hashable, float]:
+    return {label[0]: float(n) for label, n in zip(table.labels(), table.counts, strict=True)}
+
+
+# ---- pairs
+
+
+def _pair(
+    pair: tuple[str, str],
+    tables: Sequence[CellTable],
+    released: Sequence[CellTable] | None,
+    stages: Sequence[Stage],
+) -> Association:
+    own = _covering(tables, pair)
+    whole = _covering(tables, needed_columns(stages, pair))
+    expected = None if whole is None else _association(expected_table(stages, whole, pair))
+    after = None if released is None else _covering(released, pair)
+    return Association(
+        pair,
+        None if own is None else _association(own.project(pair)),
+        expected,
+        None if after is None else _association(after.project(pair)),
+    )
+
+
+def _association(table: CellTable) -> float | None:
+    try:
+        return cramers_v(table.grid())
+    except TooLargeError:
+        return None
+
+
+def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable | None:
+    """The smallest table that has all these columns."""
+    fits = [table for table in tables if {*columns} <= {*table.columns}]
+    return min(fits, key=len, default=None)
+
+
+# ---- what a reader should know
+
+
+def _flags(
+    variables: Mapping[str, VariableUtility], pairs: Sequence[Association], stages: Sequence[Stage]
+) -> tuple[str, ...]:
+    weak = [f"{a} and {b}" for a, b in (pair.columns for pair in pairs if pair.weakened)]
+    large = [name for name, one in variables.items() if one.inflation is not None and one.inflation.worst > DOUBLED]
+    lines = []
+    if weak:
+        lines.append(
+            f"associations fall below {WEAKENED:g} of what they were: {listed(weak, len(weak), 80)}; randomize such "
+            "columns jointly, or one within the other"
+        )
+    if large:
+        lines.append(
+            f"variances of shares more than double: {listed(large, len(large), 80)}; a matrix that keeps the counts "
+            "would at most double them"
+        )
+    return (*lines, *_independent(stages))
+
+
+def _independent(stages: Sequence[Stage]) -> list[str]:
+    """Stages that do not know of each other: each margin is kept, their joint table is not."""
+    names = [", ".join(stage.variables) for stage in stages]
+    joined = [{*stage.columns} for stage in stages]
+    apart = [(a, b) for a, b in combinations(range(len(stages)), 2) if not _related(stages, joined, a, b)]
+    return [INDEPENDENT.format(first=names[a], second=names[b]) for a, b in apart[:3]]
+
+
+def _related(stages: Sequence[Stage], joined: Sequence[set[str]], a: int, b: int) -> bool:
+    return bool({*stages[a].variables} & joined[b] or {*stages[b].variables} & joined[a])
