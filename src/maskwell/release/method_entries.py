@@ -1,6 +1,6 @@
 """What a plan may say about each method: its options, its bounds, and whether it works from the counts.
 
-The matrices themselves are made in :mod:`maskwell.release.making`.
+The matrices themselves are made in :mod:`maskwell.release.methods`.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ _ALL = (
         "inverse-frequency",
         "every cell of a block sends out theta records on average, so that the small ones are covered",
         {"theta": _above(0, strictly=False), "xi": read.share, "block_size": read.whole},
-        one_of=("theta", "xi"),
+        bounds=("match",),
+        one_of=("theta", "xi", "match"),
         match=True,
     ),
     MethodEntry(
@@ -186,6 +187,7 @@ def find_base(table: read.Entries) -> MethodEntry:
 
 def take_options(table: read.Entries, method: MethodEntry) -> tuple[dict[str, Any], dict[str, Fraction]]:
     """The options of a method and its bounds, each checked alone and against each other."""
+    _check_belongs(table, method)
     options = {key: table.take(key, reader) for key, reader in method.options.items() if key in table}
     bounds = {key: table.take(key, read.number) for key in method.bounds if key in table}
     for key in method.needs:
@@ -200,6 +202,16 @@ def take_options(table: read.Entries, method: MethodEntry) -> tuple[dict[str, An
         )
     _check_first(table.where, method, options)
     return options, bounds
+
+
+def _check_belongs(table: read.Entries, method: MethodEntry) -> None:
+    """Raise for an entry that other methods take, with the way to get it."""
+    foreign = {key: _BOUNDED for key in Bounds.names() if key not in method.bounds and key not in method.options}
+    foreign |= {} if method.capped else {"caps": _BOUNDED}
+    foreign |= {} if method.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
+    for key, hint in foreign.items():
+        if key in table:
+            raise PlanError(f"{table.where}: method {method.name} takes no {key}", hint=hint, key=key)
 
 
 def _check_first(where: str, method: MethodEntry, options: Mapping[str, Any]) -> None:
@@ -222,6 +234,8 @@ def demand_of(options: Mapping[str, Any]) -> Demand | None:
     return None
 
 
+_BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
+_AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
 _NEEDED = {
     "matrix": 'give the name of a file, or rows of numbers: matrix = [["0.9", "0.2"], ["0.1", "0.8"]]',
     "first": "orientation says how the matrix `first` is written: give that too, or leave out orientation",

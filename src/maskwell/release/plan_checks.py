@@ -81,6 +81,12 @@ def _check_roles(plan: ReleasePlan) -> None:
                 f"[release]: drop names {name!r}, which is also {_role(roles[0])}",
                 hint="a column that is not published needs no protection: name it in one place",
             )
+    kept = [i for i, one in enumerate(plan.protections, 1) if one.options.get("invariance") == "weights"]
+    if kept and not plan.weights:
+        raise PlanError(
+            f'[[protect]] number {kept[0]}: invariance = "weights", but the plan names no weights',
+            hint='name their column: weights = "w" in [release]; or leave out invariance',
+        )
     if plan.match is not None and not plan.keys:
         raise PlanError("[release]: match without keys", hint='say what an intruder may know: keys = ["sex", "region"]')
 
