@@ -42,12 +42,16 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import load_design as load_design
     from maskwell.designs.wire import save_design as save_design
     from maskwell.errors import MaskwellError as MaskwellError
+    from maskwell.estimation.direct import DirectEstimate as DirectEstimate
     from maskwell.estimation.fit import GoodnessOfFit as GoodnessOfFit
     from maskwell.estimation.fit import goodness_of_fit as goodness_of_fit
     from maskwell.estimation.fit import goodness_of_samples as goodness_of_samples
     from maskwell.estimation.information import fisher_information as fisher_information
     from maskwell.estimation.information import observed_information as observed_information
     from maskwell.estimation.intervals.base import Intervals as Intervals
+    from maskwell.estimation.invariant import bound_for as bound_for
+    from maskwell.estimation.invariant import estimate_invariant as estimate_invariant
+    from maskwell.estimation.invariant import estimate_unknown as estimate_unknown
     from maskwell.estimation.joint.conditionals import Conditional as Conditional
     from maskwell.estimation.joint.counting import cross_tabulate as cross_tabulate
     from maskwell.estimation.joint.counting import cross_tabulate_counts as cross_tabulate_counts
@@ -75,6 +79,12 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.multinomial import fit_multinomial as fit_multinomial
     from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
     from maskwell.estimation.regression.result import Regression as Regression
+    from maskwell.estimation.released_variance import conditional_covariance as conditional_covariance
+    from maskwell.estimation.released_variance import conditional_variance as conditional_variance
+    from maskwell.estimation.released_variance import contrast_inflation as contrast_inflation
+    from maskwell.estimation.released_variance import variance_inflation as variance_inflation
+    from maskwell.estimation.released_variance import weighted_covariance as weighted_covariance
+    from maskwell.estimation.released_variance import weighted_variance as weighted_variance
     from maskwell.estimation.result import Estimate as Estimate
     from maskwell.estimation.samples import Sample as Sample
     from maskwell.estimation.sampling.calibration import calibrate as calibrate
@@ -159,9 +169,22 @@ if TYPE_CHECKING:
     from maskwell.release.plan import ReleasePlan as ReleasePlan
     from maskwell.release.plan_file import load_plan as load_plan
     from maskwell.release.protection import Protection as Protection
+    from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
+    from maskwell.release.risk.posteriors import best_guess as best_guess
+    from maskwell.release.risk.posteriors import binary_guess as binary_guess
+    from maskwell.release.risk.posteriors import guess_probability as guess_probability
+    from maskwell.release.risk.posteriors import posterior_matrix as posterior_matrix
+    from maskwell.release.risk.predictive import predictive_disclosure as predictive_disclosure
+    from maskwell.release.risk.repeated import repeated_guess as repeated_guess
     from maskwell.release.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
     from maskwell.release.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
     from maskwell.release.starting_plan import starting_plan as starting_plan
+    from maskwell.release.utility.assessing import assess_utility as assess_utility
+    from maskwell.release.utility.assessing import utility_tables as utility_tables
+    from maskwell.release.utility.association import cramers_v as cramers_v
+    from maskwell.release.utility.distances import table_distance as table_distance
+    from maskwell.release.utility.regressions import compare_regressions as compare_regressions
+    from maskwell.release.utility.report import UtilityReport as UtilityReport
     from maskwell.reports.device_page import SheetOptions as SheetOptions
     from maskwell.reports.device_page import device_page as device_page
     from maskwell.reports.plots import Picture as Picture
@@ -305,6 +328,25 @@ _HOMES = {
     "maskwell.release.protection": ["Protection"],
     "maskwell.release.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
     "maskwell.release.starting_plan": ["starting_plan"],
+    "maskwell.estimation.direct": ["DirectEstimate"],
+    "maskwell.estimation.invariant": ["bound_for", "estimate_invariant", "estimate_unknown"],
+    "maskwell.estimation.released_variance": [
+        "conditional_covariance",
+        "conditional_variance",
+        "contrast_inflation",
+        "variance_inflation",
+        "weighted_covariance",
+        "weighted_variance",
+    ],
+    "maskwell.release.risk.conditional": ["conditional_proportion"],
+    "maskwell.release.risk.posteriors": ["best_guess", "binary_guess", "guess_probability", "posterior_matrix"],
+    "maskwell.release.risk.predictive": ["predictive_disclosure"],
+    "maskwell.release.risk.repeated": ["repeated_guess"],
+    "maskwell.release.utility.assessing": ["assess_utility", "utility_tables"],
+    "maskwell.release.utility.association": ["cramers_v"],
+    "maskwell.release.utility.distances": ["table_distance"],
+    "maskwell.release.utility.regressions": ["compare_regressions"],
+    "maskwell.release.utility.report": ["UtilityReport"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
