@@ -25,6 +25,9 @@ from maskwell.errors import CountsError, DataFileError, TooLargeError
 DENSE_CELLS = 1 << 21
 """Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
 
+MOST_LISTED = 20_000
+"""Labels of a column that are told apart where all columns of a file are looked at."""
+
 MOST_POSSIBLE = 1 << 62
 KEPT_PIECES = 1 << 21
 
@@ -49,6 +52,23 @@ def count_tables(
     with open_rows(path, names) as source:
         with counting(source, path, names, tables, weights) as counter:
             for batch in source.batches(counter.wanted):
+                counter.add(batch)
+                if progress is not None:
+                    progress(counter.rows, source.done())
+        return counter.tables()
+
+
+def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTable]:
+    """Count every column of a file alone; of one with very many labels only the first ones are told apart."""
+    with open_rows(path, []) as source:
+        names = source.schema.names
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=path)
+        with counting(source, path, names, [(name,) for name in names], None) as counter:
+            for coder in counter.coders.values():
+                coder.most = MOST_LISTED
+            for batch in source.batches():
                 counter.add(batch)
                 if progress is not None:
                     progress(counter.rows, source.done())
@@ -87,12 +107,12 @@ class FileCounter:
         self.rows = 0
         self._read = {name: self.wanted.index(place) for name, place in places.items()}
         self._weights = weights
-        self._coders = coders_of(source, names)
-        self._counters = [CellCounter([self._coders[name] for name in table], weights is not None) for table in tables]
+        self.coders = coders_of(source, names)
+        self._counters = [CellCounter([self.coders[name] for name in table], weights is not None) for table in tables]
 
     def add(self, batch: Any) -> None:
         """Count the next rows."""
-        codes = {name: coder.codes(batch.column(self._read[name])) for name, coder in self._coders.items()}
+        codes = {name: coder.codes(batch.column(self._read[name])) for name, coder in self.coders.items()}
         weights = None
         if self._weights is not None:
             weights = check_weights(batch.column(self._read[self._weights]), self._weights, self.rows)

@@ -40,6 +40,8 @@ class LevelCoder:
         self._places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
         self.about = about
         self._last: tuple[Any, Array] | None = None
+        self.most: int | None = None
+        """Labels that are told apart; further ones count with the last. ``None``: too many are an error."""
 
     def codes(self, values: Any) -> Array:
         """Codes of the next rows, int32; -1 where there is no value."""
@@ -54,7 +56,7 @@ class LevelCoder:
         """The code of each entry of a dictionary, and one more for none."""
         if self._last is not None and self._last[0].equals(dictionary):
             return self._last[1]
-        if len(dictionary) > MOST_LEVELS:
+        if len(dictionary) > MOST_LEVELS and self.most is None:
             raise too_many_levels(self.column, len(dictionary))
         found = [self._code(value) for value in dictionary.to_pylist()]
         table = np.array([*found, MISSING], dtype=np.int32)
@@ -100,6 +102,8 @@ class LevelCoder:
                 column=self.column,
                 label=label,
             )
+        if self.most is not None and len(self.labels) >= self.most:
+            return self.most - 1
         if len(self.labels) >= MOST_LEVELS:
             raise too_many_levels(self.column, len(self.labels) + 1)
         self._places[label] = len(self.labels)

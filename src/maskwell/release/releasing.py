@@ -25,7 +25,7 @@ from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.writing import data_name, write_internal, write_public
 
 
-def release_file(
+def release_folder_of(
     path: str,
     plan: ReleasePlan,
     folder: str,

@@ -1,0 +1,197 @@
+"""``maskwell release``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.options import FilePath, example, json_option
+from maskwell.cli.output import Progress, print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.core.keyed import KeyedRandom
+    from maskwell.release.plan import ReleasePlan
+    from maskwell.release.released import Release
+
+
+@click.command(
+    epilog=example(
+        "printf 'sex,region\\nf,north\\nf,north\\nf,south\\nm,north\\nm,south\\nm,south\\n' > people.csv",
+        "maskwell release people.csv --init -o plan.toml",
+        "maskwell release people.csv --plan plan.toml --dry-run",
+        "maskwell release people.csv --plan plan.toml -o released",
+    )
+)
+@click.argument("file", type=FilePath(), required=False)
+@click.option("--plan", "plan_file", type=FilePath(), metavar="P.toml", help="What is to be randomized, and how.")
+@click.option(
+    "-o", "--output", type=FilePath(), metavar="DIR", help="The new folder of the release; with --init the plan file."
+)
+@click.option("--init", is_flag=True, help="Write a commented plan to start from, made from FILE.")
+@click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
+@click.option("--key", type=FilePath(), metavar="FILE", help="Secret key: the same record is drawn the same way again.")
+@click.option("--new-key", type=FilePath(), metavar="FILE", help="Make a secret key file, and nothing else.")
+@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
+@plot_option("the map of risk and change, with --dry-run")
+@json_option
+def release(
+    file: str | None,
+    *,
+    plan_file: str | None,
+    output: str | None,
+    init: bool,
+    dry_run: bool,
+    key: str | None,
+    new_key: str | None,
+    seed: int | None,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Post-randomize FILE as a plan says, so that its tables stay right and the risk of its records stays bounded.
+
+    DIR/public is what users get: the released file, a receipt for its analysis, a codebook and metadata. DIR/internal
+    stays with you: the matrices and the report for the disclosure board.
+    """
+    if new_key is not None:
+        _make_key(new_key, as_json=as_json)
+        return
+    if file is None:
+        raise ParameterError("no FILE was given", hint="name the file to release: maskwell release people.csv --init")
+    if init:
+        _start(file, output, as_json=as_json)
+        return
+    plan = _plan(plan_file, file)
+    if dry_run:
+        _try_out(file, plan, str(plan_file), plot, as_json=as_json)
+        return
+    if output is None:
+        raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
+    if plot is not None:
+        raise ParameterError("--plot draws the map of --dry-run", hint="add --dry-run; a release has its own pictures")
+    _carry_out(file, plan, output, key, seed, as_json=as_json)
+
+
+def _plan(path: str | None, file: str) -> ReleasePlan:
+    from maskwell.release.plan_file import load_plan
+
+    if path is None:
+        raise ParameterError("no plan was given", hint=f"maskwell release {file} --init -o plan.toml writes one")
+    return load_plan(path)
+
+
+def _make_key(path: str, *, as_json: bool) -> None:
+    from maskwell.core.keyed import new_key_file
+
+    new_key_file(path)
+    if as_json:
+        print_json({"key": path})
+    else:
+        print_lines(
+            [
+                f"A new secret key is in {path}. Keep it apart from every release.",
+                f"Next: maskwell release --key {path}",
+            ]
+        )
+
+
+def _start(file: str, output: str | None, *, as_json: bool) -> None:
+    from maskwell.engines.atomic import atomic_file
+    from maskwell.engines.cell_counting import count_columns
+    from maskwell.release.starting_plan import starting_plan
+
+    with Progress() as progress:
+        text = starting_plan(count_columns(file, progress=progress), path=file)
+    if output is not None:
+        with atomic_file(output, inputs=[file]) as written:
+            written.write(text.encode())
+    if as_json:
+        print_json({"plan": text, "output": output})
+    elif output is None:
+        print_lines(text.splitlines())
+    else:
+        print_lines(
+            [
+                f"A plan to start from is in {output}. Read it: what was guessed is said there.",
+                f"Next: maskwell release {file} --plan {output} --dry-run",
+            ]
+        )
+
+
+def _try_out(file: str, plan: ReleasePlan, plan_file: str, plot: str | None, *, as_json: bool) -> None:
+    from maskwell.release.assessing import assess_file
+    from maskwell.release.mapping import risk_utility_map
+    from maskwell.reports.plots import plot_risk_utility
+    from maskwell.reports.text_release import dry_run_text
+
+    check_plot(plot, force=False, inputs=[file, plan_file])
+    with Progress() as progress:
+        found = assess_file(file, plan, progress=progress)
+        points = risk_utility_map(found, progress)
+    bound = None if plan.match is None else float(plan.match)
+    drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=False)
+    if as_json:
+        print_json({**_content(found), "map": [point.to_dict() for point in points], **drawn})
+    else:
+        print_lines(with_plot(dry_run_text(found, points, source=file, plan=plan_file), plot))
+    _answer(found)
+
+
+def _carry_out(file: str, plan: ReleasePlan, folder: str, key: str | None, seed: int | None, *, as_json: bool) -> None:
+    from maskwell.core.randomness import SeededRandom
+    from maskwell.reports.releasing import release_file
+    from maskwell.reports.text_release import release_text
+
+    with Progress() as progress:
+        found = release_file(
+            file,
+            plan,
+            folder,
+            random=None if seed is None else SeededRandom(seed),
+            key=_key(key, plan),
+            progress=progress,
+        )
+    if not found.private:
+        click.echo("note: drawn from a seed: a demonstration, not to be published", err=True)
+    if as_json:
+        print_json({**_content(found), "output": folder})
+    else:
+        print_lines(release_text(found, folder))
+
+
+def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
+    from maskwell.core.keyed import KeyedRandom
+
+    if path is None:
+        return None
+    if plan.dataset is None:
+        raise ParameterError(
+            "draws by key need a name of the data set", hint='give one in the plan: [release] dataset = "labour-2025"'
+        )
+    return KeyedRandom.from_file(path, plan.dataset)
+
+
+def _content(found: Release) -> dict[str, Any]:
+    """Plain values for JSON."""
+    return {
+        "rows": found.rows,
+        "variables": found.summary(),
+        "risk": None if found.risk is None else found.risk.to_dict(),
+        "utility": None if found.utility is None else found.utility.to_dict(),
+        "notes": list(found.notes),
+        "private": found.private,
+        "files": list(found.files),
+    }
+
+
+def _answer(found: Release) -> None:
+    """Exit with 1 where a plan does not keep what it asks for."""
+    from maskwell.errors import InfeasibleError
+    from maskwell.release.assessing import check_match
+
+    try:
+        check_match(found)
+    except InfeasibleError:
+        raise SystemExit(1) from None

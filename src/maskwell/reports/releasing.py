@@ -1,0 +1,48 @@
+"""Releasing a file with the report for the disclosure board in its folder."""
+
+from __future__ import annotations
+
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import RandomSource
+from maskwell.engines.randomize import Progress
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.released import Release
+from maskwell.release.releasing import release_folder_of
+from maskwell.reports.release_page import release_page
+
+
+def release_file(
+    path: str,
+    plan: ReleasePlan,
+    folder: str,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Carry out a plan on a file and write the folder of the release.
+
+    ``folder/public`` holds what users get: the released file, a receipt, a codebook and metadata. ``folder/internal``
+    stays with the data holder: all matrices, and the report for a disclosure board.
+
+    Parameters
+    ----------
+    path
+        The true file.
+    plan
+        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.load_plan` of a file.
+    folder
+        A folder that does not exist yet. It appears whole, when everything is written and checked, or not at all.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+    key
+        A secret with which draws are kept across releases; the plan must name the column with the ids.
+    progress
+        Told how far it is.
+
+    Raises
+    ------
+    PlanError, InfeasibleError, EditRuleError, PublishError
+        Before anything is written.
+    """
+    return release_folder_of(path, plan, folder, random=random, key=key, report=release_page, progress=progress)
