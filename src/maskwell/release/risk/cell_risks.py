@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -45,8 +44,8 @@ class Arrivals(Protocol):
     def best_guesses(self) -> Real:
         """For each released cell the expected records of the true cell that most of them come from."""
 
-    def each_row(self, use: Callable[[Summands], float]) -> float:
-        """The sum of something over all rows."""
+    def expected_uniques(self) -> float:
+        """Expected number of released cells with one record."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.release.risk.summands import Summands, highest_of, row_sums, summands_of
 
 _NEAR = 1 + 1e-9
+_ROOM = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,9 @@ class Listed:
         """Shape (rows,): for each released cell the expected records of the true cell that most of them come from."""
         return highest_of(self.row, self.p * self.counts[self.cell], self.rows)
 
-    def each_row(self, use: Callable[[Summands], float]) -> float:
-        """The sum of something over all rows."""
-        return use(self.summands(np.arange(self.rows)))
+    def expected_uniques(self) -> float:
+        """Expected number of released cells with one record."""
+        return float(self.summands(np.arange(self.rows)).chance_of_one.sum())
 
     def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
         """Targets (place in ``cells``, row, p) that may be found more easily under another value than their own.
@@ -92,25 +92,45 @@ class Listed:
         found_here = np.where(place[self.cell] >= 0, found[place[self.cell]], np.inf) * _NEAR
         away = (self.row != self.own[self.cell]) & (1 / self.counts[self.cell] > found_here)
         odds = np.where(self.p < 1, self.p / np.where(self.p < 1, 1 - self.p, 1.0), np.inf)
-        away &= self._simple_bound(odds) > found_here
-        rows = np.unique(self.row[away])
-        inside = np.flatnonzero(np.isin(self.row, rows))
-        kept = inside[away[inside]]
-        bound = np.zeros(len(self.row))
-        bound[inside] = self._bound(inside, odds[inside])
-        kept = kept[bound[kept] > found_here[kept]]
-        return place[self.cell[kept]], self.row[kept], self.p[kept]
+        for bound in (self._by_highest, self._by_classes, self._by_odds):
+            rows = np.zeros(self.rows, dtype=bool)
+            rows[self.row[away]] = True
+            inside = np.flatnonzero(rows[self.row])
+            away[inside] &= bound(inside, odds[inside]) > found_here[inside]
+        return place[self.cell[away]], self.row[away], self.p[away]
 
-    def _simple_bound(self, odds: Real) -> Real:
-        """``max(o) / sum N o`` of the row of each entry."""
-        n = self.counts[self.cell]
-        finite = np.where(np.isfinite(odds), odds, 0.0)
-        total, highest = row_sums(self.row, n * finite, self.rows), highest_of(self.row, finite, self.rows)
-        with_certain = highest_of(self.row, np.where(np.isfinite(odds), 0.0, 1.0), self.rows) > 0
-        bound = np.where(with_certain | (total == 0), 1.0, highest / np.where(total > 0, total, 1.0))
-        return np.asarray(bound[self.row])
+    def _by_highest(self, inside: Array, odds: Real) -> Real:
+        """``max(o) / sum N o`` of the row of each entry: no share is above it."""
+        row, n, finite = self._finite(inside, odds)
+        total, highest = row_sums(row, n * finite, self.rows), highest_of(row, finite, self.rows)
+        free = row_sums(row, np.isinf(odds), self.rows) == 0
+        bound = np.where(free & (total > 0), highest / np.where(total > 0, total, 1.0), 1.0)
+        return np.asarray(bound[row])
 
-    def _bound(self, inside: Array, odds: Real) -> Real:
+    def _by_classes(self, inside: Array, odds: Real) -> Real:
+        """A bound within a factor of two of the next, without sorting: odds are put in classes by powers of two."""
+        row, n, finite = self._finite(inside, odds)
+        power = np.frexp(finite)[1]
+        least = int(power.min(initial=0))
+        power = np.where(np.isinf(odds), int(power.max(initial=0)) + 1, power) - least
+        classes = int(power.max(initial=0)) + 1
+        if self.rows * classes > _ROOM * max(len(row), 1 << 20):
+            return np.ones(len(row))
+        place = row * classes + power
+        records = row_sums(place, n, self.rows * classes).reshape(self.rows, classes)
+        weighted = row_sums(place, n * finite, self.rows * classes).reshape(self.rows, classes)
+        above = np.cumsum(records[:, ::-1], axis=1)[:, ::-1] - records
+        below = np.cumsum(weighted, axis=1) / np.ldexp(1.0, np.arange(classes) + least)
+        certain = np.isinf(odds)
+        shares = np.where(certain, records[row, power], (above + below)[row, power])
+        return np.asarray(1 / shares)
+
+    def _finite(self, inside: Array, odds: Real) -> tuple[Array, Real, Real]:
+        """Rows, records and odds of entries; the odds of those that are certain to arrive as 0."""
+        n = self.counts[self.cell[inside]].astype(np.float64)
+        return self.row[inside], n, np.where(np.isfinite(odds), odds, 0.0)
+
+    def _by_odds(self, inside: Array, odds: Real) -> Real:
         """``1 / sum_j N_j min(o_j / o, 1)`` for entries that fill whole rows."""
         row, n = self.row[inside], self.counts[self.cell[inside]].astype(np.float64)
         order = np.lexsort((odds, row))

@@ -27,6 +27,8 @@ SMALL = 0.1
 _EXACT = 39.0
 """Natural logarithm of the accuracy at which the expansion is cut off."""
 
+_NOTHING = 1e-24
+
 
 @dataclass(frozen=True, eq=False)
 class Summands:
@@ -135,7 +137,8 @@ def power_sums(row: Array, n: Array, p: Real, rows: int) -> Real:
     term = n * p
     for m in range(powers):
         out[:, m] = row_sums(row, term, rows)
-        term = term * p
+        counts = term > _NOTHING / 2.0**m  # later powers of most are nothing
+        row, p, term = (row[counts], p[counts], term[counts] * p[counts]) if m else (row, p, term * p)
     return out
 
 

@@ -1,0 +1,212 @@
+"""Stages that belong together, as one matrix: from the true labels of some columns to released labels of the key.
+
+A stage within a column that an earlier stage randomized works on the released value of it, so both are one component:
+the product of their matrices, the later one on the left [Adeshiyan2011, Theorem 4.2]. Components multiply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cell_table import CellTable
+from maskwell.errors import TooLargeError
+from maskwell.release.risk.listed import entries_of
+from maskwell.release.risk.summands import row_sums
+from maskwell.release.stages import Stage
+
+ENTRIES = 4 * 10**7
+"""Probabilities that are kept at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One matrix of the key.
+
+    Attributes
+    ----------
+    within
+        Columns that tell which matrix is used and are not randomized.
+    keys
+        Columns of the key that it changes.
+    state
+        Shape (cells,): the true state of each cell of the table, 0..states-1.
+    own
+        Shape (cells,): the released part of the key that is the cell's own.
+    parts
+        Number of parts of the key that can be released, or are true.
+    starts, row, p
+        The matrix by columns: state j leads to the parts ``row[starts[j]:starts[j + 1]]``.
+    """
+
+    within: tuple[str, ...]
+    keys: tuple[str, ...]
+    state: Array
+    own: Array
+    parts: int
+    starts: Array
+    row: Array
+    p: Real
+
+    @property
+    def states(self) -> int:
+        """Number of true states."""
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> Array:
+        """How many parts each state leads to."""
+        return np.diff(self.starts)
+
+
+def acting(stages: Sequence[Stage], keys: Sequence[str]) -> list[Stage]:
+    """The stages that change what is released of the key, in order: those of its columns, and those they build on."""
+    wanted, found = {*keys}, []
+    for stage in reversed(stages):
+        if wanted & {*stage.variables, *stage.linked}:
+            found.append(stage)
+            wanted |= {*stage.within}
+    return found[::-1]
+
+
+def needed_columns(stages: Sequence[Stage], keys: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the table from which the risk of the key after these stages follows; first the key.
+
+    >>> needed_columns((), ["sex", "age"])
+    ('sex', 'age')
+    """
+    names = [name for stage in acting(stages, keys) for name in stage.columns]
+    return tuple(dict.fromkeys([*keys, *names]))
+
+
+def components_of(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -> list[Component]:
+    """The components of the stages that act on a key; the table holds at least the needed columns."""
+    groups: list[list[Stage]] = []
+    for stage in acting(stages, keys):
+        joined = [_builds_on(stage, group) for group in groups]
+        earlier = [one for group, builds in zip(groups, joined, strict=True) if builds for one in group]
+        groups = [group for group, builds in zip(groups, joined, strict=True) if not builds]
+        groups.append([*sorted(earlier, key=[*stages].index), stage])
+    return [_component(group, table, keys) for group in groups]
+
+
+def _builds_on(stage: Stage, group: Sequence[Stage]) -> bool:
+    changed = {name for earlier in group for name in (*earlier.variables, *earlier.linked)}
+    return bool(changed & {*stage.columns})
+
+
+def _component(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -> Component:
+    changed = {name for stage in stages for name in (*stage.variables, *stage.linked)}
+    own_keys = tuple(name for name in keys if name in changed)
+    columns = tuple(dict.fromkeys([*(name for stage in stages for name in stage.columns), *own_keys]))
+    coding = _Coding(table, columns, stages)
+    true, state = np.unique(table.codes[:, [table.place(name) for name in columns]], axis=0, return_inverse=True)
+    origin, labels, p = np.arange(len(true)), true, np.ones(len(true))
+    for stage in stages:
+        origin, labels, p = _carried_out(stage, coding, origin, labels, p)
+    at = [columns.index(name) for name in own_keys]
+    parts, place = np.unique(np.concatenate([labels[:, at], true[:, at]]), axis=0, return_inverse=True)
+    row, p, starts = _merged(origin, place[: len(labels)], p, len(true), len(parts))
+    return Component(
+        within=tuple(name for name in columns if name not in changed),
+        keys=own_keys,
+        state=state.ravel(),
+        own=place[len(labels) :][state.ravel()],
+        parts=len(parts),
+        starts=starts,
+        row=row,
+        p=p,
+    )
+
+
+class _Coding:
+    """Labels as numbers: those of the table, and after them labels that only a release can hold."""
+
+    def __init__(self, table: CellTable, columns: Sequence[str], stages: Sequence[Stage]) -> None:
+        self.columns = tuple(columns)
+        self._codes: dict[str, dict[Hashable, int]] = {
+            name: {label: code for code, label in enumerate(table.levels[table.place(name)])} for name in columns
+        }
+        self.states = [(self.codes(s.columns, s.states), self.codes(s.columns, s.outputs)) for s in stages]
+        self._stages = list(stages)
+        self.linked = [{name: self._follows(s, name) for name in s.linked if name in columns} for s in stages]
+        self.sizes = {name: len(codes) for name, codes in self._codes.items()}
+
+    def codes(self, columns: Sequence[str], labels: Sequence[tuple[Hashable, ...]]) -> Array:
+        """Shape (labels, columns); labels not seen before get new numbers."""
+        known = [self._codes[name] for name in columns]
+        rows = [[codes.setdefault(x, len(codes)) for codes, x in zip(known, label, strict=True)] for label in labels]
+        return np.array(rows, dtype=np.int64).reshape(len(labels), len(columns))
+
+    def _follows(self, stage: Stage, name: str) -> Array:
+        """The code of a linked column for each output of a stage."""
+        first = len(stage.within)
+        labels = [(stage.linked[name].get(tuple(output[first:])),) for output in stage.outputs]
+        return self.codes([name], labels)[:, 0]
+
+    def number(self, stage: Stage) -> int:
+        """The place of a stage."""
+        return self._stages.index(stage)
+
+    def keys(self, columns: Sequence[str], codes: Array) -> Array:
+        """One number for each row of codes."""
+        out = np.zeros(len(codes), dtype=np.int64)
+        for i, name in enumerate(columns):
+            out = out * self.sizes[name] + codes[:, i]
+        return out
+
+
+def _carried_out(stage: Stage, coding: _Coding, origin: Array, labels: Array, p: Real) -> tuple[Array, Array, Real]:
+    """One stage after others: labels that are no state of it, such as missing values, stay as they are."""
+    number = coding.number(stage)
+    at = [coding.columns.index(name) for name in stage.columns]
+    states, outputs = coding.states[number]
+    state = _found(coding.keys(stage.columns, states), coding.keys(stage.columns, labels[:, at]))
+    report, truth, q = entries_of(stage.design)
+    order = np.argsort(truth, kind="stable")
+    starts = np.searchsorted(truth[order], np.arange(len(states) + 1))
+    moved = np.flatnonzero(state >= 0)
+    taken, entry = expanded(starts, state[moved])
+    came, chosen = moved[taken], order[entry]
+    after = labels[came].copy()
+    after[:, at] = outputs[report[chosen]]
+    for name, codes in coding.linked[number].items():
+        after[:, coding.columns.index(name)] = codes[report[chosen]]
+    stayed = np.flatnonzero(state < 0)
+    origin = np.concatenate([origin[came], origin[stayed]])
+    return origin, np.concatenate([after, labels[stayed]]), np.concatenate([p[came] * q[chosen], p[stayed]])
+
+
+def _found(known: Array, wanted: Array) -> Array:
+    """The place of each wanted number among the known ones, or -1."""
+    order = np.argsort(known, kind="stable")
+    if not len(order):
+        return np.full(len(wanted), -1)
+    place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
+    return np.where(known[place] == wanted, place, -1)
+
+
+def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
+    """For each of some columns all its entries: the place of the column in the list, and the entry.
+
+    >>> expanded(np.array([0, 2, 3]), np.array([1, 0]))
+    (array([0, 1, 1]), array([2, 0, 1]))
+    """
+    sizes = starts[columns + 1] - starts[columns]
+    if (total := int(sizes.sum())) > ENTRIES:
+        raise TooLargeError(
+            f"{total:,} probabilities of the key are too many to keep; at most {ENTRIES:,} are",
+            hint="protect the keys in blocks (inverse-frequency, optimal), or ask for fewer keys",
+        )
+    taken = np.repeat(np.arange(len(columns)), sizes)
+    return taken, np.arange(total) + np.repeat(starts[columns] - (np.cumsum(sizes) - sizes), sizes)
+
+
+def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tuple[Array, Real, Array]:
+    """Entries sorted by state, those with the same state and part added up: parts, probabilities, starts."""
+    both, place = np.unique(origin * parts + part, return_inverse=True)
+    summed = row_sums(place.ravel(), p, len(both))
+    return both % parts, summed, np.searchsorted(both // parts, np.arange(states + 1))

@@ -1,0 +1,306 @@
+"""Arrivals under several matrices that act independently: never written out, worked on axis by axis.
+
+Row x of the product holds ``p_xj = prod_c P_c[x_c, j_c]`` for every nonempty cell j: too many to list, but their power
+sums follow from the matrices with each entry raised to the power,
+
+    sum_j N_j p_xj^m = (P_1^(m) x ... x P_C^(m)) N        (x: Kronecker product, ^(m): entry by entry).
+
+The cell's own term is kept out of the sum from the start (it may be near one), and the few other p above 0.1, at most
+nine for each cell, are found by following only the large entries of each matrix, taken out, and listed.
+Derived. The sums are exact up to rounding; the whole is as accurate as listing all entries (1e-12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cell_table import CellTable
+from maskwell.errors import TooLargeError
+from maskwell.release.risk.components import Component
+from maskwell.release.risk.summands import SMALL, Summands, powers_needed, row_sums, summands_of
+
+GRID = 2 * 10**7
+"""Cells of one block, true or released, that are worked on at once."""
+
+_FADED = 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells that agree in everything that is not randomized.
+
+    Attributes
+    ----------
+    cells
+        Which cells of the table.
+    matrices
+        One for each component, shape (parts, states).
+    kept
+        For each component the part that is each state's own, shape (states,).
+    state
+        Shape (cells, components): the true states.
+    counts
+        Shape (cells,).
+    """
+
+    cells: Array
+    matrices: tuple[Real, ...]
+    kept: tuple[Array, ...]
+    state: Array
+    counts: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Parts of each component: the released cells of the block."""
+        return tuple(len(P) for P in self.matrices)
+
+    @property
+    def own(self) -> Array:
+        """The released cell that is each cell's own key, as a number."""
+        parts = [kept[self.state[:, c]] for c, kept in enumerate(self.kept)]
+        return np.ravel_multi_index(tuple(parts), self.shape).astype(np.int64)
+
+    @property
+    def staying(self) -> Real:
+        """Chance that each cell is released as itself."""
+        each = [P[kept[s], s] for P, kept, s in zip(self.matrices, self.kept, self.state.T, strict=True)]
+        return np.asarray(np.prod(each, axis=0))
+
+    def grid(self, values: Array) -> Real:
+        """Values of the cells as an array with one axis for each component."""
+        out = np.zeros(tuple(P.shape[1] for P in self.matrices))
+        out[tuple(self.state.T)] = values
+        return out
+
+    def arrivals(self, m: int) -> Real:
+        """``sum N p^m`` over all cells whose own key it is not, for every released cell, flattened."""
+        same = self.grid(self.counts)
+        other = np.zeros_like(same)
+        for axis, (P, kept) in enumerate(zip(self.matrices, self.kept, strict=True)):
+            power = P**m
+            rest = power.copy()
+            rest[kept, np.arange(P.shape[1])] = 0.0
+            other = _along(rest, same, axis) + _along(power, other, axis)
+            same = _along(power - rest, same, axis)
+        return np.asarray(other.ravel())
+
+    def largest(self, values: Array) -> Real:
+        """``max_j value_j p_xj`` for every released cell, flattened."""
+        out = self.grid(values)
+        for axis, P in enumerate(self.matrices):
+            moved = np.moveaxis(out, axis, -1)
+            out = np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
+        return out.ravel()
+
+    @cached_property
+    def large(self) -> tuple[Array, Array, Real]:
+        """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p."""
+        cell, row, p = np.arange(len(self.cells)), np.zeros(len(self.cells), dtype=np.int64), np.ones(len(self.cells))
+        for P, states in zip(self.matrices, self.state.T, strict=True):
+            part, state = np.nonzero(P > SMALL)
+            order = np.argsort(state, kind="stable")
+            starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
+            sizes = (starts[1:] - starts[:-1])[states[cell]]
+            first = np.repeat(starts[states[cell]] - (np.cumsum(sizes) - sizes), sizes)
+            entry = order[np.arange(len(first)) + first]
+            taken = np.repeat(np.arange(len(cell)), sizes)
+            q = p[taken] * P[part[entry], state[entry]]
+            kept = q > SMALL
+            cell, row, p = cell[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
+        away = row != self.own[cell]
+        return cell[away], row[away], p[away]
+
+    @cached_property
+    def tail(self) -> Tail:
+        """Power sums of all terms that are neither own nor large."""
+        cell, row, p = self.large
+        size = int(np.prod(self.shape))
+        rows = np.unique(np.concatenate([self.own, row]))
+        log_none, odds, sums = np.zeros(size), np.zeros(size), []
+        taken_out = self.counts[cell] * p
+        for m in range(1, powers_needed(SMALL) + 1):
+            whole = self.arrivals(m) - row_sums(row, taken_out, size)
+            log_none -= whole / m
+            odds += whole
+            sums.append(whole[rows])
+            taken_out = taken_out * p
+            if m > 1 and 2.0**m / m * np.abs(whole).max() < _FADED:
+                break
+        return Tail(rows, np.stack(sums, axis=1), log_none, odds)
+
+    def summands(self, rows: Array) -> Summands:
+        """Own and large terms listed, all others by their power sums; rows are own or large releases of some cell."""
+        listed, tail = self._listed(rows), self.tail
+        sums = tail.sums[np.searchsorted(tail.rows, rows)]
+        highest = listed.highest
+        if (highest <= SMALL).any():
+            highest = np.maximum(highest, self.largest(np.ones(len(self.counts)))[rows])
+        return replace(
+            listed,
+            ups=_wide(listed.ups, sums.shape[1]) + _wide(sums, listed.ups.shape[1]),
+            reach=np.full(len(rows), int(self.counts.sum())),
+            log_none=listed.log_none + tail.log_none[rows],
+            odds=listed.odds + tail.odds[rows],
+            highest=highest,
+        )
+
+    def expected_uniques(self) -> float:
+        """Expected number of released cells with one record."""
+        listed, tail = self._listed(np.arange(int(np.prod(self.shape)))), self.tail
+        whole = replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
+        return float(whole.chance_of_one.sum())
+
+    def _listed(self, rows: Array) -> Summands:
+        place = np.full(int(np.prod(self.shape)), -1)
+        place[rows] = np.arange(len(rows))
+        cell, away, q = self.large
+        row = np.concatenate([place[self.own], place[away]])
+        used = row >= 0
+        n, p = np.concatenate([self.counts, self.counts[cell]]), np.concatenate([self.staying, q])
+        return summands_of(row[used], n[used], p[used], len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """Power sums of many small probabilities.
+
+    Attributes
+    ----------
+    rows, sums
+        Released cells that are looked at, and their power sums, shape (rows, powers).
+    log_none, odds
+        ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` of every released cell.
+    """
+
+    rows: Array
+    sums: Real
+    log_none: Real
+    odds: Real
+
+
+def _along(P: Real, grid: Real, axis: int) -> Real:
+    return np.moveaxis(np.tensordot(P, grid, axes=(1, axis)), 0, axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Arrivals by blocks; released cells are numbered block after block."""
+
+    counts: Array
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> Product:
+        """Blocks of cells that agree in the fixed part of the key and in the columns within which is randomized."""
+        within = dict.fromkeys(name for part in parts for name in part.within)
+        columns = [table.codes[:, table.place(name)] for name in within]
+        _, block = np.unique(np.stack([fixed, *columns], axis=1), axis=0, return_inverse=True)
+        order = np.argsort(block.ravel(), kind="stable")
+        cuts = np.flatnonzero(np.diff(block.ravel()[order])) + 1
+        return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
+
+    @cached_property
+    def offsets(self) -> Array:
+        """The number of the first released cell of each block."""
+        return np.concatenate([[0], np.cumsum([int(np.prod(block.shape)) for block in self.blocks])])
+
+    @cached_property
+    def own(self) -> Array:
+        """The released cell that is each cell's own key."""
+        return self._over_cells(lambda block, first: block.own + first).astype(np.int64)
+
+    @cached_property
+    def kept(self) -> Real:
+        """Chance that a record is released with its own key."""
+        return self._over_cells(lambda block, _: block.staying)
+
+    def _over_cells(self, values: Callable[[Block, int], Array]) -> Array:
+        out = np.zeros(len(self.counts))
+        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
+            out[block.cells] = values(block, first)
+        return out
+
+    def summands(self, rows: Array) -> Summands:
+        """The terms of some rows, given in increasing order."""
+        cuts = np.searchsorted(rows, self.offsets)
+        parts = [
+            block.summands(rows[a:b] - first)
+            for block, first, a, b in zip(self.blocks, self.offsets.tolist(), cuts[:-1], cuts[1:], strict=False)
+            if b > a
+        ]
+        return _joined(parts)
+
+    def terms(self, row: int) -> tuple[Array, Real]:
+        """Records and probabilities of one row."""
+        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        block = self.blocks[number]
+        at = np.unravel_index(row - int(self.offsets[number]), block.shape)
+        each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
+        return block.counts, np.prod(each, axis=0)
+
+    def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
+        """Releases with p > 0.1 under which a record may be found more easily; others are not looked at."""
+        place = np.full(len(self.counts), -1)
+        place[cells] = np.arange(len(cells))
+        lists = [
+            (place[block.cells[cell]], row + first, p)
+            for block, first in zip(self.blocks, self.offsets.tolist(), strict=False)
+            for cell, row, p in [block.large]
+        ]
+        target, row, p = (np.concatenate(each) for each in zip(*lists, strict=True))
+        hidden = (target >= 0) & (1 / self.counts[cells[np.maximum(target, 0)]] > found[np.maximum(target, 0)])
+        return target[hidden], row[hidden], p[hidden]
+
+    def best_guesses(self) -> Real:
+        """For each released cell the expected records of the true cell that most of them come from."""
+        return np.concatenate([block.largest(block.counts) for block in self.blocks])
+
+    def expected_uniques(self) -> float:
+        """Expected number of released cells with one record."""
+        return sum(block.expected_uniques() for block in self.blocks)
+
+
+def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
+    matrices, kept, states = [], [], []
+    for part in parts:
+        used, state = np.unique(part.state[cells], return_inverse=True)
+        entries = np.concatenate([np.arange(part.starts[s], part.starts[s + 1]) for s in used])
+        column = np.repeat(np.arange(len(used)), part.lengths[used])
+        own = part.own[cells]
+        rows, place = np.unique(np.concatenate([part.row[entries], own]), return_inverse=True)
+        P = np.zeros((len(rows), len(used)))
+        P[place.ravel()[: len(entries)], column] = part.p[entries]
+        own_of = np.zeros(len(used), dtype=np.int64)
+        own_of[state.ravel()] = place.ravel()[len(entries) :]
+        matrices.append(P)
+        kept.append(own_of)
+        states.append(state.ravel())
+    block = Block(cells, tuple(matrices), tuple(kept), np.stack(states, axis=1), table.counts[cells])
+    size = max(np.prod([side[axis] for side in (P.shape for P in matrices)], dtype=float) for axis in (0, 1))
+    if size > GRID:
+        raise TooLargeError(
+            f"a key of {size:,.0f} possible cells is too large; at most {GRID:,} are worked on",
+            hint="ask for fewer keys, group their categories, or protect them jointly",
+        )
+    return block
+
+
+def _joined(parts: Sequence[Summands]) -> Summands:
+    """The rows of all, one after the other."""
+    names = ("shift", "certain", "reach", "log_none", "odds", "highest", "n", "p")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    for name in ("ups", "downs"):
+        sums = [getattr(part, name) for part in parts]
+        joined[name] = np.concatenate([_wide(one, max(each.shape[1] for each in sums)) for one in sums])
+    first = np.cumsum([0, *(len(part.shift) for part in parts)])
+    return Summands(row=np.concatenate([part.row + k for part, k in zip(parts, first, strict=False)]), **joined)
+
+
+def _wide(sums: Real, powers: int) -> Real:
+    """Power sums with zeros for further powers."""
+    return np.pad(sums, ((0, 0), (0, max(0, powers - sums.shape[1]))))
