@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
     from maskwell.core.cells import Cells as Cells
     from maskwell.core.counts import Counts as Counts
+    from maskwell.core.key_files import new_key_file as new_key_file
+    from maskwell.core.keyed import KeyedRandom as KeyedRandom
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
     from maskwell.core.reported import Reports as Reports
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from maskwell.designs.mixture import Mixture as Mixture
     from maskwell.designs.patterns import Patterns as Patterns
     from maskwell.designs.rows import reduction_of as reduction_of
+    from maskwell.designs.sampler import KeyedSampler as KeyedSampler
     from maskwell.designs.sparse import Sparse as Sparse
     from maskwell.designs.subset import Subset as Subset
     from maskwell.designs.unary import Unary as Unary
@@ -188,6 +191,7 @@ if TYPE_CHECKING:
     from maskwell.reports.device_page import SheetOptions as SheetOptions
     from maskwell.reports.device_page import device_page as device_page
     from maskwell.reports.plots import Picture as Picture
+    from maskwell.reports.plots import plot_associations as plot_associations
     from maskwell.reports.plots import plot_canonical as plot_canonical
     from maskwell.reports.plots import plot_choice as plot_choice
     from maskwell.reports.plots import plot_coefficients as plot_coefficients
@@ -196,9 +200,12 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_family as plot_family
     from maskwell.reports.plots import plot_flows as plot_flows
     from maskwell.reports.plots import plot_frontier as plot_frontier
+    from maskwell.reports.plots import plot_inflation as plot_inflation
     from maskwell.reports.plots import plot_learned as plot_learned
     from maskwell.reports.plots import plot_margins as plot_margins
+    from maskwell.reports.plots import plot_matrix as plot_matrix
     from maskwell.reports.plots import plot_revealed as plot_revealed
+    from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
     from maskwell.reports.plots import plot_variance as plot_variance
 
 __version__ = "0.1.0"
@@ -207,6 +214,8 @@ _HOMES = {
     "maskwell.core.categories": ["Categories"],
     "maskwell.core.cells": ["Cells"],
     "maskwell.core.counts": ["Counts"],
+    "maskwell.core.key_files": ["new_key_file"],
+    "maskwell.core.keyed": ["KeyedRandom"],
     "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
     "maskwell.core.reported": ["Reports"],
     "maskwell.designs.base": ["Design"],
@@ -219,6 +228,7 @@ _HOMES = {
     "maskwell.designs.mixture": ["Mixture"],
     "maskwell.designs.patterns": ["Patterns"],
     "maskwell.designs.rows": ["reduction_of"],
+    "maskwell.designs.sampler": ["KeyedSampler"],
     "maskwell.designs.sparse": ["Sparse"],
     "maskwell.designs.subset": ["Subset"],
     "maskwell.designs.unary": ["Unary"],
@@ -300,6 +310,7 @@ _HOMES = {
     "maskwell.reports.device_page": ["SheetOptions", "device_page"],
     "maskwell.reports.plots": [
         "Picture",
+        "plot_associations",
         "plot_canonical",
         "plot_choice",
         "plot_coefficients",
@@ -308,9 +319,12 @@ _HOMES = {
         "plot_family",
         "plot_flows",
         "plot_frontier",
+        "plot_inflation",
         "plot_learned",
         "plot_margins",
+        "plot_matrix",
         "plot_revealed",
+        "plot_risk_utility",
         "plot_variance",
     ],
     "maskwell.planning.allocation": ["Allocation"],

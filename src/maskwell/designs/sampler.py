@@ -13,6 +13,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, code_type
 from maskwell.core.draws import WordReader
+from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource, Stream
 from maskwell.core.reported import Reports
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
@@ -86,6 +87,56 @@ class Sampler:
         for row in self.design.draw_rows(codes, words, out).tolist():
             reader = WordReader(words[row].tolist(), more=partial(stream.spill, first + row))
             out[row] = self.design.encode_report(self.design.draw(int(codes[row]), reader))
+
+
+class KeyedSampler:
+    """Randomizes one variable by record: who holds the key draws the same report for a record again, in any order.
+
+    The ids of all records must be different; that is for the caller to check, who sees them all. A variable that is
+    randomized twice needs two names here, or both draws would be one.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> from maskwell.core.categories import Categories
+    >>> design = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+    >>> sampler = KeyedSampler(design, KeyedRandom.of(bytes(range(32)), "labour-2025"), "smokes")
+    >>> first, again = sampler.sample([0, 0, 1], [11, 12, 13]), sampler.sample([1, 0], [13, 12])
+    >>> first.data.tolist()[:0:-1] == again.data.tolist()
+    True
+    """
+
+    def __init__(self, design: Design, keyed: KeyedRandom, variable: str) -> None:
+        self.design = design
+        self.private = keyed.private
+        self._keyed = keyed
+        self._stream = keyed.stream(variable)
+
+    def sample(self, codes: Array, ids: Any) -> Reports:
+        """Reports of records with these true codes and ids."""
+        return self.sample_named(codes, self._keyed.names(ids))
+
+    def sample_named(self, codes: Array, names: Array) -> Reports:
+        """The same where the names of the records were made before, with ``keyed.names``, for several variables."""
+        design = self.design
+        codes = check_codes(codes, design.k)
+        if len(codes) != len(names):
+            raise ParameterError(
+                f"{len(codes)} codes and {len(names)} record ids", hint="give one id for each code, in the same order"
+            )
+        out = design.empty_reports(len(codes))
+        step = max(1, CHUNK_BYTES // (4 * design.words_per_row))
+        for start in range(0, len(codes), step):
+            chunk = slice(start, start + step)
+            self._sample_chunk(codes[chunk], names[chunk], out[chunk])
+        return Reports(design.fingerprint, design.k, design.encoding, out, self.private)
+
+    def _sample_chunk(self, codes: Array, names: Array, out: Array) -> None:
+        words = self._stream.words(names, self.design.words_per_row)
+        for row in self.design.draw_rows(codes, words, out).tolist():
+            reader = WordReader(words[row].tolist(), more=partial(self._stream.spill, names[row]))
+            out[row] = self.design.encode_report(self.design.draw(int(codes[row]), reader))
+
+    def __reduce__(self) -> Any:
+        raise WrongTypeError("a secret key is not copied or sent along", hint="make the sampler where it is needed")
 
 
 def _processors() -> int:

@@ -3,7 +3,7 @@
 Matrices of releases are of this kind: many states, each of which can become only a few others. A report that a column
 does not list never comes from that truth.
 
-Source: [ChaiNayak2018, section 1]; matrices for releases [NayakZhangYou2018].
+Source: [ChaiNayak2018, section 1].
 """
 
 from __future__ import annotations

@@ -1,0 +1,88 @@
+"""Secret keys: checked, read from a file that only its owner can read, and made anew. No message shows a key."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+
+from maskwell.errors import DataFileError, ParameterError, WrongTypeError
+
+LEAST_BYTES = 16
+_NEW_BYTES = 32
+_LEAST_DIFFERENT = 6  # different bytes; 16 random ones have fewer with a chance of 1e-17
+_LARGEST_FILE = 4096
+
+
+def checked_key(key: bytes | str) -> bytes:
+    """A key of at least 128 bits as bytes, from bytes or hexadecimal digits.
+
+    >>> len(checked_key("000102030405060708090a0b0c0d0e0f"))
+    16
+    """
+    if not isinstance(key, bytes | str):
+        raise WrongTypeError("a key must be bytes or hexadecimal digits", hint="make one with new_key_file")
+    found = _from_digits(key) if isinstance(key, str) else key
+    if len(found) < LEAST_BYTES:
+        raise ParameterError(
+            f"a key of {8 * len(found)} bits can be found by trial; at least {8 * LEAST_BYTES} are needed",
+            hint="make one from the operating system's random numbers with new_key_file",
+        )
+    if len(set(found)) < _LEAST_DIFFERENT:
+        raise ParameterError(
+            f"a key of {len(set(found))} different bytes can be guessed",
+            hint="make one from the operating system's random numbers with new_key_file",
+        )
+    return found
+
+
+def _from_digits(text: str) -> bytes:
+    if not re.fullmatch(r"(?:[0-9a-fA-F]{2})+", text):
+        raise ParameterError(
+            "the key is not a text of hexadecimal digits, two for each byte",
+            hint="give 32 digits or more of 0-9 and a-f; passwords are not keys",
+        )
+    return bytes.fromhex(text)
+
+
+def new_key_file(path: str | Path) -> Path:
+    """Write a new key of 256 bits, as 64 hexadecimal digits, to a file that only its owner can read.
+
+    An existing file is never replaced: the draws of earlier releases could not be repeated any more.
+    """
+    digits = secrets.token_hex(_NEW_BYTES)
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(digits + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError as error:
+        raise DataFileError(
+            f"{path} exists; a key is never replaced", hint="give another name, or use the key that is there"
+        ) from error
+    except OSError as error:
+        raise DataFileError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
+    return Path(path)
+
+
+def read_key_file(path: str | Path) -> bytes:
+    """The key of a file that only its owner can read."""
+    try:
+        with Path(path).open("rb") as file:
+            _check_private(path, os.fstat(file.fileno()).st_mode)
+            content = file.read(_LARGEST_FILE)
+    except OSError as error:
+        raise DataFileError(
+            f"cannot read the key file {path}: {error.strerror}", hint="check the path; new_key_file makes a key"
+        ) from error
+    return checked_key(content.decode("latin-1").strip())
+
+
+def _check_private(path: str | Path, mode: int) -> None:
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise DataFileError(
+            f"others than its owner may use the key file {path} (mode {stat.S_IMODE(mode):04o})",
+            hint=f"close it first: chmod 600 {path}",
+        )
