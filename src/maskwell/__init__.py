@@ -179,6 +179,7 @@ if TYPE_CHECKING:
     from maskwell.release.risk.posteriors import posterior_matrix as posterior_matrix
     from maskwell.release.risk.predictive import predictive_disclosure as predictive_disclosure
     from maskwell.release.risk.repeated import repeated_guess as repeated_guess
+    from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
     from maskwell.release.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
     from maskwell.release.starting_plan import starting_plan as starting_plan
@@ -308,6 +309,7 @@ _HOMES = {
     "maskwell.procedures.shared": ["shared"],
     "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
     "maskwell.reports.device_page": ["SheetOptions", "device_page"],
+    "maskwell.release.risk_utility": ["RiskUtilityPoint"],
     "maskwell.reports.plots": [
         "Picture",
         "plot_associations",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.reports.notes import Mark, Note, bar_mark, notes_height, point_mark, write_notes
+from maskwell.reports.notes import Mark, Note, area_mark, bar_mark, notes_height, point_mark, write_notes
 from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas
 from maskwell.reports.scales import number
 from maskwell.reports.style import colour
@@ -20,7 +20,7 @@ from maskwell.reports.tables import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEAD, ROW, NARROW_ROW, FOOT = 34, 30, 46, 44
+HEAD, ROW, NARROW_ROW, FOOT = 34, 30, 46, 48
 LEFT, RIGHT = 216, 104
 
 
@@ -65,6 +65,8 @@ class PairScale:
         What before, after and expected are called.
     shown
         How a number of the scale is written.
+    bars
+        Whether what comes after is a bar from the low end: something that randomization adds.
     """
 
     title: str
@@ -73,6 +75,7 @@ class PairScale:
     high: float
     names: tuple[str, str, str] = ("before", "after", "expected")
     shown: Callable[[float], str] = _plainly
+    bars: bool = False
 
 
 def pair_heights(lines: Sequence[PairLine], scale: PairScale) -> tuple[int, int]:
@@ -90,7 +93,7 @@ def draw_pairs(canvas: Canvas, lines: Sequence[PairLine], scale: PairScale) -> N
     axes.set(xlim=(scale.low, scale.high), ylim=(step * len(lines), 0), yticks=[], zorder=-1)  # names above the grid
     _scale(axes, scale)
     for i, line in enumerate(lines):
-        _pair(axes, line, step * i + (34 if canvas.narrow else step / 2 + 3))
+        (_bar if scale.bars else _pair)(axes, line, step * i + (34 if canvas.narrow else step / 2 + 3))
         _words(canvas, line, HEAD + step * i + (10 if canvas.narrow else step / 2))
     bottom = HEAD + step * len(lines)
     canvas.text(4, 14, scale.title, tone="muted", fontsize=SMALL)
@@ -99,9 +102,10 @@ def draw_pairs(canvas: Canvas, lines: Sequence[PairLine], scale: PairScale) -> N
 
 
 def _notes(lines: Sequence[PairLine], scale: PairScale) -> list[Note]:
+    after = area_mark(**_added()) if scale.bars else point_mark(**_after())
     kinds: list[tuple[bool, str, Mark]] = [
         (any(np.isfinite(line.before) for line in lines), scale.names[0], point_mark(**_before())),
-        (any(np.isfinite(line.after) for line in lines), scale.names[1], point_mark(**_after())),
+        (any(np.isfinite(line.after) for line in lines), scale.names[1], after),
         (any(np.isfinite(line.expected) for line in lines), scale.names[2], bar_mark(**_expected())),
     ]
     return [Note(words, mark) for there, words, mark in kinds if there]
@@ -126,6 +130,13 @@ def _pair(axes: Axes, line: PairLine, y: float) -> None:
             axes.plot([value], [y - above], **style, clip_on=False)
 
 
+def _bar(axes: Axes, line: PairLine, y: float) -> None:
+    low = axes.get_xlim()[0]
+    axes.fill([low, line.after, line.after, low], [y - 6, y - 6, y + 6, y + 6], **_added())
+    if np.isfinite(line.expected):
+        axes.plot([line.expected] * 2, [y - 9, y + 9], **_expected(), clip_on=False)
+
+
 def _words(canvas: Canvas, line: PairLine, y: float) -> None:
     if canvas.narrow:
         canvas.text(12, y, shorten(line.label, 26), fontsize=SMALL)
@@ -144,5 +155,10 @@ def _after() -> dict[str, Any]:
     return {"marker": "o", "markersize": 7.5, "linestyle": "none", "zorder": 6, **face}
 
 
+def _added() -> dict[str, Any]:
+    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
+    return {**face, "hatch": "////", "linewidth": 1, "zorder": 3}
+
+
 def _expected() -> dict[str, Any]:
-    return {"color": colour("ink"), "linewidth": 1.6, "solid_capstyle": "butt", "zorder": 4}
+    return {"color": colour("ink"), "linewidth": 1.8, "solid_capstyle": "butt", "zorder": 4}

@@ -12,6 +12,10 @@
 :func:`plot_choice`        the same for a choice that was made
 :func:`plot_coefficients`  what goes with an outcome: coefficients of a regression with intervals
 :func:`plot_margins`       *how exact a survey will be*: the margin against the respondents, in its two parts
+:func:`plot_matrix`        *where records go*: the matrix of one randomization of a release
+:func:`plot_risk_utility`  *choosing a bound for a release*: risk against change, each bound a point
+:func:`plot_associations`  what goes with what in a file, before and after its release
+:func:`plot_inflation`     what a release costs in precision
 :func:`plot_variance`      what randomization costs, against categories and parity
 =========================  ====================================================================================
 """
@@ -24,13 +28,17 @@ from maskwell.reports.family import plot_family
 from maskwell.reports.flows import plot_flows
 from maskwell.reports.learned import plot_learned
 from maskwell.reports.margins import plot_margins
+from maskwell.reports.matrix_picture import plot_matrix
 from maskwell.reports.picture import Picture
 from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
 from maskwell.reports.revealed import plot_revealed
+from maskwell.reports.risk_utility_map import plot_risk_utility
+from maskwell.reports.utility_plots import plot_associations, plot_inflation
 from maskwell.reports.variance import plot_variance
 
 __all__ = [
     "Picture",
+    "plot_associations",
     "plot_canonical",
     "plot_choice",
     "plot_coefficients",
@@ -39,8 +47,11 @@ __all__ = [
     "plot_family",
     "plot_flows",
     "plot_frontier",
+    "plot_inflation",
     "plot_learned",
     "plot_margins",
+    "plot_matrix",
     "plot_revealed",
+    "plot_risk_utility",
     "plot_variance",
 ]

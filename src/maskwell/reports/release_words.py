@@ -1,0 +1,151 @@
+"""A release in words: what was randomized and how, what stays right, which rules hold, what was asked and achieved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from maskwell.core.exact import to_decimal
+from maskwell.release.achieved import AT_LEAST, achieved, is_kept
+from maskwell.release.method_entries import METHOD_ENTRIES
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.protection import Protection
+from maskwell.release.publishing import protection_of
+from maskwell.release.released import Release
+from maskwell.release.rules import AnyRule, Moves, Rule
+from maskwell.release.stages import Stage
+from maskwell.reports.matrix_picture import columns_of
+from maskwell.reports.tables import number
+from maskwell.reports.words import SPACE, as_decimal, percent_bound
+
+KEPT = {
+    "counts": "counts stay right on average",
+    "weights": "weighted counts stay right on average",
+    "external": "counts of another file stay right on average, not those of this one",
+    "none": "counts do not stay right; users need the matrix",
+}
+BOUNDS = {
+    "posterior": "Chance of any true value, given the released one",
+    "posterior_own": "Chance that the released value is the true one",
+    "odds": "Odds that the released value is the true one",
+    "guess": "Chance that the best guess of the true value is right",
+    "factor": "Factor by which a released value changes the chance of a true one",
+    "parity": "Ratio of the chances of one released value",
+    "least_kept": "Chance to stay, every value",
+    "changed_at_most": "Share of the records expected to change",
+    "changed_at_least": "Share of the records expected to change",
+    "match": "Chance of a correct match, every record",
+}
+RATIOS = ("odds", "factor", "parity")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Something that was asked, and what came of it.
+
+    Attributes
+    ----------
+    what, where
+        The bound in words, and the columns it is about.
+    asked, achieved
+        Both as people read them.
+    kept
+        Whether it holds; ``None`` where nothing can be said.
+    """
+
+    what: str
+    where: str
+    asked: str
+    achieved: str
+    kept: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        return "not measured" if self.kept is None else "kept" if self.kept else "not kept"
+
+
+def promises(release: Release) -> list[Promise]:
+    """Everything that the plan asks for in numbers, with what was achieved."""
+    found = [_matching(release)] if release.plan.match is not None else []
+    for stage in release.stages:
+        protection = protection_of(release.plan, stage)
+        found += [_promise(stage, name, asked) for name, asked in asked_of(release.plan, protection).items()]
+    return found
+
+
+def asked_of(plan: ReleasePlan, protection: Protection) -> dict[str, Fraction]:
+    """The bounds of one protection that are its own."""
+    return {name: value for name, value in protection.bounds.asked().items() if name != "match" or plan.match is None}
+
+
+def _matching(release: Release) -> Promise:
+    asked = release.plan.match
+    most = greatest_risk(release)
+    where = f"somebody who knows {', '.join(release.plan.keys)}"
+    if asked is None or most is None:
+        return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
+    kept = is_kept("match", float(asked), most)
+    return Promise(BOUNDS["match"], where, _bound_text("match", asked), shown("match", most), kept)
+
+
+def greatest_risk(release: Release) -> float | None:
+    """The greatest chance of a correct match after the release; ``None`` where there are no keys."""
+    after = None if release.risk is None else release.risk.after
+    return None if after is None else float(after.max_risk)
+
+
+def _promise(stage: Stage, name: str, asked: Fraction) -> Promise:
+    value = achieved(stage, name)
+    kept = None if value is None else is_kept(name, float(asked), value)
+    told = "–" if value is None else shown(name, value)
+    return Promise(BOUNDS[name], columns_of(stage), _bound_text(name, asked), told, kept)
+
+
+def _bound_text(name: str, asked: Fraction) -> str:
+    how = "at least" if name in AT_LEAST else "at most"
+    return f"{how} {to_decimal(asked)}" if name in RATIOS else f"{how} {_percent(asked, up=False)}"
+
+
+def shown(name: str, value: float) -> str:
+    """A value for one of the bounds, rounded towards less protection.
+
+    >>> shown("parity", 3.0), shown("match", 0.4621).replace(SPACE, " ")
+    ('3', '46.3 %')
+    """
+    if name in RATIOS or math.isinf(value):
+        return number(value, 4)
+    return _percent(as_decimal(value), up=name not in AT_LEAST)
+
+
+def _percent(share: Fraction, *, up: bool) -> str:
+    return f"{percent_bound(share, up=up)}{SPACE}%"
+
+
+def rule_in_words(rule: AnyRule) -> str:
+    """A rule as a sentence.
+
+    >>> rule_in_words(Rule({"age": ("child",), "marital": ("married", "widowed")}))
+    'No record has age child with marital married or widowed.'
+    """
+    if isinstance(rule, Rule):
+        parts = [f"{column} {' or '.join(labels)}" for column, labels in rule.forbid.items()]
+        return f"No record has {' with '.join(parts)}."
+    if isinstance(rule, Moves):
+        pairs = ", ".join(f"{a} to {b}" for a, b in rule.pairs)
+        return f"{rule.variable} {'moves only from' if rule.only else 'never moves from'} {pairs}."
+    steps = "one step" if rule.steps == 1 else f"{rule.steps} steps"
+    return f"{rule.variable} moves by at most {steps} of its order."
+
+
+def made_by(protection: Protection) -> str:
+    """How a matrix was made: the method in words, with its numbers.
+
+    >>> made_by(Protection.of(["roof"], "method1", theta="1/2"))
+    'method1 (theta = 0.5): every category sends out and receives the same expected number of records'
+    """
+    numbers = [f"{name} = {to_decimal(x)}" for name, x in protection.options.items() if isinstance(x, Fraction)]
+    numbers += [f"{name} = {x}" for name, x in protection.bounds.to_dict().items() if isinstance(x, str)]
+    given = f" ({', '.join(numbers)})" if numbers else ""
+    return f"{protection.method}{given}: {METHOD_ENTRIES[protection.method].summary}"

@@ -1,0 +1,97 @@
+"""Pictures of what a release does to associations and to precision."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests.support.drawings import fixed_colours, overlapping, texts_outside
+
+from maskwell.core.cell_table import CellTable
+from maskwell.designs.dense import Dense
+from maskwell.errors import InputError
+from maskwell.release.stages import Stage
+from maskwell.release.utility.assessing import assess_utility
+from maskwell.release.utility.association import Association
+from maskwell.release.utility.report import UtilityReport
+from maskwell.reports.plots import Picture, plot_associations, plot_inflation
+
+BEFORE = CellTable.of(["roof", "income"], {("tile", "low"): 15, ("tile", "high"): 5, ("thatch", "low"): 10})
+AFTER = CellTable.of(["roof", "income"], {("tile", "low"): 14, ("tile", "high"): 4, ("thatch", "low"): 12})
+
+
+def stage() -> Stage:
+    states = [("thatch",), ("tile",)]
+    return Stage(
+        variables=("roof",),
+        states=states,
+        outputs=states,
+        design=Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]),
+        counts=np.array([10, 20]),
+        cells=np.zeros(2, dtype=np.int64),
+        method="method1",
+        invariance="counts",
+        derived=True,
+    )
+
+
+def utility(*, released: bool = True) -> UtilityReport:
+    return assess_utility([BEFORE], [AFTER] if released else None, [stage()])
+
+
+def many() -> UtilityReport:
+    pairs = [
+        Association((f"column_{i}", f"a_long_name_of_a_column_{i}"), 0.9 - i / 50, 0.8 - i / 50) for i in range(40)
+    ]
+    return UtilityReport({}, (*pairs, Association(("a", "b"), None)))
+
+
+def pictures() -> list[Picture]:
+    early = utility(released=False)
+    return [
+        plot_associations(utility()),
+        plot_associations(early),
+        plot_associations(many()),
+        plot_inflation(utility()),
+        plot_inflation(early),
+    ]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("which", range(5))
+def test_words_neither_touch_nor_leave(which: int, narrow: bool) -> None:
+    picture = pictures()[which]
+    figure = picture.figure(narrow=narrow)
+    assert overlapping(figure) == [] and texts_outside(figure) == []
+    assert fixed_colours(picture, narrow=narrow) == set()
+
+
+def test_associations_are_those_of_the_files() -> None:
+    found, picture = utility(), plot_associations(utility())
+    assert picture.data["before"] == pytest.approx([found.pairs[0].before])
+    assert picture.data["after"] == pytest.approx([found.pairs[0].after])
+    assert picture.rows[0][0] == "roof × income"
+    early = plot_associations(utility(released=False))
+    assert math.isnan(early.data["after"][0]) and early.rows[0][3] == "–"
+
+
+def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
+    pairs = (Association(("a", "b"), 0.5, 0.49), Association(("a", "c"), 0.3, 0.1))
+    assert plot_associations(UtilityReport({}, pairs)).rows[0][0] == "a × c"
+    assert "24 more pairs lose less and are not drawn" in plot_associations(many()).text
+
+
+def test_inflation_is_drawn_from_one() -> None:
+    picture = plot_inflation(utility())
+    assert 1 <= picture.data["least"][0] <= picture.data["most"][0] <= 2
+    assert picture.figure().axes[1].get_xlim()[0] == 1
+    assert picture.rows[0][0] == "roof" and "roof from " in picture.text
+
+
+def test_nothing_to_draw_is_an_error() -> None:
+    nothing = UtilityReport({})
+    with pytest.raises(InputError, match="association"):
+        plot_associations(nothing)
+    with pytest.raises(InputError, match="inflation"):
+        plot_inflation(nothing)
