@@ -18,7 +18,7 @@ from maskwell.release.rules import AnyRule, Moves, Rule, Steps, read_rule
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
 _TABLES = ("release", "protect", "rule", "codebook")
-_RELEASE: Mapping[str, read.Reader[Any]] = {
+RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
     "keys": read.names,
     "sensitive": read.names,
@@ -110,8 +110,8 @@ class ReleasePlan:
         codebook = top.take("codebook", read.table, {})
         table = read.Entries(top.take("release", read.table, {}), "[release]")
         top.finish(_TABLES)
-        values = {key: table.take(key, reader) for key, reader in _RELEASE.items() if key in table}
-        table.finish(_RELEASE)
+        values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
+        table.finish(RELEASE_ENTRIES)
         return cls(
             protections=tuple(Protection.read(one, place("protect", i)) for i, one in enumerate(protections)),
             rules=tuple(read_rule(one, place("rule", i)) for i, one in enumerate(rules)),
@@ -160,7 +160,7 @@ class ReleasePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The tables of the plan, with numbers as texts; :meth:`from_dict` reads them back."""
-        release = {key: _plain(getattr(self, key)) for key in _RELEASE if getattr(self, key) != _DEFAULTS[key]}
+        release = {key: _plain(getattr(self, key)) for key in RELEASE_ENTRIES if getattr(self, key) != _DEFAULTS[key]}
         out: dict[str, Any] = {"release": release, "protect": [one.contents() for one in self.protections]}
         out |= {"rule": [rule.contents() for rule in self.rules]} if self.rules else {}
         codebook = {column: list(labels) for column, labels in self.codebook.items()}
@@ -171,7 +171,7 @@ class ReleasePlan:
         return write_toml(self.to_dict())
 
 
-_DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in _RELEASE}
+_DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in RELEASE_ENTRIES}
 
 
 def place(table: str, index: int) -> str:

@@ -29,7 +29,7 @@ def write_toml(tables: Mapping[str, Any]) -> str:
     for name, content in tables.items():
         many = isinstance(content, list)
         head = f"[[{name}]]" if many else f"[{name}]"
-        for table in content if many else [content]:
+        for table in content if many else [content] * bool(content):
             lines = [write_entry(key, value) for key, value in table.items()]
             parts.append("\n".join([head, *lines]) + "\n")
     return "\n".join(parts)

@@ -23,7 +23,7 @@ from maskwell.release.method_entries import (
 from maskwell.release.protection_entries import read_caps, read_exclude
 
 PUBLISHED = ("withheld", "included")
-_COMMON = ("variables", "within", "linked", "method", "exclude", "caps", "strength", "publish", "clearance")
+COMMON_ENTRIES = ("variables", "within", "linked", "method", "exclude", "caps", "strength", "publish", "clearance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ class Protection:
 def _allowed(method: MethodEntry, *, swap: bool) -> list[str]:
     own = [*method.options, *method.bounds, *(["counts_from"] if method.derived else []), *(["base"] if swap else [])]
     left_out = () if method.capped else ("caps",)
-    return [key for key in _COMMON if key not in left_out] + own
+    return own + [key for key in COMMON_ENTRIES if key not in left_out]
 
 
 def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from maskwell import load_plan
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
+from maskwell.release.method_entries import METHOD_ENTRIES
+from maskwell.release.plan import RELEASE_ENTRIES
 from maskwell.release.plan_file import read_plan
+from maskwell.release.protection import COMMON_ENTRIES
 from maskwell.release.rules import Moves, Rule, Steps
 
 COLUMNS = [
@@ -324,3 +328,34 @@ def test_the_bound_on_the_match_is_that_of_the_release_unless_there_is_another()
 
 def test_every_error_of_a_plan_is_an_error_of_maskwell() -> None:
     assert issubclass(PlanError, MaskwellError)
+
+
+PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")
+TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_plans_in_the_documentation_can_be_read(root: Path, page: str) -> None:
+    path = root / page
+    for block in TOML.findall(path.read_text(encoding="utf-8")) if path.exists() else []:
+        read_plan(block)
+
+
+def test_every_entry_is_explained(root: Path) -> None:
+    page = (root / PAGES[0]).read_text(encoding="utf-8")
+    options = {key for entry in METHOD_ENTRIES.values() for key in (*entry.options, *entry.bounds, entry.name)}
+    known = {
+        *RELEASE_ENTRIES,
+        *COMMON_ENTRIES,
+        *options,
+        "counts_from",
+        "base",
+        "forbid",
+        "steps",
+        "never",
+        "only",
+        "order",
+    }
+    assert {
+        key for key in known if f"`{key}`" not in page and f"`{key} = " not in page and f", {key} = " not in page
+    } == set()
