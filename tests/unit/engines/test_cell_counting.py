@@ -1,0 +1,104 @@
+"""Counting a file in the cells of several tables, against a dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maskwell.engines import cell_counting
+from maskwell.engines.cell_counting import count_columns, count_tables
+from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def table_of(rows: list[tuple[str | None, str, int]]) -> pa.Table:
+    a, b, w = zip(*rows, strict=True)
+    return pa.table({"a": pa.array(a, pa.string()), "b": pa.array(b), "w": pa.array(w)})
+
+
+def rows(n: int, seed: int = 5) -> list[tuple[str | None, str, int]]:
+    draw = np.random.default_rng(seed)
+    a = [None if x == 9 else str(x) for x in draw.integers(0, 12, n)]
+    b = [f"b{x}" for x in draw.integers(0, 40, n)]
+    return list(zip(a, b, draw.integers(1, 9, n).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("dense", [1 << 21, 4])
+def test_cells_are_those_of_a_dictionary(
+    tmp_path: Path, ending: str, dense: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_counting, "DENSE_CELLS", dense)
+    monkeypatch.setattr(cell_counting, "KEPT_PIECES", 50)
+    data = rows(3000)
+    path = tmp_path / f"people.{ending}"
+    if ending == "csv":
+        path.write_text("a,b,w\n" + "".join(f"{a or ''},{b},{w}\n" for a, b, w in data))
+    else:
+        pq.write_table(table_of(data), path, row_group_size=700)
+    joint, single = count_tables(str(path), [("a", "b"), ("b",)], weights="w")
+    counts = Counter((a, b) for a, b, _ in data)
+    assert dict(zip(joint.labels(), joint.counts.tolist(), strict=True)) == counts
+    weights = {cell: sum(w for a, b, w in data if (a, b) == cell) for cell in counts}
+    squares = {cell: sum(w * w for a, b, w in data if (a, b) == cell) for cell in counts}
+    assert joint.weights is not None
+    assert joint.squares is not None
+    assert dict(zip(joint.labels(), joint.weights.tolist(), strict=True)) == pytest.approx(weights)
+    assert dict(zip(joint.labels(), joint.squares.tolist(), strict=True)) == pytest.approx(squares)
+    assert joint.project(["b"]).counts.tolist() == single.counts.tolist()
+
+
+def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n10,a\n9,a\nN,a\n,b\n")
+    (table,) = count_tables(str(path), [("x",)])
+    assert table.levels == (("9", "10", "N", None),)
+
+
+def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.engines import levels
+
+    monkeypatch.setattr(levels, "MOST_LEVELS", 50)
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": pa.array(range(200))}), path)
+    with pytest.raises(TooLargeError, match="'x' has more than 50 different values") as caught:
+        count_tables(str(path), [("x",)])
+    assert "classes" in caught.value.hint
+
+
+def test_all_columns_are_counted_even_those_with_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_counting, "MOST_LISTED", 20)
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
+    x, y = count_columns(str(path))
+    assert (len(x), x.n, y.counts.tolist()) == (20, 200, [100, 100])
+
+
+@pytest.mark.parametrize(
+    ("weights", "error"), [("-1", CountsError), ("", MissingValueError)], ids=["negative", "missing"]
+)
+def test_weights_that_cannot_be_any_are_refused(tmp_path: Path, weights: str, error: type[Exception]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"x,w\na,1\nb,{weights}\n")
+    with pytest.raises(error, match="data row 2"):
+        count_tables(str(path), [("x",)], weights="w")
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n")
+    with pytest.raises(DataFileError, match="no rows"):
+        count_tables(str(path), [("x",)])
+
+
+def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_counting, "MOST_POSSIBLE", 100)
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
+    with pytest.raises(TooLargeError, match="possible combinations"):
+        count_tables(str(path), [("x", "y")])

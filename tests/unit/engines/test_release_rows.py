@@ -1,0 +1,94 @@
+"""One pass over the rows of a release: states found, draws made, missing values and other columns left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskwell.core.arrays import Array
+from maskwell.engines import release_rows
+from maskwell.engines.labels import ColumnLabels
+from maskwell.engines.levels import LevelCoder
+from maskwell.engines.release_rows import RowReleaser, RowStage, StateFinder
+
+pa = pytest.importorskip("pyarrow")
+
+
+class Turn:
+    """Draws that always turn state i into the next one: what should happen can be told row by row."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        return (codes.astype(np.int64) + 1) % self.k
+
+
+def batch(**columns: object) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def releaser(
+    given: pa.RecordBatch, stages: list[RowStage], levels: dict[str, list[object]], **more: object
+) -> RowReleaser:
+    coders = {name: LevelCoder(name, labels) for name, labels in levels.items()}
+    return RowReleaser(given.schema, coders, stages, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("most", [1 << 22, 1], ids=["table", "search"])
+def test_states_are_found_by_table_and_by_search(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release_rows, "DENSE_STATES", most)
+    states = np.array([[2, 1], [0, 0], [1, -1]])
+    finder = StateFinder(states, [3, 2])
+    codes = [np.array([0, 2, 1, 1, 2]), np.array([0, 1, -1, 0, 0])]
+    assert finder.find(codes).tolist() == [1, 0, 2, -1, -1]
+
+
+def test_a_stage_changes_its_variables_and_nothing_else() -> None:
+    given = batch(x=["a", "b", None, "a"], y=[1, 2, 3, 4])
+    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    work = releaser(given, [stage], {"x": ["a", "b"]})
+    released, _, _ = work.release(given)
+    assert released.to_pydict() == {"x": ["b", "a", None, "b"], "y": [1, 2, 3, 4]}
+    assert work.changed == {"x": 3}
+
+
+def test_later_stages_see_what_earlier_ones_released_and_linked_columns_follow() -> None:
+    given = batch(x=["a", "b"], g=["A", "B"], y=["u", "u"])
+    first = RowStage(
+        ("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2), linked={"g": np.array([0, 1])}
+    )
+    # within x = b only: the row that was a is b now
+    second = RowStage(("x", "y"), ("y",), np.array([[1, 0], [1, 1]]), np.array([[0], [1]]), Turn(2))
+    work = releaser(given, [first, second], {"x": ["a", "b"], "g": ["A", "B"], "y": ["u", "v"]})
+    released, _, _ = work.release(given)
+    assert released.to_pydict() == {"x": ["b", "a"], "g": ["B", "A"], "y": ["v", "u"]}
+
+
+def test_columns_that_are_not_published_are_gone_with_their_notes() -> None:
+    given = batch(x=["a", "b"], pid=[7, 8])
+    schema = given.schema.with_metadata({b"pandas": b'{"columns": [{"name": "pid"}, {"name": "x"}]}', b"own": b"pid 7"})
+    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    coders = {"x": LevelCoder("x", ["a", "b"])}
+    work = RowReleaser(schema, coders, [stage], dropped=["pid"])
+    assert work.schema.names == ["x"]
+    assert b"pid" not in b"".join(work.schema.metadata.values())
+
+
+def test_codes_that_stand_for_missing_values_stay_as_they_are() -> None:
+    given = batch(x=[1.0, 99.0, 2.0, float("nan")])
+    coder = LevelCoder("x", [1, 2], ColumnLabels(missing=((99, 99),)))
+    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    released, _, _ = RowReleaser(given.schema, {"x": coder}, [stage]).release(given)
+    assert released.to_pydict()["x"][:3] == [2.0, 99.0, 1.0]
+    assert np.isnan(released.to_pydict()["x"][3])
+
+
+def test_dictionary_columns_keep_their_kind_and_list_all_labels() -> None:
+    given = pa.RecordBatch.from_arrays([pa.array(["b", "a", "b"]).dictionary_encode()], names=["x"])
+    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    released, _, _ = releaser(given, [stage], {"x": ["a", "b", "c"]}).release(given)
+    column = released.column(0)
+    assert pa.types.is_dictionary(column.type)
+    assert column.to_pylist() == ["a", "b", "a"]
+    assert column.dictionary.to_pylist() == ["a", "b", "c"]
