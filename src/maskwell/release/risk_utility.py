@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,7 +17,7 @@ class RiskUtilityPoint:
     label
         What was asked, as people would say it: ``"match 0.5"``.
     risk
-        The greatest chance of a correct match that any record keeps.
+        The greatest chance of a correct match that any record keeps; NaN where there is no such release.
     changed
         Share of the records that are expected to change in at least one column.
     matches
@@ -43,6 +44,11 @@ class RiskUtilityPoint:
     inflation: float | None = None
     chosen: bool = False
     note: str = ""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is such a release; else the note says why not."""
+        return math.isfinite(self.risk) and math.isfinite(self.changed)
 
     def beats(self, other: RiskUtilityPoint) -> bool:
         """Whether it has no more risk and changes no more, and less of one of them."""

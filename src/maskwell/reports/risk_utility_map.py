@@ -34,7 +34,7 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     Parameters
     ----------
     points
-        At most twelve; the one that was chosen is brought out.
+        At most twelve; the one that was chosen is brought out. Those that are not possible are named below.
     bound
         The risk that was asked for, drawn as a limit.
 
@@ -43,15 +43,17 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     >>> plot_risk_utility([mild, odd], bound=0.5).rows[1]
     ['theta 0.9', '61\xa0%', '8.0\xa0%', '120', '7', 'match 0.5']
     """
+    given, points = points, [point for point in points if point.is_possible]
     if not 1 <= len(points) <= MOST:
-        raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=points)
+        raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=given)
     beaten = beaten_by(points)
-    notes = _notes(points, beaten, bound)
+    never = [f"{point.label}: not possible" for point in given if not point.is_possible]
+    notes = [*_notes(points, beaten, bound), *map(Note, never)]
     names = len(points) * 17 + 12
     return Picture(
         name="risk-utility",
         title="Risk against change",
-        text=_in_words(points, beaten, bound),
+        text=" ".join([_in_words(points, beaten, bound), *(f"{words}." for words in never)]),
         data={"risk": np.array([p.risk for p in points]), "changed": np.array([p.changed for p in points])},
         columns=["asked", "greatest risk", "records changed", "expected matches", "records above", "beaten by"],
         rows=[_row(p, points, i) for p, i in zip(points, beaten, strict=True)],

@@ -121,6 +121,15 @@ def test_the_map_tells_what_beats_what() -> None:
         plot_risk_utility([])
 
 
+def test_a_bound_that_cannot_be_kept_is_named() -> None:
+    never = RiskUtilityPoint(label="match 0.1", risk=np.nan, changed=np.nan, matches=np.nan, above=0, note="why")
+    picture = plot_risk_utility([point("a", 0.5, 0.02), never])
+    assert len(picture.rows) == 1 and picture.text.endswith("match 0.1: not possible.")
+    assert overlapping(picture.figure()) == []
+    with pytest.raises(ParameterError, match="0 points"):
+        plot_risk_utility([never])
+
+
 def test_a_small_matrix_is_drawn_whole() -> None:
     stage = stage_of([1, 4, 20])
     picture = plot_matrix(stage)
