@@ -11,7 +11,10 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.errors import CountsError, ParameterError
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.result import Combination, Estimate
+
+ROUNDING = 1e-13
+"""A variance below this part of its terms is zero but for rounding."""
 
 
 class Ratio(NamedTuple):
@@ -98,6 +101,13 @@ class DirectEstimate(Estimate):
     def default_interval(self) -> str:
         """Wilson's, with the effective number of records."""
         return "wilson"
+
+    def contrast(self, coefficients: Any) -> Combination:
+        """``sum_j c_j p_j`` with its standard error; totals of blocks are known exactly, so that it may be zero."""
+        found = super().contrast(coefficients)
+        c, C = np.asarray(coefficients, dtype=np.float64), np.asarray(self.covariance)
+        noise = ROUNDING * float(np.abs(c) @ np.abs(C) @ np.abs(c))
+        return Combination(found.value, 0.0) if abs(float(c @ C @ c)) <= noise else found
 
     def share_within(self, part: Any, whole: Any) -> Ratio:
         """The share of some categories within others: of a part A in a whole B that holds it, ``R = p_A / p_B``.
