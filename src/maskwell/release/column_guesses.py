@@ -20,7 +20,7 @@ _ID = re.compile(r"(^|_)id$|^id|[a-z]id$|uuid|serial|^pnr$|^hid$|record(no|nr)$"
 _NAME = re.compile(r"name|address|e_?mail|phone|street|postcode|zip|^ssn$|passport", re.IGNORECASE)
 _KEY = re.compile(
     r"sex|gender|^age|age$|agegr|region|urb|rur|province|state|county|race|rac1|ethn|hisp|marit|marst|msp|civil"
-    r"|nation|citizen|relat|educ|^edu|degree|occup|size|birth|hous",
+    r"|nation|citizen|relat|educ|^edu|degree|occup|^job$|size|birth|hous",
     re.IGNORECASE,
 )
 _SENSITIVE = re.compile(
@@ -81,7 +81,7 @@ def _role(name: str, labels: Sequence[Hashable], n: int) -> str:
     k, numeric = len(labels), _are_numbers(labels)
     if k <= 1:
         return "constant"
-    if k == n and _ID.search(name):
+    if k == n and k > FEW and (_ID.search(name) or (numeric and _are_consecutive(labels))):
         return "id"
     if k > FEW and (_ID.search(name) or (not numeric and (_NAME.search(name) or 2 * k > n))):
         return "drop"
@@ -100,6 +100,11 @@ def _are_numbers(labels: Sequence[Hashable]) -> bool:
         return all(_number(label) == _number(label) for label in labels)
     except ValueError:
         return False
+
+
+def _are_consecutive(labels: Sequence[Hashable]) -> bool:
+    values = [_number(label) for label in labels]
+    return not _has_fractions(labels) and max(values) - min(values) == len(values) - 1
 
 
 def _has_fractions(labels: Sequence[Hashable]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 from textwrap import wrap
 
 from maskwell.core.cell_table import CellTable
@@ -77,8 +78,8 @@ def _head(path: str) -> str:
         "# It works as it is. What was guessed has a question mark: read it, change it, and look at what it\n"
         "# does before anything is written:\n"
         "#\n"
-        f"#   maskwell release {name} --plan plan.toml --dry-run\n"
-        f"#   maskwell release {name} --plan plan.toml -o released\n"
+        f"#   maskwell release {quote(name)} --plan plan.toml --dry-run\n"
+        f"#   maskwell release {quote(name)} --plan plan.toml -o released\n"
     )
 
 

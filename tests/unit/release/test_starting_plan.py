@@ -18,9 +18,9 @@ def column(name: str, *labels: Hashable, times: int = 50) -> CellTable:
     return CellTable.of([name], {(label,): times for label in labels})
 
 
-def distinct(name: str, n: int, *, as_text: bool = False) -> CellTable:
+def distinct(name: str, n: int, *, as_text: bool = False, step: int = 1) -> CellTable:
     """A column with n different values, made without asking for each."""
-    levels: tuple[Hashable, ...] = tuple(f"v{i}" for i in range(n)) if as_text else tuple(range(n))
+    levels: tuple[Hashable, ...] = tuple(f"v{i}" for i in range(n)) if as_text else tuple(range(0, step * n, step))
     codes = np.arange(n, dtype=np.int32).reshape(-1, 1)
     return CellTable((name,), (levels,), codes, np.ones(n, dtype=np.int64))
 
@@ -37,13 +37,14 @@ def distinct(name: str, n: int, *, as_text: bool = False) -> CellTable:
         (column("wgt", 0, 1), "few"),
         (column("weight", 60, 70, None), "few"),
         (distinct("pid", 100), "id"),
-        (distinct("expend", 100), "numbers"),
+        (distinct("person", 100), "id"),
+        (distinct("expend", 100, step=7), "numbers"),
         (distinct("surname", 100, as_text=True), "drop"),
         (CellTable.of(["hid"], {(i,): 2 for i in range(60)}), "drop"),
         (CellTable.of(["age"], {(i,): 90 for i in range(88)}), "many"),
         (CellTable.of(["bmi"], {(i + 0.5,): 90 for i in range(88)}), "numbers"),
         (CellTable.of(["job"], {(f"job {i}",): 90 for i in range(88)}), "many"),
-        (distinct("code", 100_000), "many"),
+        (distinct("code", 100_000, step=3), "many"),
     ],
 )
 def test_what_a_column_probably_is(table: CellTable, role: str) -> None:
@@ -76,7 +77,7 @@ def test_the_plan_can_be_read_and_fits_the_file() -> None:
         column("design_weight", 1, 2),
         distinct("pid", 100),
         distinct("email", 100, as_text=True),
-        distinct("income", 100),
+        distinct("income", 100, step=3),
     ]
     text = starting_plan(tables, path="folder/people.csv")
     plan = read_plan(text)
@@ -96,14 +97,14 @@ def test_a_sensitive_value_can_be_randomized_by_taking_signs_off() -> None:
 
 
 def test_too_many_categories_are_told_what_to_do() -> None:
-    text = starting_plan([column("sex", "f", "m"), distinct("code", 120_000)])
+    text = starting_plan([column("sex", "f", "m"), distinct("code", 120_000, step=3)])
     assert "Too many categories to randomize; group them" in text
     assert "code (120,000)" in text
 
 
 def test_a_file_without_categories_is_told_what_to_do() -> None:
     with pytest.raises(PlanError, match="between 2 and 30 different values") as caught:
-        starting_plan([distinct("income", 100)], path="numbers.csv")
+        starting_plan([distinct("income", 100, step=3)], path="numbers.csv")
     assert "group values into classes" in caught.value.hint
 
 
