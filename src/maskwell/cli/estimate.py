@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from maskwell.cli.estimate_receipt import (
+    AskedOfRelease,
+    by_assignments,
+    check_options,
+    estimate_release,
+    receipt_options,
+)
 from maskwell.cli.options import (
     FilePath,
     check_one_form,
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
     from maskwell.reports import publish
     from maskwell.reports.picture import Picture
 
-INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe"]
+INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe", "wilson"]
 
 
 @click.command(
@@ -53,6 +60,7 @@ INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheff
 @click.argument("file", type=FilePath())
 @designs_if_any_option
 @click.option("--direct", metavar="COL,...", help="Columns that were asked directly, alone or with the others.")
+@receipt_options
 @click.option("--by", metavar="COL,...", help="Estimate for each value of these columns, too.")
 @click.option(
     "--method",
@@ -78,6 +86,9 @@ def estimate(
     designs: tuple[str, ...],
     *,
     direct: str | None,
+    receipt: str | None,
+    columns: str | None,
+    target: str,
     by: str | None,
     method: str,
     interval: str | None,
@@ -94,16 +105,27 @@ def estimate(
 
     Several --design give the table of all these columns together. --weights, --strata, --clusters, --population and
     --replicates say how the rows were sampled; without them they are a simple random sample of a large population.
+
+    --receipt in place of --design estimates from a released file, as its receipt allows.
     """
     from maskwell.core.exact import check_probability
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
-    if not designs and direct is None:
+    check_options(receipt, columns, {"--design": designs, "--direct": direct, "--counts": counts})
+    fixed = None if receipt is None else by_assignments(receipt, columns)
+    if receipt is not None and fixed is None:
+        asked_of = AskedOfRelease(file, receipt, columns, by, target, missing, confidence, interval, sampling)
+        if method == "ml":
+            raise ParameterError("--method ml with this receipt", hint="leave it out: its matrices are not all known")
+        estimate_release(asked_of, style=style, plot=plot, force=force, as_json=as_json)
+        return
+    if fixed is None and not designs and direct is None:
         raise ParameterError("no column to estimate", hint="name it with its design: --design answer=design.json")
     check_plot(plot, force=force, inputs=[file])
-    assignments, paths = read_assignments(designs)
-    asked = _Asked(file, tuple(assignments), tuple(_direct(file, direct)), missing, counts, method, by)
+    assignments, paths = read_assignments(designs) if fixed is None else (fixed[0], {})
+    open_columns = _direct(file, direct) if fixed is None else _directly(file, fixed[1])
+    asked = _Asked(file, tuple(assignments), tuple(open_columns), missing, counts, method, by)
     with Progress() as progress:
         found = _estimated(asked, sampling, progress)
     found.estimate.intervals(confidence, interval)  # refused before anything is written
@@ -286,10 +308,13 @@ def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], prog
 
 def _direct(file: str, names: str | None) -> Sequence[Assignment]:
     """Columns that were asked directly: the truth is reported, whatever it is."""
-    if names is None:
-        return ()
     from maskwell.cli.options import split_list
+
+    return () if names is None else _directly(file, split_list(names, "--direct"))
+
+
+def _directly(file: str, names: Sequence[str]) -> Sequence[Assignment]:
     from maskwell.engines.columns import Assignment
     from maskwell.engines.direct import direct_design
 
-    return [Assignment((name,), direct_design(file, name)) for name in split_list(names, "--direct")]
+    return [Assignment((name,), direct_design(file, name)) for name in names]

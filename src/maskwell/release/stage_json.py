@@ -79,7 +79,15 @@ def numbered(design: CodedDesign) -> CodedDesign:
 
 def labelled(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
     """Undo :func:`numbered`."""
-    return design.with_labels(_categories(states), _categories(outputs)) if isinstance(design, Sparse) else design
+    return labelled_as(design, states, outputs) if isinstance(design, Sparse) else design
+
+
+def labelled_as(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
+    """A design whose categories are the labels of states; a label alone where there is one column."""
+    inputs, reports = _categories(states), _categories(outputs)
+    if design.inputs == inputs and design.outputs == reports:
+        return design
+    return design.with_labels(inputs, reports)
 
 
 def _categories(states: Sequence[State]) -> Categories:

@@ -1,0 +1,224 @@
+"""Estimating tables from a released file with its receipt, as a user or as the data holder."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.cell_table import CellTable
+from maskwell.engines.cell_counting import count_tables
+from maskwell.engines.randomize import Progress
+from maskwell.errors import MissingValueError, ParameterError, TooLargeError
+from maskwell.estimation.direct import DirectEstimate
+from maskwell.estimation.invariant import estimate_unknown
+from maskwell.estimation.result import Estimate
+from maskwell.release.advice import in_words
+from maskwell.release.receipt import Receipt
+from maskwell.release.routes import EXACT, OPEN, SOLVED, Route, route_of
+from maskwell.release.with_matrices import kept_with_matrices, solved
+
+MISSING = "missing"
+UNMOVED = "these columns were not randomized: their counts are those of the original file"
+SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
+BY_WEIGHT = "every record counts with its weight, because sums of weights were kept"
+TINY = 1e-18
+TARGETS = ("population", "file")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """An estimated table of a released file.
+
+    Attributes
+    ----------
+    estimate
+        Shares with their errors; categories are labels, or tuples of them for several columns.
+    route
+        How it was found.
+    rows, dropped
+        Records of the file, and those left out for want of a value.
+    """
+
+    estimate: Estimate
+    route: Route
+    rows: int
+    dropped: int
+
+
+def estimate_released(
+    path: str,
+    receipt: Receipt,
+    columns: Sequence[str],
+    *,
+    weights: str | None = None,
+    target: str = "population",
+    missing: str = "error",
+    progress: Progress | None = None,
+) -> Analysis:
+    """Shares of a column, or of the combinations of several, behind a released file.
+
+    Parameters
+    ----------
+    path
+        The released file.
+    receipt
+        Its receipt: the public one, or the internal one of the data holder, which gives smaller errors.
+    columns
+        Of the table, the first slowest.
+    weights
+        The column of survey weights, where weighted counts are wanted; that of the receipt where sums of weights were
+        kept.
+    target
+        "population": the file is a sample of it; "file": the shares of the original file itself.
+    missing
+        What to do with records without a value: "error", "drop", or "category".
+    progress
+        Told how far it is.
+
+    Raises
+    ------
+    ParameterError
+        The receipt does not allow this table; the message says why.
+    """
+    if target not in TARGETS:
+        raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}")
+    route = route_of(receipt, columns)
+    asked, weights = weights, receipt.weights if weights is None and _needs_weights(route) else weights
+    _check_weights(route, receipt, weights)
+    wanted = [tuple(columns), *([route.cells] if route.kind == SOLVED else [])]
+    tables = count_tables(path, wanted, weights=weights, progress=progress)
+    whole = tables[0]
+    table, dropped = _with_values(whole, missing, path)
+    if route.kind == SOLVED:
+        estimate = solved(route, table, _with_values(tables[1], missing, path)[0], target)
+    else:
+        estimate = _counted(route, table, target)
+    flags = estimate.flags if asked == weights else (*estimate.flags, f"{BY_WEIGHT} ({weights})")
+    return Analysis(replace(estimate, categories=_named(estimate.categories), flags=flags), route, whole.n, dropped)
+
+
+def _needs_weights(route: Route) -> bool:
+    return route.weighted and route.kind not in (EXACT, SOLVED)
+
+
+def share_by_domain(estimate: Estimate, domains: int) -> dict[tuple[Hashable, ...], Estimate]:
+    """Shares within each domain, from a table whose first columns, so many, tell the domain.
+
+        R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
+
+    to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
+    """
+    if estimate.covariance is None:
+        raise TooLargeError("too many cells for domains: covariances were left out", hint="use fewer categories")
+    places: dict[tuple[Hashable, ...], list[int]] = {}
+    cells = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
+    for place, cell in enumerate(cells):
+        places.setdefault(cell[:domains], []).append(place)
+    return {domain: _within(estimate, np.array(own), domains) for domain, own in places.items()}
+
+
+def _within(estimate: Estimate, own: Array, domains: int) -> Estimate:
+    assert estimate.covariance is not None
+    p = estimate.pi_hat[own]
+    total = float(p.sum())
+    ratio = p / total if total > 0 else np.full(len(p), np.nan)
+    G = (np.eye(len(p)) - np.outer(ratio, np.ones(len(p)))) / total if total > 0 else np.full((len(p),) * 2, np.nan)
+    whole = G @ estimate.covariance[np.ix_(own, own)] @ G.T
+    variance = np.diagonal(whole).copy()
+    categories = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
+    cells = [categories[i][domains:] for i in own]
+    known = {
+        "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
+        "pi_hat": ratio,
+        "variance": variance,
+        "sampling_variance": np.full(len(p), np.nan),
+        "randomization_variance": np.full(len(p), np.nan),
+        "covariance": whole,
+        "n": round(total * estimate.n),
+        "flags": (),
+    }
+    if isinstance(estimate, DirectEstimate):
+        open_ = ratio * (1 - ratio)
+        known["effective"] = np.divide(open_, variance, out=np.full(len(p), np.inf), where=variance > TINY)
+    return replace(estimate, **known)
+
+
+def _counted(route: Route, table: CellTable, target: str) -> Estimate:
+    """Shares as they stand in the file."""
+    if route.kind not in (OPEN, EXACT) and all(group.design is not None for group in route.groups):
+        found = kept_with_matrices(route, table, target)
+        if found is not None:
+            return found
+    fixed = route.kind in (OPEN, EXACT)
+    blocks = np.arange(len(table)) if fixed else _blocks(route, table)
+    found_ = estimate_unknown(
+        table.counts,
+        categories=table.labels(),
+        blocks=blocks,
+        target=target,
+        weights=table.weights,
+        squares=table.squares,
+    )
+    if not fixed:
+        return found_
+    return replace(found_, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *found_.flags[1:]))
+
+
+def _blocks(route: Route, table: CellTable) -> Array:
+    """Cells that agree in all columns that were not moved: no record ever left them."""
+    still = [place for place, name in enumerate(table.columns) if name not in route.moved]
+    if not still:
+        return np.zeros(len(table), dtype=np.int64)
+    return np.asarray(np.unique(table.codes[:, still], axis=0, return_inverse=True)[1]).reshape(-1)
+
+
+def _with_values(table: CellTable, missing: str, path: str) -> tuple[CellTable, int]:
+    """The cells that count, and how many records were left out."""
+    lost = np.zeros(len(table), dtype=bool)
+    for place, levels in enumerate(table.levels):
+        if levels and levels[-1] is None:
+            lost |= table.codes[:, place] == len(levels) - 1
+    if missing == "category" or not lost.any():
+        return table, 0
+    count = int(table.counts[lost].sum())
+    if missing == "error":
+        raise MissingValueError(
+            f"{path}: {count:,} of {table.n:,} records have no value of {in_words(table.columns)}",
+            hint="leave such rows out with --missing drop, or count them with --missing category",
+            count=count,
+        )
+    kept = ~lost
+    return replace(
+        table,
+        codes=table.codes[kept],
+        counts=table.counts[kept],
+        weights=None if table.weights is None else table.weights[kept],
+        squares=None if table.squares is None else table.squares[kept],
+    ), count
+
+
+def _check_weights(route: Route, receipt: Receipt, weights: str | None) -> None:
+    """Weighted tables need matrices that keep weighted counts, and the other way round."""
+    if not route.groups or route.kind in (EXACT, SOLVED):
+        return
+    names = in_words([name for group in route.groups for name in group.variables])
+    if route.weighted and weights != receipt.weights:
+        raise ParameterError(
+            f"sums of weights were kept for {names}, not numbers of records",
+            hint=f"count every record with its weight: --weights {receipt.weights}",
+        )
+    if not route.weighted and weights is not None:
+        raise ParameterError(
+            f"numbers of records were kept for {names}, not sums of weights",
+            hint="leave out --weights; weighted tables are not unbiased here",
+        )
+
+
+def _named(categories: Sequence[Any]) -> list[Hashable]:
+    """Labels without the tuple around one, and a word for a missing one."""
+    cells = [tuple(MISSING if label is None else label for label in cell) for cell in categories]
+    return [cell[0] if len(cell) == 1 else cell for cell in cells]
