@@ -44,7 +44,8 @@ class BlockThetas:
     theta
         For each block the expected number of records that each of its cells gives and takes.
     risk
-        Shape (blocks,): the largest probability of a correct match in the block, over all cells and released counts.
+        Shape (blocks,): the largest probability of a correct match in the block, over all cells and released counts
+        that could break the bound; 0 where none could.
     """
 
     xi: Fraction
@@ -173,8 +174,6 @@ class _Search:
         worst = np.zeros(len(self.sizes))
         found = self._cell_risks((steps / GRID)[self.blocks] * self.relative)
         np.maximum.at(worst, self.blocks[self.risky], found)
-        large = np.divide(1, self.counts, out=np.zeros_like(self.counts), where=self.counts > self.terms)
-        np.maximum.at(worst, self.blocks, large * (1 - (steps / GRID)[self.blocks] * self.relative))
         return worst
 
     def _cell_risks(self, leave: Real) -> Real:

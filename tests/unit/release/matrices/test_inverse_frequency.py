@@ -14,6 +14,7 @@ from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cel
 from maskwell.release.matrices.block_thetas import GRID, theta_for_block, thetas_for_blocks
 from maskwell.release.matrices.invariance import invariance_error
 from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block, theta_for_xi
+from maskwell.release.risk.cell_risks import cell_risks
 
 
 def largest_risk(counts: list[int], theta: Fraction) -> Fraction:
@@ -43,11 +44,11 @@ def test_theta_of_a_block_is_the_smallest_that_keeps_the_bound(counts: list[int]
     found = thetas_for_blocks(counts, [0] * len(counts), xi)
     theta, bound = found.theta[0], Fraction(xi)
     risk = largest_risk(counts, theta)
-    assert float(found.risk[0]) == pytest.approx(float(risk), abs=1e-12)
-    if found.reached[0]:
-        assert risk <= bound
-        step = Fraction(min(counts), GRID)
-        assert not theta or largest_risk(counts, theta - step) > bound
+    assert found.reached[0] == (risk <= bound)
+    if not found.reached[0]:
+        assert float(found.risk[0]) == pytest.approx(float(risk), abs=1e-12)
+    elif theta:
+        assert largest_risk(counts, theta - Fraction(min(counts), GRID)) > bound
 
 
 def test_many_cells_need_what_poisson_arrivals_need() -> None:
@@ -75,7 +76,7 @@ def test_the_two_roots_meet() -> None:
 def test_large_cells_need_no_change() -> None:
     found = thetas_for_blocks([2, 7, 9], [0, 0, 0], 0.5)
     assert found.theta == (0,)
-    assert found.risk.tolist() == [0.5]
+    assert found.risk.tolist() == [0]
 
 
 def test_two_single_records_cannot_keep_less_than_one_half() -> None:
@@ -139,6 +140,15 @@ def test_blocks_grow_until_they_keep_the_bound() -> None:
     with pytest.raises(InfeasibleError, match=r"<= 0\.4"):
         found.check_reached()
     assert "stays likelier than 0.4" in found.notes()[0]
+
+
+@pytest.mark.parametrize("xi", [0.5, 0.4, 0.35])
+def test_the_risk_of_the_release_is_the_one_asked_for(xi: float) -> None:
+    counts = np.random.default_rng(2).geometric(0.3, 500)
+    found = blocks_for_xi(np.arange(500)[:, None], counts, xi)
+    risks = cell_risks(counts, inverse_frequency_by_block(counts, found))
+    assert found.reached.all()
+    assert xi - 1e-4 < risks.strict.max() <= xi + 1e-12
 
 
 def test_a_file_of_cells_at_once() -> None:
