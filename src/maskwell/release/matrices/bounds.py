@@ -58,7 +58,7 @@ class Bounds:
     match
         nu: a correct match of a record by someone who knows its value has at most this chance.
     caps
-        Bounds of ``posterior_own`` for single states, by their place.
+        For single states, by their place: what takes the place of ``posterior_own`` and ``odds``; 1 exempts a state.
 
     Source: [Adeshiyan2011, eqs. (4.19), (4.20), Definitions 4.1, 4.2, section 4.7.4], [NayakZhangAdeshiyan2016,
     Definition 3.3]; as linear inequalities in the flows: derived.
@@ -125,8 +125,13 @@ class Bounds:
     def own(self, place: int) -> Fraction:
         """The largest ``P(X = i | Z = i)`` that all bounds together allow for the state at this place."""
         odds = None if self.odds is None else self.odds / (1 + self.odds)
-        given = [self.posterior, self.posterior_own, odds, self.caps.get(place)]
-        return min([Fraction(1), *(bound for bound in given if bound is not None)])
+        own = [self.caps[place]] if place in self.caps else [self.posterior_own, odds]
+        return min((bound for bound in [self.posterior, *own] if bound is not None), default=Fraction(1))
+
+    def with_bound(self, name: str, value: Fraction | None) -> Bounds:
+        """The same bounds with another value of one of them; ``None`` leaves it out."""
+        changes: dict[str, Any] = {name: value}
+        return replace(self, **changes)
 
     def with_caps(self, caps: Mapping[int, Fraction]) -> Bounds:
         """The same bounds with other caps."""

@@ -69,6 +69,11 @@ def test_changed_at_least_above_at_most() -> None:
         Bounds.of(changed_at_least=0.5, changed_at_most=0.4)
 
 
-def test_own_is_the_tightest_of_four() -> None:
-    bounds = Bounds.of(posterior="0.9", posterior_own="0.8", odds=3, caps={1: 0.5, 2: 0.77})
-    assert [bounds.own(i) for i in range(3)] == [Fraction(3, 4), Fraction(1, 2), Fraction(3, 4)]
+def test_a_cap_takes_the_place_of_the_bounds_on_own_values_only() -> None:
+    bounds = Bounds.of(posterior="0.9", posterior_own="0.8", odds=3, caps={1: 0.5, 2: 1})
+    assert [bounds.own(i) for i in range(3)] == [Fraction(3, 4), Fraction(1, 2), Fraction(9, 10)]
+
+
+def test_one_bound_replaced() -> None:
+    bounds = Bounds.of(posterior="0.9", odds=3)
+    assert bounds.with_bound("odds", None) == Bounds.of(posterior="0.9")

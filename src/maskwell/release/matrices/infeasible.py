@@ -1,0 +1,322 @@
+"""Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
+
+Three reasons, looked for in turn. One category is too large: a share ``pi_1`` of the records leaves room for at most
+``1 - pi_1`` of them elsewhere. The pairs that are allowed do not let some categories exchange enough: a cut of the
+network names them. Or bounds contradict each other: then each is freed in turn and the smallest value found that
+goes with the others.
+
+Source: derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.errors import InfeasibleError
+from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.program import Pairs, Program, program_of
+from maskwell.release.matrices.solver import Model, solve
+
+NEAR = Fraction(1, 10**12)
+"""A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there."""
+
+_FROM_BELOW = ("least_kept", "changed_at_least")
+
+_STEPS = 10_000
+"""Bounds that are suggested have four decimals, and are rounded so that they work."""
+
+_WAY_OUT = "merge categories, or do not keep the counts"
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """The states of one program: counts (l,), and how people call them."""
+
+    counts: Array
+    names: Sequence[str]
+
+    @property
+    def n(self) -> int:
+        """All records."""
+        return int(self.counts.sum())
+
+    def share(self, place: int) -> Fraction:
+        """The share of the records in one state."""
+        return Fraction(int(self.counts[place]), self.n)
+
+    @property
+    def largest(self) -> int:
+        """The place of the state with most records."""
+        return int(np.argmax(self.counts))
+
+    def named(self, places: Array, width: int) -> str:
+        """Several states in one list."""
+        return listed((self.quoted(i) for i in places.tolist()), len(places), width)
+
+    def quoted(self, place: int, width: int = 26) -> str:
+        """One state in a sentence."""
+        return repr(shorten(self.names[place], width))
+
+
+def named(label: object) -> str:
+    """A state as people call it; several columns joined by a stroke."""
+    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def checked_program(bounds: Bounds, states: States, pairs: Pairs) -> Program:
+    """The program for these bounds, or the reason why there is no solution, where it is a simple one."""
+    check_largest(bounds, states)
+    every = set(range(len(states.counts)))
+    if set(pairs.released.tolist()) != every or set(pairs.true.tolist()) != every:
+        raise _error(
+            "a state may neither stay nor change: every pair with it is forbidden",
+            "allow that it stays as it is",
+            bounds,
+            {},
+        )
+    program = program_of(states.counts, pairs, bounds)
+    check_every_flow(bounds, states, pairs, program)
+    return program
+
+
+# ---- the largest category alone
+
+
+def at_limits(bounds: Bounds, states: States) -> tuple[Bounds, list[str]]:
+    """Bounds with those that lie at a limit, but for the last digit of a float, set to it; and notes that say so."""
+    limit = states.share(states.largest)
+    changes: dict[str, Fraction] = {}
+    for name in ("posterior", "guess"):
+        asked = getattr(bounds, name)
+        if asked is not None and limit - NEAR <= asked < limit:
+            changes[name] = limit
+    notes = [f"{name} is the smallest that any matrix reaches, {to_decimal(limit)}" for name in changes]
+    for name, value in changes.items():
+        bounds = bounds.with_bound(name, value)
+    return bounds, notes
+
+
+def check_largest(bounds: Bounds, states: States) -> None:
+    """Raise where the largest category alone makes the bounds impossible, whatever else is allowed."""
+    place = states.largest
+    share, name = states.share(place), states.quoted(place)
+    for asked in ("posterior", "guess"):
+        bound = getattr(bounds, asked)
+        if bound is not None and bound < share:
+            raise _error(
+                f"{name} holds {_percent(share)} of the records: no matrix has {asked} = {to_decimal(bound)}",
+                f"give {asked} = {_upwards(share):g} or more, merge categories, or protect within other cells",
+                bounds,
+                {asked: share},
+            )
+    for i in range(len(states.counts)):
+        _check_own(bounds, states, i)
+
+
+def _check_own(bounds: Bounds, states: States, place: int) -> None:
+    least = 2 - 1 / states.share(place)
+    if bounds.own(place) < least:
+        share, name = states.share(place), _own_name(bounds, place)
+        value = least / (1 - least) if name == "odds" else least
+        raise _error(
+            f"{states.quoted(place)} holds {_percent(share)} of the records: at least {_percent(least)} must stay",
+            f"give {name} = {_upwards(value):g} or more, a cap for it, {_WAY_OUT}",
+            bounds,
+            {name: value},
+        )
+
+
+def _own_name(bounds: Bounds, place: int) -> str:
+    """Which of the bounds on ``P(X = i | Z = i)`` is the one that binds."""
+    named = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own, "a cap": bounds.caps.get(place)}
+    binding = [name for name, value in named.items() if value is not None and value == bounds.own(place)]
+    return binding[0] if binding else "odds"
+
+
+# ---- pairs that are allowed, and single flows
+
+
+def check_every_flow(bounds: Bounds, states: States, pairs: Pairs, program: Program) -> None:
+    """Raise where every entry must be positive but some pair is forbidden, or one flow cannot keep to its bounds."""
+    every = "factor" if bounds.factor is not None else "parity"
+    if (bounds.factor, bounds.parity) != (None, None) and len(pairs) < len(states.counts) ** 2:
+        raise _error(
+            f"{every} asks that every value may become every other, but some pairs are forbidden",
+            f"leave out {every}, or the rules; or use blocks within which every pair is allowed",
+            bounds,
+            {},
+        )
+    wrong = np.flatnonzero(np.asarray(program.least > program.most, dtype=bool))
+    if len(wrong):
+        _raise_single(bounds, states, pairs, int(wrong[0]))
+
+
+def _raise_single(bounds: Bounds, states: States, pairs: Pairs, pair: int) -> None:
+    names = ("least_kept", "factor", "parity", "posterior", "posterior_own", "odds")
+    asked = [name for name in names if getattr(bounds, name) is not None]
+    near = nearest(bounds, states, pairs)
+    raise _error(
+        f"for {states.quoted(int(pairs.released[pair]))} the bounds contradict each other: {', '.join(asked)}",
+        _in_words(near) or "leave out one of them",
+        bounds,
+        near,
+    )
+
+
+def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -> InfeasibleError | None:
+    """Some states may not exchange enough with those that they may exchange with."""
+    cut = _cut(program)
+    if cut is None:
+        return None
+    senders, receivers = cut
+    stuck = states.named(senders, 34)
+    partners = states.named(receivers, 24) if len(receivers) else "no other"
+    near = nearest(bounds, states, pairs)
+    return _error(
+        f"{stuck} may only be exchanged with {partners}: too few records for the bounds",
+        _in_words(near) or "allow more pairs, or larger bounds",
+        bounds,
+        near,
+        senders=senders.tolist(),
+        receivers=receivers.tolist(),
+    )
+
+
+def _cut(program: Program) -> tuple[Array, Array] | None:
+    """States whose records find no place, and the other states that they may become; None where all find one.
+
+    The most that can flow with rows and columns of at most their counts; its multipliers are 0 or 1 and mark a cut.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    i, j, states = program.pairs.released, program.pairs.true, len(program.v)
+    least, most = (np.asarray(x / program.scale, dtype=np.float64) for x in (program.least, program.most))
+    v, one, each = program.v.astype(np.float64), np.ones(len(i)), np.arange(len(i))
+    rows, columns = v - np.bincount(i, least, states), v - np.bincount(j, least, states)
+    A = csr_array((np.tile(one, 2), (np.concatenate([i, states + j]), np.tile(each, 2))), shape=(2 * states, len(i)))
+    bounds = np.column_stack([0 * one, most - least])
+    found = linprog(-one, A, np.concatenate([rows, columns]), bounds=bounds, method="highs-ds")
+    if found.status != 0 or -found.fun >= (v.sum() - least.sum()) * (1 - 1e-9):
+        return None
+    price = np.rint(-found.ineqlin.marginals)
+    senders = np.flatnonzero(price[states:] == 0)
+    reached = np.unique(i[np.isin(j, senders) & (most > 0)])
+    return senders, np.setdiff1d(reached, senders)
+
+
+# ---- one bound freed at a time
+
+
+def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
+    """The error for bounds that contradict each other only together, with the nearest value of each that would work."""
+    cut = _cut_error(bounds, states, pairs, program_of(states.counts, pairs, bounds))
+    if cut is not None:
+        return cut
+    near = nearest(bounds, states, pairs)
+    asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
+    asked += ["caps"] if bounds.caps else []
+    return _error(
+        f"no matrix keeps to {listed(asked, len(asked), MESSAGE - 22)}",
+        _in_words(near) or "no single bound is in the way: loosen two of them",
+        bounds,
+        near,
+    )
+
+
+def _in_words(near: Mapping[str, float]) -> str:
+    parts = [f"{name} at {'most' if name in _FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
+    return f"give {'; or '.join(parts)}" if parts else ""
+
+
+def nearest(bounds: Bounds, states: States, pairs: Pairs) -> dict[str, float]:
+    """The nearest value of each bound that goes with all the others, rounded so that it works."""
+    found = {name: _nearest(name, bounds, states, pairs) for name in bounds.asked()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _nearest(name: str, bounds: Bounds, states: States, pairs: Pairs) -> float | None:
+    if name in ("factor", "parity"):
+        return _by_halving(name, bounds, states, pairs)
+    others = bounds.with_bound(name, None)
+    program = program_of(states.counts, pairs, others)
+    if np.any(program.least > program.most):
+        return None
+    found = _freed(name, Model(replace(program, guess=program.total) if name == "guess" else program))
+    if found is None:
+        return None
+    if name in _FROM_BELOW:
+        return _downwards(-found)
+    return _upwards(found / (1 - found) if name == "odds" and found < 1 else max(found, 0.0))
+
+
+def _freed(name: str, model: Model) -> float | None:
+    """The smallest value of one bound in a program without it; its negative where the bound is one from below."""
+    free = model.unknowns(np.array([-1.0]), np.array([1.0]))
+    own, share = model.staying()
+    none = np.zeros(1)
+    if name == "guess":
+        model.rows.add(none, (model.largest * 0, model.largest, model.v / model.n), (free * 0, free, -1.0))
+    elif name in ("changed_at_most", "changed_at_least"):
+        sign = -1.0 if name == "changed_at_most" else 1.0
+        model.rows.add(none + sign, (own * 0, own, sign * share), (free * 0, free, -1.0))
+    else:
+        _freed_flows(name, model, free, own)
+    costs = np.zeros(model.count)
+    costs[free] = 1
+    found = model.minimise(costs)
+    return None if found is None else found[1]
+
+
+def _freed_flows(name: str, model: Model, free: Array, own: Array) -> None:
+    which = model.flows if name == "posterior" else own
+    sign = -1.0 if name == "least_kept" else 1.0
+    per = sign * (model.unit / model.v[model.i])[which]
+    each = np.arange(len(which))
+    model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
+
+
+def _by_halving(name: str, bounds: Bounds, states: States, pairs: Pairs) -> float | None:
+    """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
+
+    def works(value: Fraction) -> bool:
+        return solve(program_of(states.counts, pairs, bounds.with_bound(name, value))) is not None
+
+    low, high = float(getattr(bounds, name)), 1e6
+    if not works(Fraction(int(high))):
+        return None
+    while high > low * 1.01:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if works(Fraction(middle)) else (middle, high)
+    return math.ceil(high * 100) / 100
+
+
+# ---- words
+
+
+def _error(message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], **objects: object) -> InfeasibleError:
+    values = {name: float(value) for name, value in near.items()}
+    return InfeasibleError(
+        shorten(message, MESSAGE), hint=shorten(hint, HINT), bounds=bounds, nearest=values, **objects
+    )
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share):.1%}".replace(".0%", "%").replace("%", " %")
+
+
+def _upwards(value: Fraction | float) -> float:
+    return math.ceil(float(value) * _STEPS - 1e-6) / _STEPS
+
+
+def _downwards(value: Fraction | float) -> float:
+    return math.floor(float(value) * _STEPS + 1e-6) / _STEPS

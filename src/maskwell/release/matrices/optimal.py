@@ -1,0 +1,227 @@
+"""optimal: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.categories import Categories
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import ParameterError
+from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix, stays_only
+from maskwell.release.matrices.assembling import block_numbers, from_entries
+from maskwell.release.matrices.attained import attained, worst_of
+from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.counts import Amounts, check_counts, check_length
+from maskwell.release.matrices.infeasible import States, at_limits, checked_program, explained, named
+from maskwell.release.matrices.noted import noted
+from maskwell.release.matrices.program import Pairs, Program, program_of
+from maskwell.release.matrices.rounding import round_flows
+from maskwell.release.matrices.solver import TIGHT, Solution, solve, solve_evenly
+
+EVEN_PAIRS = 2500
+"""Programs of up to so many pairs are solved a second time, for the optimum with the smallest other posteriors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimal:
+    """The best matrix under some bounds, and what it achieves.
+
+    Attributes
+    ----------
+    design
+        The matrix, in exact fractions.
+    optimum
+        The share of the records that stay, or the mean cost where a cost was given.
+    objective
+        ``"agreement"`` or ``"cost"``.
+    achieved
+        What the matrix reaches, by the names of the bounds, in the worst block; exact bounds were checked exactly.
+    notes
+        What a reader should know, in words.
+    invariance_error
+        ``max_i |(P v)_i - v_i| / sum(v)``: the rounding leaves none.
+    """
+
+    design: Sparse
+    optimum: float
+    objective: str
+    achieved: dict[str, float]
+    notes: tuple[str, ...] = ()
+    invariance_error: float = 0.0
+
+
+def optimal(
+    v: Any,
+    bounds: Bounds,
+    *,
+    cost: Any = None,
+    forbidden: Iterable[tuple[int, int]] = (),
+    band: int | None = None,
+    blocks: Any = None,
+    categories: Categories | None = None,
+) -> Optimal:
+    """The invariant matrix that changes the fewest records, or at the least cost, under any combination of bounds.
+
+        max sum_i f_ii   or   min sum_ij c_ij f_ij     with   sum_i f_ij = pi_j,  sum_j f_ij = pi_i,  f >= 0
+
+    where ``f_ij = p_ij pi_j`` is the share of the records that go from j to i, ``pi = v / sum(v)``, and the bounds are
+    those of :class:`~maskwell.release.matrices.bounds.Bounds`. A linear program is solved in floats and its answer
+    rounded once, to integers that keep the counts and every bound exactly.
+
+    Parameters
+    ----------
+    v
+        Counts or weighted counts of the k states; a state without any keeps its value.
+    bounds
+        What is asked. Within blocks each bound is asked of every block by itself.
+    cost
+        ``"ordinal"`` for ``|i - j|``, or a k by k matrix: what it costs to release i (row) for j (column).
+    forbidden
+        Pairs ``(released, true)`` that must never happen.
+    band
+        A state may move by at most so many places.
+    blocks
+        One label for each state: no state leaves its block.
+
+    Raises
+    ------
+    InfeasibleError
+        Where no matrix keeps to all bounds; names the categories in the way and the nearest bound that works.
+
+    Source: derived; the solution set is that of [Adeshiyan2011, section 4.5].
+
+    >>> found = optimal([12, 8, 3], Bounds.of(posterior_own="0.6"))
+    >>> round(found.optimum, 6)   # 58 % of the records stay as they are
+    0.582609
+    >>> found.achieved["posterior_own"], found.invariance_error
+    (0.6, 0.0)
+    """
+    _check_linear(bounds)
+    amounts = check_counts(v, weighted=True)
+    inputs = check_length(amounts, categories)
+    costs = cost_matrix(cost, len(amounts))
+    places = [np.flatnonzero(own) for own in _members(amounts, blocks)]
+    pairs = allowed_pairs(places, len(amounts), forbidden, band, costs)
+    parts = [_part(amounts, place, own, bounds, inputs) for place, own in zip(places, pairs, strict=True)]
+    return _joined(amounts, inputs, bounds, costs, parts)
+
+
+def _check_linear(bounds: Bounds) -> None:
+    if bounds.match is not None:
+        raise ParameterError(
+            "a bound on correct matches is no linear one", hint="use lower_until, which lowers diagonals until it holds"
+        )
+
+
+def _members(amounts: Amounts, blocks: Any) -> list[Array]:
+    """For each block which states it has that occur."""
+    numbers = block_numbers(blocks, len(amounts))
+    occurring = amounts.support
+    every = [(numbers == block) & occurring for block in range(int(numbers.max()) + 1)]
+    return [own for own in every if own.any()]
+
+
+# ---- one block
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One block solved: the places of its states, its program, and the flows in units of that."""
+
+    places: Array
+    program: Program
+    units: Array
+    notes: tuple[str, ...] = ()
+
+    @property
+    def flows(self) -> Real:
+        """The flows in counts, shape (N,)."""
+        return np.asarray(self.units / self.program.scale, dtype=np.float64)
+
+
+def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories) -> Part:
+    counts = amounts.integers[places].astype(object)
+    if len(places) == 1:
+        program = program_of(counts, stays_only(), Bounds())
+        return Part(places, program, program.sums)
+    states = States(counts, [named(inputs.labels[i]) for i in places.tolist()])
+    own, notes = at_limits(_of_places(bounds, places), states)
+    program = checked_program(own, states, pairs)
+    units = _exact_flows(program)
+    if units is None:
+        raise explained(own, states, pairs)
+    return Part(places, program, units, tuple(notes))
+
+
+def _of_places(bounds: Bounds, places: Array) -> Bounds:
+    """The bounds with caps by the place among these states."""
+    return bounds.with_caps({new: bounds.caps[old] for new, old in enumerate(places.tolist()) if old in bounds.caps})
+
+
+def _exact_flows(program: Program) -> Array | None:
+    """The best flows in integers; None where the bounds contradict each other.
+
+    Tied bounds are first taken as they are, then a little tighter, which leaves room for the rounding; a parity needs
+    that room as a rule.
+    """
+    for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):
+        best = solve(program, tight=tight)
+        units = None if best is None else round_flows(program, _evened(program, best, tight), tight=tight)
+        if units is not None:
+            return units
+    return None
+
+
+def _evened(program: Program, best: Solution, tight: float) -> Real:
+    few = len(program.pairs) <= EVEN_PAIRS
+    return solve_evenly(program, best, tight=tight).flows if few else best.flows
+
+
+# ---- all blocks together
+
+
+def _joined(amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]) -> Optimal:
+    design = noted(_design(amounts, inputs, parts), amounts, "optimal", bounds=bounds.to_dict())
+    reached = [attained(part.program, part.units) for part in parts if len(part.places) > 1]
+    notes = [note for part in parts for note in part.notes] + list(design.provenance["notes"])
+    return Optimal(
+        design=design,
+        optimum=_objective(parts, costs),
+        objective="agreement" if costs is None else "cost",
+        achieved=worst_of(reached),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _design(amounts: Amounts, inputs: Categories, parts: list[Part]) -> Sparse:
+    """The matrix: flows divided by their columns; states without records keep their value."""
+    empty = np.flatnonzero(~amounts.support)
+    rows = [part.places[part.program.pairs.released] for part in parts]
+    columns = [part.places[part.program.pairs.true] for part in parts]
+    numerators = [_reduced(part) for part in parts]
+    return from_entries(
+        np.concatenate([*columns, empty]),
+        np.concatenate([*rows, empty]),
+        np.concatenate([*numerators, np.ones(len(empty), dtype=object)]),
+        inputs,
+    )
+
+
+def _reduced(part: Part) -> Array:
+    """The flows in the smallest integers that have the same ratios in every column."""
+    true = part.program.pairs.true
+    divisor = np.zeros(len(part.places), dtype=object)
+    np.gcd.at(divisor, true, part.units)
+    return np.asarray(part.units // divisor[true])
+
+
+def _objective(parts: list[Part], costs: Real | None) -> float:
+    """The mean of the costs over all records, or the share that stays."""
+    total = sum(part.program.total / part.program.scale for part in parts)
+    sums = [float((part.flows * part.program.pairs.cost).sum()) for part in parts]
+    return (-1 if costs is None else 1) * sum(sums) / total

@@ -1,0 +1,194 @@
+"""Program: the linear program of an invariant matrix in exact numbers, with flows as integers on a fine grid.
+
+Unknown is the flow ``F_ij`` from true state j to released state i, for the pairs that are allowed:
+
+    sum_i F_ij = v_j,    sum_j F_ij = v_i,    least_ij <= F_ij <= most_ij
+
+Bounds on posteriors, odds, factors and single diagonals are bounds of single flows. Three more tie flows together: the
+guess probability, ``sum_i max_j F_ij <= gamma n``; the parity, ``max_j F_ij / v_j <= eta min_j F_ij / v_j``; and the
+share that changes. All numbers here are integers over one ``scale``, a multiple of the denominators of the bounds
+where that is not too large: a bound that is met with equality is then met exactly.
+
+Source: [Adeshiyan2011, sections 4.5, 4.7]; the program is derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import common_denominator
+from maskwell.release.matrices.bounds import Bounds
+
+GRID_BITS = 60
+"""The flows of a program sum to at least two to this power, in units of the grid."""
+
+PARITY_BITS = 110
+"""The same where a parity is asked for, whose smallest flows need digits of their own."""
+
+DENOMINATOR_BITS = 160
+"""Denominators of bounds beyond this are not made part of the grid; the bounds are then rounded towards privacy."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pairs:
+    """The pairs that may have a flow, and what each costs.
+
+    ``released`` and ``true`` have shape (N,): the states of the pairs, sorted by the released one. ``cost`` has shape
+    (N,): what moving one record costs.
+    """
+
+    released: Array
+    true: Array
+    cost: Real
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    @property
+    def own(self) -> Array:
+        """Which pairs stand for a record that stays, shape (N,)."""
+        return np.asarray(self.released == self.true)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Program:
+    """One program over l states that all occur.
+
+    Attributes
+    ----------
+    v
+        Shape (l,): counts as Python's integers, all positive.
+    pairs
+        The N pairs that are allowed.
+    scale
+        A flow of 1 is this many units of the grid.
+    least, most
+        Shape (N,): bounds of the flows, in units.
+    guess
+        Bound of ``sum_i max_j F_ij`` in units, or None.
+    parity
+        Bound of the ratios, or None.
+    kept
+        Least and largest ``sum_i F_ii`` in units, each None where nothing is asked.
+    """
+
+    v: Array
+    pairs: Pairs
+    scale: int
+    least: Array
+    most: Array
+    guess: int | None = None
+    parity: Fraction | None = None
+    kept: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def total(self) -> int:
+        """All flows together, in units."""
+        return int(self.v.sum()) * self.scale
+
+    @property
+    def sums(self) -> Array:
+        """What each row and each column sums to, in units, shape (l,)."""
+        return np.asarray(self.v * self.scale)
+
+
+def program_of(v: Iterable[int], pairs: Pairs, bounds: Bounds) -> Program:
+    """The program for counts v, all positive, under the bounds; caps are by the place among these counts."""
+    counts = np.array([int(x) for x in v], dtype=object)
+    n = int(counts.sum())
+    factor = _factor(bounds)
+    scale = _scale(counts, bounds, factor)
+    least, most = _single_flows(counts, pairs, bounds, factor, scale)
+    units = scale * n
+    kept = (_up(bounds.changed_at_most, units), _down(bounds.changed_at_least, units))
+    guess = None if bounds.guess is None else math.floor(bounds.guess * units)
+    found = Program(v=counts, pairs=pairs, scale=scale, least=least, most=most, kept=kept)
+    return _with_ties(found, guess, bounds.parity)
+
+
+def _up(changed: Fraction | None, units: int) -> int | None:
+    return None if changed is None else math.ceil((1 - changed) * units)
+
+
+def _down(changed: Fraction | None, units: int) -> int | None:
+    return None if changed is None else math.floor((1 - changed) * units)
+
+
+def _factor(bounds: Bounds) -> Fraction | None:
+    """A parity of eta keeps posteriors within a factor of eta: averages of a row lie between its ends."""
+    given = [x for x in (bounds.factor, bounds.parity) if x is not None]
+    return min(given, default=None)
+
+
+def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
+    n = int(v.sum())
+    shares = [*bounds.asked().values(), *bounds.caps.values(), *(bounds.own(i) for i in range(len(v)))]
+    common = common_denominator(shares)
+    if factor is not None:
+        common = math.lcm(common, n * factor.numerator * factor.denominator)
+    if common.bit_length() > DENOMINATOR_BITS:
+        common = 1
+    bits = (PARITY_BITS if bounds.parity is not None else GRID_BITS) - (common * n).bit_length()
+    return common << max(0, bits)
+
+
+def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | None, scale: int) -> tuple[Array, Array]:
+    i, j, own = pairs.released, pairs.true, pairs.own
+    least = np.array([0] * len(pairs), dtype=object)
+    most = np.minimum(v[i], v[j]) * scale
+    if bounds.posterior is not None:
+        most = np.minimum(most, _floors((bounds.posterior * int(x) for x in v), scale)[i])
+    caps = _floors((bounds.own(place) * int(x) for place, x in enumerate(v)), scale)
+    most[own] = np.minimum(most[own], caps[i[own]])
+    if bounds.least_kept is not None:
+        least[own] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[own]]
+    if factor is not None:
+        even, n = v[i] * v[j] * scale, int(v.sum())
+        most = np.minimum(most, even * factor.numerator // (n * factor.denominator))
+        least = np.maximum(least, -(-even * factor.denominator // (n * factor.numerator)))
+    return least, most
+
+
+def _floors(values: Iterator[Fraction], scale: int) -> Array:
+    return np.array([math.floor(value * scale) for value in values], dtype=object)
+
+
+def _with_ties(program: Program, guess: int | None, parity: Fraction | None) -> Program:
+    """Guess and parity, unless the bounds of single flows already see to them."""
+    if guess is not None and sum(row_largest(program, program.most)) <= guess:
+        guess = None
+    if parity is not None and parity_holds(program, program.least, program.most, parity):
+        parity = None
+    return replace(program, guess=guess, parity=parity)
+
+
+def row_largest(program: Program, flows: Array) -> list[int]:
+    """The largest flow into each released state, in units."""
+    return [int(x) for x in np.maximum.reduceat(flows, _starts(program))]
+
+
+def _starts(program: Program) -> Array:
+    """Where the pairs of each released state start."""
+    return np.searchsorted(program.pairs.released, np.arange(len(program.v)))
+
+
+def parity_holds(program: Program, low: Array, high: Array, eta: Fraction) -> bool:
+    """Whether ``max_j high_ij / v_j <= eta min_j low_ij / v_j`` for every i; exact."""
+    counts = program.v[program.pairs.true]
+    starts = _starts(program).tolist()
+    rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(counts)], strict=True)]
+    return all(_largest(high[row], counts[row]) <= eta * _least(low[row], counts[row]) for row in rows)
+
+
+def _largest(flows: Array, counts: Array) -> Fraction:
+    return max(map(Fraction, flows.tolist(), counts.tolist()))
+
+
+def _least(flows: Array, counts: Array) -> Fraction:
+    return min(map(Fraction, flows.tolist(), counts.tolist()))

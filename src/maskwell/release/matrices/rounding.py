@@ -1,0 +1,194 @@
+"""The one rounding: from flows in floats to integer flows that keep the counts and every bound exactly.
+
+Flows are rounded to the grid of the program and to within their bounds. What the sums of rows and columns are then off
+by, a few units, is sent through the flows that have room for it, by largest flows in a network [derived]: an integer
+solution is found wherever there is one. Guess and parity are first given a share for each row, which makes them
+bounds of single flows. The result is checked in integers; nothing that fails is returned.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.release.matrices.program import Program, parity_holds, row_largest
+
+_ZERO = 1e-11
+"""Flows that are smaller than this part of the smaller of their two counts are none."""
+
+_WORD = 1 << 29
+"""Largest flows are found in machine words of 32 bits; amounts are sent in parts below this."""
+
+_SPARE = Fraction(9, 10)
+"""Of what a bound was tightened by, this part may be used up by the rounding."""
+
+_SHARE_BITS = 200
+
+
+def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
+    """Integer flows near ``flows`` that keep everything exactly, in units of the program; None where none is found."""
+    units = _to_grid(program, flows)
+    bounded = _tied_to_rows(program, units, tight)
+    if np.any(bounded.least > bounded.most):
+        return None
+    units = np.minimum(np.maximum(units, bounded.least), bounded.most)
+    zero = np.asarray((units == 0) & (bounded.least == 0), dtype=bool)
+    for most in (np.where(zero, 0, bounded.most), bounded.most):
+        found = _balanced(replace(bounded, most=most), units)
+        if found is not None and keeps_bounds(program, found):
+            return found
+    return None
+
+
+def keeps_bounds(program: Program, units: Array) -> bool:
+    """Whether integer flows keep the counts and every bound of the program; exact.
+
+    >>> from maskwell.release.matrices.bounds import Bounds
+    >>> from maskwell.release.matrices.program import Pairs, program_of
+    >>> pairs = Pairs(released=np.array([0, 0, 1, 1]), true=np.array([0, 1, 0, 1]), cost=np.zeros(4))
+    >>> program = program_of([3, 2], pairs, Bounds.of(posterior="2/3"))
+    >>> keeps_bounds(program, np.array([2, 1, 1, 1]) * program.scale)   # two of three records stay: 2/3
+    True
+    """
+    if any(np.any(off != 0) for off in _missing(program, units)):
+        return False
+    if np.any(units < program.least) or np.any(units > program.most):
+        return False
+    kept = int(units[program.pairs.own].sum())
+    low, high = program.kept
+    if (low is not None and kept < low) or (high is not None and kept > high):
+        return False
+    if program.guess is not None and sum(row_largest(program, units)) > program.guess:
+        return False
+    return program.parity is None or parity_holds(program, units, units, program.parity)
+
+
+def _to_grid(program: Program, flows: Real) -> Array:
+    v = program.v.astype(np.float64)
+    small = np.minimum(v[program.pairs.released], v[program.pairs.true]) * _ZERO
+    scaled = np.where(flows < small, 0.0, flows) * float(program.scale)
+    return np.array([int(x) for x in np.rint(scaled).tolist()], dtype=object)
+
+
+# ---- bounds of several flows, shared out among the rows
+
+
+def _tied_to_rows(program: Program, units: Array, tight: float) -> Program:
+    least, most = program.least, program.most
+    if program.guess is not None:
+        most = np.minimum(most, _row_limits(program, units, program.guess, tight)[program.pairs.released])
+    if program.parity is not None:
+        low, high = _row_shares(program, units, program.parity, tight)
+        least, most = np.maximum(least, low), np.minimum(most, high)
+    if program.kept != (None, None) and not tight:
+        least, most = _frozen(program, units, least, most)
+    return replace(program, least=least, most=most)
+
+
+def _row_limits(program: Program, units: Array, guess: int, tight: float) -> Array:
+    """The largest flow that each row may have; together no more than the guess allows."""
+    largest = row_largest(program, units)
+    spare = guess - sum(largest)
+    if spare < 0 or not tight:
+        return _trimmed(largest, spare)
+    total = max(1, sum(largest))
+    return np.array([x + int(spare * _SPARE * Fraction(x, total)) for x in largest], dtype=object)
+
+
+def _trimmed(largest: list[int], spare: int) -> Array:
+    """Limits that sum to what is allowed exactly; the difference goes to the largest rows, a unit each time around."""
+    each, rest = divmod(spare, len(largest))
+    order = np.argsort([-x for x in largest], kind="stable")
+    limits = np.array(largest, dtype=object) + each
+    limits[order[:rest]] += 1
+    return np.asarray(limits)
+
+
+def _row_shares(program: Program, units: Array, eta: Fraction, tight: float) -> tuple[Array, Array]:
+    """Bounds ``m_i v_j`` and ``eta m_i v_j`` of each flow, m_i a little below the least share of row i."""
+    i, v = program.pairs.released, program.v[program.pairs.true]
+    share = (units << _SHARE_BITS) // v
+    least = np.array([int(x) for x in np.minimum.reduceat(share, _starts(program))], dtype=object)
+    lowered = np.array([x - int(x * Fraction(tight) / 2) for x in least], dtype=object)
+    below = lowered[i] * v
+    return -((-below) >> _SHARE_BITS), (below * eta.numerator // eta.denominator) >> _SHARE_BITS
+
+
+def _starts(program: Program) -> Array:
+    return np.searchsorted(program.pairs.released, np.arange(len(program.v)))
+
+
+def _frozen(program: Program, units: Array, least: Array, most: Array) -> tuple[Array, Array]:
+    """What stays is settled first where its sum must be met exactly; only the other flows then change."""
+    own = np.flatnonzero(program.pairs.own)
+    stay = np.minimum(np.maximum(units[own], least[own]), most[own])
+    low, high = program.kept
+    kept = int(stay.sum())
+    wanted = max(kept, low or 0) if high is None else min(max(kept, low or 0), high)
+    for place in np.argsort(-stay.astype(np.float64), kind="stable").tolist():
+        room = min(max(stay[place] + wanted - kept, least[own[place]]), most[own[place]])
+        kept, stay[place] = kept + room - stay[place], room
+    least, most = least.copy(), most.copy()
+    least[own] = most[own] = stay
+    return least, most
+
+
+# ---- sums made right
+
+
+def _missing(program: Program, units: Array) -> tuple[Array, Array]:
+    """What rows and columns lack to their sums, in units."""
+    rows, columns = program.sums.copy(), program.sums.copy()
+    np.subtract.at(rows, program.pairs.released, units)
+    np.subtract.at(columns, program.pairs.true, units)
+    return rows, columns
+
+
+def _balanced(program: Program, units: Array) -> Array | None:
+    """Flows within the bounds whose rows and columns sum to the counts; None where the network does not let them."""
+    units = units.copy()
+    for _ in range(40):
+        rows, columns = _missing(program, units)
+        lacking = int(sum(abs(x) for x in rows) + sum(abs(x) for x in columns))
+        if not lacking:
+            return units
+        step = 1 << max(0, math.ceil(math.log2(lacking / _WORD)))
+        sent = _largest_flow(program, units, rows, columns, step)
+        if not sent.any():
+            return None
+        units = units + sent.astype(object) * step
+    return None
+
+
+def _largest_flow(program: Program, units: Array, rows: Array, columns: Array, step: int) -> Array:
+    """Changes of the flows, in steps, that put right as much as possible; shape (N,).
+
+    A row that lacks something sends it to a column through a flow that grows, a column sends back through one that
+    shrinks.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    states = len(program.v)
+    source, sink, row, column = 2 * states, 2 * states + 1, program.pairs.released, states + program.pairs.true
+    needs = np.concatenate([rows, -columns]) // step if step == 1 else _towards_zero(rows, -columns, step)
+    nodes = np.arange(2 * states)
+    gives, takes = np.asarray(needs > 0, dtype=bool), np.asarray(needs < 0, dtype=bool)
+    tails = [row, column, np.full(gives.sum(), source), nodes[takes]]
+    heads = [column, row, nodes[gives], np.full(takes.sum(), sink)]
+    room = [(program.most - units) // step, (units - program.least) // step, needs[gives], -needs[takes]]
+    capacity = np.minimum(np.concatenate(room), _WORD).astype(np.int32)
+    edges = (np.concatenate(tails), np.concatenate(heads))
+    graph = csr_array((capacity, edges), shape=(2 * states + 2, 2 * states + 2))
+    flow: Any = maximum_flow(graph, source, sink).flow
+    return np.asarray(csr_array(flow)[row, column]).ravel().astype(np.int64)
+
+
+def _towards_zero(rows: Array, columns: Array, step: int) -> Array:
+    both = np.concatenate([rows, columns])
+    return np.array([x // step if x >= 0 else -(-x // step) for x in both], dtype=object)
