@@ -87,34 +87,25 @@ class Protection:
         if isinstance(given, Protection):
             return given
         table = read.Entries(given, where)
-        variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
-        if not variables:
-            raise PlanError(f"{where}: variables is empty", hint='name the columns to randomize: ["sex", "region"]')
         hint = 'start with method = "inverse-frequency"; the other methods are on the page about plans'
         method = find_method(table.need("method", read.text, hint), where)
-        swap = method.name == "swap"
-        inner = find_base(table) if swap else method
-        options, bounds = take_options(table, inner)
-        if swap:
-            options = {"base": inner.name, **options}
-        derived = inner.derived and "counts_from" not in table
-        found = cls(
-            variables=variables,
-            method=method.name,
-            within=table.take("within", read.names, ()),
-            linked=table.take("linked", read.names, ()),
-            options=options,
-            bounds=_bounds(bounds, where),
-            exclude=table.take("exclude", read_exclude(variables), {}),
-            caps=table.take("caps", read_caps(variables), {}) if inner.capped else {},
-            strength=table.take("strength", read.share, Fraction(1)),
-            publish=table.take("publish", read.choice(*PUBLISHED), "withheld" if derived else "included"),
-            clearance=table.take("clearance", read.text),
-            counts_from=table.take("counts_from", read.text) if inner.derived else None,
-        )
-        table.finish(_allowed(inner, swap=swap))
-        found._check(where)
-        return found
+        base = find_base(table) if method.name == "swap" else method
+        values = _values(table, method, base)
+        table.finish(_allowed(base, swap=method is not base))
+        try:
+            return cls(**values)
+        except PlanError as error:
+            raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        self._check_strength()
+        self._check_caps()
+        if self.clearance is None and self.derived and self.publish == "included":
+            raise PlanError(
+                'publish = "included" would publish the counts of the file',
+                hint='say why they may be known: clearance = "table 3 of the report"; or leave out publish',
+            )
 
     @property
     def base(self) -> MethodEntry:
@@ -154,35 +145,27 @@ class Protection:
         out |= {key: getattr(self, key) for key in ("publish", "clearance", "counts_from") if getattr(self, key)}
         return out
 
-    def _check(self, where: str) -> None:
+    def _check_names(self) -> None:
+        if not self.variables:
+            raise PlanError("variables is empty", hint='name the columns to randomize: ["sex", "region"]')
         named = [*self.variables, *self.within, *self.linked]
         twice = [name for i, name in enumerate(named) if name in named[:i]]
         if twice:
-            raise PlanError(
-                f"{where} names {twice[0]!r} twice", hint="a column is in one of variables, within and linked"
-            )
-        self._check_strength(where)
-        self._check_caps(where)
-        if self.clearance is None and self.derived and self.publish == "included":
-            raise PlanError(
-                f'{where}: publish = "included" would publish the counts of the file',
-                hint='say why they may be known: clearance = "table 3 of the report"; or leave out publish',
-            )
+            raise PlanError(f"{twice[0]!r} is named twice", hint="a column is in one of variables, within and linked")
 
-    def _check_strength(self, where: str) -> None:
+    def _check_strength(self) -> None:
         asked = [*self.bounds.asked(), *(key for key in ("xi", *DEMANDS) if key in self.options)]
-        bounded = asked or self.method in ("optimal", "lowered")
-        if self.strength != 1 and bounded:
+        if self.strength != 1 and (asked or self.base.capped):
             raise PlanError(
-                f"{where}: strength = {to_decimal(self.strength)} would undo {asked[0] if asked else 'the bound'}",
+                f"strength = {to_decimal(self.strength)} would undo {asked[0] if asked else 'the bound'}",
                 hint="leave out strength, or give theta in place of the bound",
             )
 
-    def _check_caps(self, where: str) -> None:
+    def _check_caps(self) -> None:
         both = [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]
         if both:
             raise PlanError(
-                f"{where}: {both[0]!r} is excluded and has a cap",
+                f"{both[0]!r} is excluded and has a cap",
                 hint="an excluded category stays as it is: take it out of exclude or of caps",
             )
 
@@ -191,6 +174,27 @@ class Protection:
         shown = [f"{key} = {_plain(key, value)}" for key, value in numbers.items()]
         shown += [f"{key} = {value}" for key, value in self.bounds.to_dict().items()]
         return f"Protection({', '.join([self.title, self.method, *shown])})"
+
+
+def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict[str, Any]:
+    """The entries of a table, each in its one form; ``base`` is the method that makes the matrix."""
+    variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
+    options, bounds = take_options(table, base)
+    derived = base.derived and "counts_from" not in table
+    return {
+        "variables": variables,
+        "method": method.name,
+        "within": table.take("within", read.names, ()),
+        "linked": table.take("linked", read.names, ()),
+        "options": options if method is base else {"base": base.name, **options},
+        "bounds": _bounds(bounds, table.where),
+        "exclude": table.take("exclude", read_exclude(variables), {}),
+        "caps": table.take("caps", read_caps(variables), {}),
+        "strength": table.take("strength", read.share, Fraction(1)),
+        "publish": table.take("publish", read.choice(*PUBLISHED), "withheld" if derived else "included"),
+        "clearance": table.take("clearance", read.text),
+        "counts_from": table.take("counts_from", read.text),
+    }
 
 
 def _allowed(method: MethodEntry, *, swap: bool) -> list[str]:

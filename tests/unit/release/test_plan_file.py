@@ -11,11 +11,11 @@ import pytest
 
 from maskwell import load_plan
 from maskwell.core.phrases import HINT, MESSAGE
-from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
+from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release.method_entries import METHOD_ENTRIES
 from maskwell.release.plan import RELEASE_ENTRIES
 from maskwell.release.plan_file import read_plan
-from maskwell.release.protection import COMMON_ENTRIES
+from maskwell.release.protection import COMMON_ENTRIES, Protection
 from maskwell.release.rules import Moves, Rule, Steps
 
 COLUMNS = [
@@ -214,7 +214,7 @@ BAD = {
     "strength and xi": (SHORT + 'method = "inverse-frequency"\nxi = 0.5\nstrength = 0.5', "would undo xi"),
     "no clearance": (SHORT + 'method = "sequential"\npublish = "included"', "would publish the counts"),
     "publish": (SHORT + 'method = "sequential"\npublish = "yes"', "publish = 'yes' is not allowed"),
-    "within itself": (SHORT + 'within = "sex"\nmethod = "sequential"', "names 'sex' twice"),
+    "within itself": (SHORT + 'within = "sex"\nmethod = "sequential"', "number 1: 'sex' is named twice"),
     "exclude and cap": (SHORT + 'method = "optimal"\nguess = 0.9\nexclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
     "cap": (SHORT + 'method = "optimal"\ncaps = {f = 30}', "caps: f = 30 is out of range"),
     "exclude of several": (
@@ -326,8 +326,11 @@ def test_the_bound_on_the_match_is_that_of_the_release_unless_there_is_another()
     assert own.match_of(own.protections[0]) == Fraction(2, 5)
 
 
-def test_every_error_of_a_plan_is_an_error_of_maskwell() -> None:
-    assert issubclass(PlanError, MaskwellError)
+def test_a_protection_is_valid_once_it_is_made() -> None:
+    with pytest.raises(PlanError, match=r"^variables is empty"):
+        Protection(variables=(), method="sequential")
+    with pytest.raises(PlanError, match=r"^'sex' is named twice"):
+        Protection(variables=("sex",), within=("sex",), method="sequential")
 
 
 PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")
