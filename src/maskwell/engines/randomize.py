@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from maskwell.designs.base import Design
 from maskwell.engines.answers import looked_for
 from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
 from maskwell.engines.atomic import atomic_file, check_output
-from maskwell.engines.base import BATCH_ROWS, Sink
+from maskwell.engines.base import BATCH_ROWS
 from maskwell.engines.columns import (
     Assignment,
     Problems,
@@ -166,6 +166,13 @@ def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
     return math.prod(finite, start=Fraction(1)) if len(finite) == len(parities) else math.inf
 
 
+class Writes(Protocol):
+    """Anything that takes rows."""
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+
+
 class EvenRows:
     """Hands rows on in pieces of one length, whatever the lengths they came in.
 
@@ -173,7 +180,7 @@ class EvenRows:
     the cuts of the output would tell about the truth.
     """
 
-    def __init__(self, sink: Sink, rows: int) -> None:
+    def __init__(self, sink: Writes, rows: int) -> None:
         self._sink, self._rows, self._waiting, self._count = sink, rows, [], 0  # type: ignore[var-annotated]
 
     def write(self, batch: Any) -> None:

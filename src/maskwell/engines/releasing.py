@@ -15,6 +15,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow import require
 from maskwell.engines.atomic import atomic_file
+from maskwell.engines.background import in_background
 from maskwell.engines.base import BATCH_ROWS, Source
 from maskwell.engines.cell_counting import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.files import find_column, lost_in, open_sink
@@ -76,8 +77,9 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
         with (
             atomic_file(output, inputs=[path]) as file,
             open_sink(file, output, releaser.schema, style=_style(source.style, releaser.schema)) as sink,
+            in_background(sink) as behind,
         ):
-            even = EvenRows(sink, BATCH_ROWS)
+            even = EvenRows(behind, BATCH_ROWS)
             with _order(plan, releaser.schema, rows, Path(output).parent, even) as target:
                 for batch in pieces(source.batches(), BATCH_ROWS):
                     target.write(counter.released(batch))
