@@ -20,6 +20,7 @@ from maskwell.core.reported import Reports
 from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
+from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
@@ -33,6 +34,7 @@ ABC = Categories.of(["a", "b", "c"])
 uniform = Uniform.from_gamma(3, ABC)
 dense = Dense.of(uniform.exact_matrix(), ABC)
 mixture = Mixture.of("1/2", ["1/4", "1/8", "1/8"], ABC)
+sparse = Sparse.of_columns([{0: 3, 1: 1}, {0: 1, 1: 1, 2: 1}, {2: 1}], ABC)
 patterns = Patterns.of(3, [[0], [1, 2]], ["1/4", "1/4"], ABC)
 subset = Subset.from_gamma(3, ABC, size=2)
 diverse = LocalDiversity.of(2, ABC)
@@ -68,7 +70,8 @@ def run(script: str, *, plain: bool = False) -> str:
     return done.stdout.strip()
 
 
-DESIGNS = ["uniform", "dense", "patterns", "mixture", "subset", "diverse", "unary", "kronecker", "blocks", "composed"]
+CODED = ["uniform", "dense", "sparse", "patterns", "mixture", "kronecker", "blocks", "composed"]
+DESIGNS = [*CODED, "subset", "diverse", "unary"]
 paths = pytest.mark.parametrize("plain", [False, True], ids=["compiled", "plain"])
 
 

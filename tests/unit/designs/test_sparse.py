@@ -1,0 +1,340 @@
+"""Sparse designs beyond the contract: every way to make one, draws equal to the dense twin's, and large ones."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.words import HandmadeRandom, edge_words
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs import components, kernels, sparse
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.dense import Dense
+from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.designs.sparse import Sparse
+from maskwell.designs.tables import leading_bits, threshold64
+from maskwell.errors import (
+    LabelError,
+    MatrixError,
+    NotIdentifiableError,
+    OrientationError,
+    ParameterError,
+    TooLargeError,
+    WrongTypeError,
+)
+
+PATHS = [path for path in ("compiled", "plain") if getattr(kernels, path) is not None]
+
+
+def some(k: int, per_column: int, seed: int, largest: int = 1000) -> Sparse:
+    """A square design with so many entries in each column."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([np.sort(rng.choice(k, per_column, replace=False)) for _ in range(k)])
+    return Sparse.from_integers(np.arange(k + 1) * per_column, rows, rng.integers(1, largest, k * per_column))
+
+
+def dense_twin(design: Sparse) -> Dense:
+    return Dense.of(design.exact_matrix(), design.inputs, design.outputs)
+
+
+# ---- making
+
+
+def test_every_way_to_make_one_gives_the_same_design() -> None:
+    abc = Categories.of(["a", "b", "c"])
+    made = Sparse.from_integers([0, 2, 3, 5], [0, 2, 1, 0, 2], [6, 2, 9, 2, 4], abc)
+    thirds = {0: Fraction(1, 3), 1: Fraction(0), 2: Fraction(2, 3)}
+    assert made == Sparse.of_columns([{2: 1, 0: 3}, {1: 1}, thirds], abc)
+    assert made == Sparse.of_matrix([["3/4", 0, "1/3"], [0, 1, 0], ["1/4", 0, "2/3"]], abc)
+    assert made == Sparse.of_matrix(np.array([[0.75, 0, 1 / 3], [0, 1, 0], [0.25, 0, 2 / 3]]), abc)
+    assert made.numerators.tolist() == [3, 1, 1, 1, 2], "in lowest terms"
+    assert made.denominators.tolist() == [4, 1, 3]
+    assert made.columns_exact(2) == {0: Fraction(1, 3), 2: Fraction(2, 3)}
+
+
+@pytest.mark.parametrize("kind", [list, np.int64, np.int32, np.uint64, object])
+def test_integers_of_any_kind_mean_the_same(kind: Any) -> None:
+    numerators = [3, 1, 5, 5]
+    given = numerators if kind is list else np.array(numerators, dtype=kind)
+    made = Sparse.from_integers([0, 2, 4], [0, 1, 0, 1], given)
+    assert made.numerators.dtype == np.int64
+    assert made == Sparse.of_columns([{0: 3, 1: 1}, {0: 1, 1: 1}])
+
+
+@pytest.mark.parametrize("total", [2**62, 2**63 - 1, 2**63, 2**64, 2**64 + 1, 3 * 2**62])
+def test_integers_around_64_bits_are_exact(total: int) -> None:
+    made = Sparse.from_integers([0, 2, 4], [0, 1, 0, 1], [total - 7, 7, 1, 1])
+    assert made.columns_exact(0) == {0: Fraction(total - 7, total), 1: Fraction(7, total)}
+    assert made.numerators.dtype == (np.int64 if total < 2**63 else object)
+    assert made.values.tolist() == [float(Fraction(total - 7, total)), float(Fraction(7, total)), 0.5, 0.5]
+    assert (made.sample(np.zeros(200, dtype=int), random=SeededRandom(1)).data == 0).all()
+
+
+def test_a_common_factor_does_not_make_integers_long() -> None:
+    made = Sparse.from_integers([0, 2], [0, 1], [3 * 2**80, 2**80], Categories.of(list("a")), Categories.of(list("ab")))
+    assert made.numerators.dtype == np.int64
+    assert made.numerators.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("starts", "rows", "numerators", "error", "says"),
+    [
+        ([0, 1, 1], [0], [1], MatrixError, "column 1 has no entries"),
+        ([0, 1, 3], [0, 1], [1, 1], MatrixError, "do not fit together"),
+        ([1, 2], [0, 1], [1, 1], MatrixError, "do not fit together"),
+        ([0], [], [], MatrixError, "do not fit together"),
+        ([0, 1, 2], [0, 2], [1, 1], MatrixError, "rows from 0 to 2 of 2"),
+        ([0, 1, 2], [0, -1], [1, 1], MatrixError, "rows from -1"),
+        ([0, 2, 4], [0, 1, 1, 0], [1, 1, 1, 1], MatrixError, "rows of column 1 do not increase"),
+        ([0, 2, 4], [0, 0, 0, 1], [1, 1, 1, 1], MatrixError, "rows of column 0 do not increase"),
+        ([0, 2, 4], [0, 1, 0, 1], [1, 1, 0, 1], MatrixError, "column 1 has the integer 0"),
+        ([0, 2, 4], [0, 1, 0, 1], [1, 1, 1, -(2**70)], MatrixError, "column 1 has the integer -1180591620717411303424"),
+        ([0, 2, 4], [0, 1, 0, 1], [0.5, 0.5, 1, 1], WrongTypeError, "must be integers"),
+        ([0, 2, 4], [0.0, 1, 0, 1], [1, 1, 1, 1], WrongTypeError, "rows must be"),
+    ],
+)
+def test_what_is_no_matrix_is_refused(starts: Any, rows: Any, numerators: Any, error: Any, says: str) -> None:
+    with pytest.raises(error, match=says) as raised:
+        Sparse.from_integers(starts, rows, numerators)
+    assert raised.value.hint
+
+
+def test_columns_that_do_not_sum_to_one_are_refused() -> None:
+    with pytest.raises(MatrixError, match=r"column 1 sums to 0\.75"):
+        Sparse.of_columns([{0: 1}, {0: Fraction(1, 2), 1: Fraction(1, 4)}])
+    with pytest.raises(WrongTypeError, match="no fractions"):
+        Sparse.of_columns([{0: 0.5, 1: 0.5}])  # type: ignore[dict-item]
+    with pytest.raises(MatrixError, match="column 0 has the integer -1"):
+        Sparse.of_columns([{0: Fraction(3, 2), 1: Fraction(-1, 2)}, {1: 1}])
+    with pytest.raises(OrientationError):
+        Sparse.of_matrix([["1/2", "1/2"], ["1/4", "3/4"]])
+    with pytest.raises(LabelError, match="2 truth"):
+        Sparse.of_columns([{0: 1}, {1: 1}, {1: 1}], Categories.of(list("ab")))
+
+
+def test_the_identity_tells_the_truth() -> None:
+    design = Sparse.unchanged(Categories.numbered(1000))
+    codes = np.arange(1000)
+    assert (design.sample(codes).data == codes).all()
+    assert design.parity() == math.inf
+    assert design.guess_probability() == pytest.approx(1)
+    assert (design.diagonal() == 1).all()
+    assert len(set(design.components().tolist())) == 1000
+
+
+def test_parts_stacked_in_order_are_blocks() -> None:
+    parts = [some(3, 2, 1), some(4, 3, 2, 2**40), Sparse.of_columns([{0: 3**50, 1: 1}, {1: 1}])]
+    stacked = Sparse.stacked(parts, [np.arange(3), np.arange(3, 7), np.arange(7, 9)])
+    blocks = Blocks.of(dict(enumerate(dense_twin(part) for part in parts)))
+    assert stacked.exact_matrix() == blocks.exact_matrix()
+
+
+def test_parts_stacked_anywhere_keep_their_entries() -> None:
+    parts, places = [some(3, 2, 1), some(4, 3, 2)], [[5, 0, 3], [6, 2, 1, 4]]
+    P = Sparse.stacked(parts, places, Categories.of(list("abcdefg"))).exact_matrix()
+    for part, place in zip(parts, places, strict=True):
+        assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
+    assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
+
+
+@pytest.mark.parametrize("places", [[[0, 1], [1, 2]], [[0, 1], [2, 4]], [[0, 1, 2], [3]], [[0], [1, 2]]])
+def test_places_that_are_not_the_states_are_refused(places: list[list[int]]) -> None:
+    pair = Sparse.of_columns([{0: 1, 1: 1}, {0: 1, 1: 1}])
+    with pytest.raises(MatrixError, match="place") as raised:
+        Sparse.stacked([pair, pair], places)
+    assert raised.value.hint
+
+
+def test_parts_that_are_not_square_are_not_stacked() -> None:
+    tall = Sparse.of_columns([{0: 1}, {2: 1}], Categories.of(list("ab")), Categories.of(list("xyz")))
+    with pytest.raises(MatrixError, match="as many reports"):
+        Sparse.stacked([tall], [[0, 1]])
+
+
+def test_arrays_of_a_design_cannot_be_changed() -> None:
+    rows = np.array([0, 1, 0, 1])
+    design = Sparse.from_integers([0, 2, 4], rows, [1, 1, 1, 3])
+    rows[0] = 7
+    assert design.rows[0] == 0
+    for array in (design.starts, design.rows, design.numerators):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+# ---- sampling
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("k", "per_column", "largest"), [(3, 3, 9), (12, 8, 99), (40, 9, 2**40), (90, 80, 2**56)])
+def test_draws_equal_those_of_the_dense_twin(
+    k: int, per_column: int, largest: int, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the same words, so that leaving zeros out changes nothing; long columns have guides."""
+    design = some(k, per_column, 3, largest)
+    twin = dense_twin(design)
+    monkeypatch.setattr(kernels, "active", getattr(kernels, path))
+    codes = np.random.default_rng(5).integers(0, k, 4000)
+    assert (design.sample(codes, random=SeededRandom(9)).data == twin.sample(codes, random=SeededRandom(9)).data).all()
+    words = edge_words(twin, 1000, 7)
+    codes = np.resize(codes, len(words))
+    made = [each.sample(codes, random=HandmadeRandom(words)).data for each in (design, twin)]
+    assert (made[0] == made[1]).all()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_zero_means_never(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    design = some(50, 12, 11, 10)
+    monkeypatch.setattr(kernels, "active", getattr(kernels, path))
+    codes = np.arange(200_000) % 50
+    reports = design.sample(codes, random=SeededRandom(3)).data
+    assert (design.entries_at(reports, codes) > 0).all()
+    assert len(np.unique(codes * 50 + reports)) == 600, "and what can come does come"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_words_of_all_ones_and_zeros_stay_within_the_column(path: str) -> None:
+    """Also where a chance is too small for 64 bits, so that two thresholds are the same number."""
+    tiny = 3**60
+    design = Sparse.of_columns(
+        [{1: tiny, 2: 1}, {0: 1, 2: tiny}, {1: 1, 3: 1, 5: tiny, 6: 1}, *({j: 1} for j in range(4))]
+    )
+    words = np.array([[0, 0], [0xFFFFFFFF, 0xFFFFFFFF]] * 7, dtype=np.uint32)
+    codes, out = np.repeat(np.arange(7), 2).astype(np.uint8), np.empty(14, dtype=np.uint8)
+    kernel = getattr(kernels, path).listed
+    table, unsettled = design._table, np.empty(14, dtype=np.int64)
+    found = kernel(codes, words, table.columns, table.thresholds, table.guide, table.reports, out, unsettled)
+    assert (design.entries_at(out, codes) > 0).all()
+    assert unsettled[:found].tolist() == [1, 2, 4, 5], "where one chance cannot be seen in 64 bits"
+
+
+@pytest.mark.parametrize("largest", [10, 2**31, 2**32, 2**33, 2**50, 2**62, 2**63 - 1])
+def test_leading_bits_are_the_thresholds_of_the_definition(largest: int) -> None:
+    rng = np.random.default_rng(largest % 1000)
+    denominators = np.concatenate([rng.integers(1, largest, 500), [largest, largest - 1]])
+    numerators = np.array([int(rng.integers(0, d, endpoint=True)) for d in denominators])
+    numerators[-1] = denominators[-1]
+    whole = np.flatnonzero(numerators == denominators)
+    expected = [threshold64(int(n), int(d)) for n, d in zip(numerators, denominators, strict=True)]
+    assert leading_bits(numerators, denominators, whole).tolist() == expected
+    as_objects = leading_bits(numerators.astype(object), denominators.astype(object), whole)
+    assert as_objects.tolist() == expected
+
+
+# ---- parity
+
+
+def test_parity_tells_apart_chances_that_are_one_float() -> None:
+    big = 10**40
+    two = Categories.of(list("xy"))
+    columns = [{0: big, 1: 3 * big}, {0: big + 1, 1: 3 * big - 1}, {0: big - 2, 1: 3 * big + 2}]
+    made = Sparse.of_columns(columns, Categories.of(list("abc")), two)
+    assert len(set(made.values.tolist())) == 2
+    assert made.parity_exact() == Fraction(big + 1, big - 2)
+    assert dense_twin(made).parity_exact() == made.parity_exact()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parity_of_full_matrices(seed: int) -> None:
+    design = some(6, 6, seed, 50)
+    assert design.parity_exact() == dense_twin(design).parity_exact() < math.inf
+
+
+def test_parity_where_floats_are_too_small_for_a_ratio() -> None:
+    design = Sparse.of_columns([{0: 1, 1: 10**320}, {0: 3, 1: 10**320}])
+    assert design.values[0] == 0 or design.values[0] < 1e-300
+    assert design.parity_exact() == dense_twin(design).parity_exact()
+
+
+# ---- linear algebra
+
+
+def test_components_of_states() -> None:
+    design = Sparse.of_columns([{0: 1, 3: 1}, {2: 1}, {1: 1}, {3: 1}, {4: 1}])
+    assert design.components().tolist() == [0, 1, 1, 0, 2]
+    tall = Sparse.of_columns([{0: 1, 1: 1}, {2: 1}, {1: 1, 3: 1}], Categories.of(list("abc")), Categories.numbered(6))
+    assert tall.components().tolist() == [0, 1, 0]
+
+
+def test_entries_that_are_not_kept_are_zero() -> None:
+    design = some(9, 4, 8)
+    P = design.matrix()
+    every = np.arange(9)
+    assert (design.entries(every, every) == P).all()
+    assert (design.entries_at(every, every[::-1]) == P[every, every[::-1]]).all()
+    assert (design.diagonal() == np.diag(P)).all()
+    assert (design.csc().toarray() == P).all()
+    tall = Sparse.of_columns([{0: 1}, {2: 1}], Categories.of(list("ab")), Categories.of(list("xyz")))
+    with pytest.raises(ParameterError, match="diagonal"):
+        tall.diagonal()
+
+
+def test_the_direction_that_reports_cannot_show_is_named() -> None:
+    design = Sparse.of_columns([{0: 1}, {1: 1, 3: 1}, {2: 1}, {1: 1, 3: 1}])
+    with pytest.raises(NotIdentifiableError, match="rank 3 for 4") as raised:
+        design.solve(np.full(4, 0.25))
+    direction: Any = raised.value.objects["null_direction"]
+    np.testing.assert_allclose(design.forward(direction), 0, atol=1e-12)
+    assert np.linalg.norm(direction) == pytest.approx(1)
+
+
+def test_components_too_large_to_solve_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(components, "SOLVE_LIMIT", 99)
+    design = some(10, 10, 1)
+    with pytest.raises(TooLargeError, match="10 states") as raised:
+        design.solve(design.apply(design.uniform_prior()))
+    assert raised.value.hint
+    assert design.parity() < math.inf
+
+
+def test_many_small_cells_are_solved_together() -> None:
+    cells = 20_000
+    cell = [
+        Sparse.of_columns([{0: 8, 1: 1, 2: 1}, {0: 1, 1: 3, 2: 1}, {0: 1, 1: 1, 2: 5}]),
+        Sparse.of_columns([{0: 1}]),
+    ]
+    places = np.split(np.arange(4 * cells), np.sort([*range(3, 4 * cells, 4), *range(4, 4 * cells, 4)]))
+    design = Sparse.stacked(cell * cells, places)
+    assert design.rank() == design.k == 80_000
+    pi = np.random.default_rng(1).dirichlet(np.ones(design.k))
+    np.testing.assert_allclose(design.solve(design.apply(pi)), pi, atol=1e-15)
+    values = [1.0, *np.linalg.svd(cell[0].matrix(), compute_uv=False).tolist()]
+    assert design.condition() == pytest.approx(max(values) / min(values))
+    with pytest.raises(TooLargeError):
+        design.second_moment(design.apply(pi))
+    with pytest.raises(TooLargeError):
+        design.matrix()
+
+
+# ---- large designs
+
+
+def test_many_states_are_drawn_from() -> None:
+    k = 200_000
+    rows = (np.arange(k) // 5 * 5)[:, None] + np.arange(5)
+    design = Sparse.from_integers(np.arange(k + 1) * 5, rows.reshape(-1), np.tile([5, 1, 1, 1, 1], k))
+    codes = np.random.default_rng(3).integers(0, k, 50_000)
+    reports = design.sample(codes, random=SeededRandom(1)).data
+    assert (reports // 5 == codes // 5).all()
+    first = (reports % 5 == 0).mean()
+    assert abs(first - 5 / 9) < 0.02, "false alarm below 1e-15: nine standard errors"
+    assert repr(design) == "Sparse(k=200000, m=200,000, parity=inf)"
+
+
+def test_the_name_does_not_depend_on_how_its_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = some(10, 3, 4).fingerprint
+    for stretch in (1, 3, 9, 10, 11):
+        monkeypatch.setattr(sparse, "_STRETCH", stretch)
+        design = some(10, 3, 4)
+        assert design.fingerprint == whole == fingerprint_of(design.identity())
+
+
+def test_total_variation_from_columns_that_all_meet() -> None:
+    design = Sparse.of_columns([{0: 1, 1: 1}, {1: 1, 2: 1}, {0: 1, 1: 3}])
+    assert design.total_variation() == pytest.approx(dense_twin(design).total_variation())
+    apart = Sparse.of_columns([{0: 1, 1: 1}, {1: 1, 2: 1}, {0: 1}])
+    assert apart.total_variation() == 2.0
