@@ -75,8 +75,13 @@ class Listed:
         return self.counts[self.cell[first:last]], self.p[first:last]
 
     def best_guesses(self) -> Real:
-        """Shape (rows,): for each released cell the expected records of the true cell that most of them come from."""
-        return highest_of(self.row, self.p * self.counts[self.cell], self.rows)
+        """Shape (rows,): for each released cell the expected records of the true key that most of them have."""
+        expected = self.p * self.counts[self.cell]
+        if len(np.unique(self.own)) == len(self.own):
+            return highest_of(self.row, expected, self.rows)
+        key = self.row * self.rows + self.own[self.cell]
+        both, place = np.unique(key, return_inverse=True)
+        return highest_of(both // self.rows, row_sums(place.ravel(), expected, len(both)), self.rows)
 
     def expected_uniques(self) -> float:
         """Expected number of released cells with one record."""

@@ -1,0 +1,274 @@
+"""The disclosure risk of a whole file, before and after its release."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cell_table import CellTable
+from maskwell.errors import CountsError, ParameterError
+from maskwell.release.risk.arrivals import arrivals_of
+from maskwell.release.risk.cell_risks import Arrivals, CellRisks, risks_of
+from maskwell.release.risk.components import acting, needed_columns
+from maskwell.release.risk.individual import individual_risk
+from maskwell.release.risk.listed import Listed
+from maskwell.release.risk.summands import row_sums
+from maskwell.release.risk.summary import SLACK, FileRisk, count_above, percentile, violations
+from maskwell.release.risk.swapped import keeps_counts, swapped_risks
+from maskwell.release.risk.targets import check_level
+from maskwell.release.stages import Stage
+
+UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
+AS_IF = "records that were exchanged are treated as if each had been drawn independently"
+LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
+UNTOUCHED = "no stage randomizes a key: the risk of a match is that of the original file"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RiskReport:
+    """Risk of a file before and after a release.
+
+    Attributes
+    ----------
+    keys
+        What the intruder knows.
+    before, after
+        The file as it is, and as it is released; ``after`` is ``None`` without a release.
+    threshold, level
+        The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
+    table
+        The cells that the arrays of ``per_cell`` belong to.
+    per_cell
+        ``before``, and where there are weights ``population``; after a release ``after`` (the largest chance of a
+        correct match in range), ``unconditional``, ``strict``, ``any_release`` and ``kept``; each of shape (cells,).
+    flags
+        What a reader should know, in words.
+    """
+
+    keys: tuple[str, ...]
+    before: FileRisk
+    after: FileRisk | None
+    threshold: float | None
+    level: float
+    table: CellTable
+    per_cell: Mapping[str, Real] = field(repr=False)
+    flags: tuple[str, ...] = ()
+
+    @property
+    def risk(self) -> Real:
+        """The chance of a correct match of the records of each cell: after the release where there is one."""
+        return self.per_cell["before" if self.after is None else "after"]
+
+    def count_above(self, bound: float) -> int:
+        """Records whose chance of a correct match is above a bound."""
+        return int(self.table.counts[self.risk > bound + SLACK].sum())
+
+    @cached_property
+    def _places(self) -> tuple[list[dict[Hashable, int]], Array]:
+        codes = [{label: code for code, label in enumerate(level)} for level in self.table.levels]
+        return codes, _keys(self.table.codes.astype(np.int64), self.table.sizes)
+
+    def cells_of(self, columns: Mapping[str, Sequence[Hashable]]) -> Array:
+        """The cell of each record, from its labels in the columns of the table."""
+        codes, known = self._places
+        labels = [columns[name] for name in self.table.columns]
+        rows = np.array([[own[x] for own, x in zip(codes, row, strict=True)] for row in zip(*labels, strict=True)])
+        return np.searchsorted(known, _keys(rows.reshape(-1, len(codes)), self.table.sizes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the file before, the same under ``before``, and ``after``."""
+        return {
+            **self.before.to_dict(),
+            "keys": list(self.keys),
+            "threshold": self.threshold,
+            "level": self.level,
+            "before": self.before.to_dict(),
+            "after": None if self.after is None else self.after.to_dict(),
+            "flags": list(self.flags),
+        }
+
+
+def assess_risk(
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage] = (),
+    *,
+    released: CellTable | None = None,
+    threshold: float | None = None,
+    level: float = 0.95,
+    weights: bool = False,
+    every_release: bool = True,
+) -> RiskReport:
+    """The risk that somebody who knows the key of a person finds the person's record.
+
+    Parameters
+    ----------
+    table
+        Counts of the original file over the key and the columns of :func:`needed_columns`.
+    keys
+        Columns that an intruder knows.
+    stages
+        The randomizations of the release; none for the file as it is.
+    released
+        Counts of the released file over the key, where it is drawn.
+    threshold
+        A chance of a correct match; records above it are counted.
+    level
+        Probability of the range of released records with a key over which the largest chance is taken.
+    weights
+        Whether the weights of the table are sampling weights, from which the population is estimated.
+    every_release
+        Whether to look at intruders who choose the released value that is best for them.
+
+    >>> table = CellTable.of(["town", "job"], {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3})
+    >>> report = assess_risk(table, ["town", "job"])
+    >>> report.before.uniques, report.before.expected_matches   # one record in each of three cells can be found
+    (1, 3.0)
+    """
+    check_level(level)
+    keys = _checked_keys(keys)
+    table = table.project(needed_columns(stages, keys))
+    own = table.project(keys)
+    if not len(own):
+        raise CountsError("the table has no records", hint="give a file with at least one record")
+    place = cells_in(table, own)
+    per_cell = {"before": 1 / own.counts[place]}
+    if weights:
+        per_cell["population"] = _population(own)[place]
+    before, after = _before(own, per_cell, table, threshold), None
+    if stages:
+        arrivals = arrivals_of(stages, table, keys)
+        risks, uniques = _risks(arrivals, stages, keys, level, every_release=every_release)
+        per_cell |= {name: getattr(risks, _AFTER.get(name, name)) for name in ("after", *_KEPT)}
+        drawn = None if released is None else released.project(keys)
+        after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold)
+        if weights:
+            after = replace(after, expected_reidentifications=_reidentified(own, place, risks))
+    return RiskReport(
+        keys=keys,
+        before=before,
+        after=after,
+        threshold=threshold,
+        level=level,
+        table=table,
+        per_cell=per_cell,
+        flags=tuple(_flags(own, stages, weights=weights)),
+    )
+
+
+def _checked_keys(keys: Sequence[str]) -> tuple[str, ...]:
+    if not keys:
+        raise ParameterError("no keys are given", hint="name the columns that an intruder may know")
+    return tuple(dict.fromkeys(keys))
+
+
+def cells_in(table: CellTable, coarser: CellTable) -> Array:
+    """The cell of a coarser table that each cell of a table lies in."""
+    codes = table.codes[:, [table.place(name) for name in coarser.columns]].astype(np.int64)
+    return np.searchsorted(_keys(coarser.codes.astype(np.int64), coarser.sizes), _keys(codes, coarser.sizes))
+
+
+def _keys(codes: Array, sizes: Sequence[int]) -> Array:
+    """One number for each row of codes, in their order."""
+    out = np.zeros(len(codes), dtype=np.int64)
+    for column, size in zip(codes.T, sizes, strict=True):
+        out = out * max(1, size) + column
+    return out
+
+
+def _population(own: CellTable) -> Real:
+    if own.weights is None:
+        raise ParameterError("the table has no weights", hint="count the file with its column of weights")
+    return individual_risk(own.counts, own.weights)
+
+
+def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, threshold: float | None) -> FileRisk:
+    """The original file: everybody in a cell is found with one chance in its size."""
+    risk, population = per_cell["before"], per_cell.get("population")
+    uniques = int((own.counts == 1).sum())
+    return FileRisk(
+        records=own.n,
+        cells=len(own),
+        smallest=int(own.counts.min()),
+        violations=violations(own),
+        uniques=uniques,
+        expected_matches=float(len(own)),
+        guess_probability=1.0,
+        expected_uniques=float(uniques),
+        expected_true_uniques=float(uniques),
+        max_risk=float(risk.max()),
+        max_risk_strict=float(risk.max()),
+        max_risk_any_release=float(risk.max()),
+        percentile_95=percentile(risk, table.counts, 0.95),
+        records_above=count_above(risk, table.counts, threshold),
+        expected_reidentifications=None if population is None else float((population * table.counts).sum()),
+    )
+
+
+_AFTER = {"after": "in_range"}
+_KEPT = ("unconditional", "strict", "any_release", "kept")
+
+
+def _risks(
+    arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], level: float, *, every_release: bool
+) -> tuple[CellRisks, float]:
+    """Risks of all cells, and the expected released uniques."""
+    if keeps_counts(stages, keys) and isinstance(arrivals, Listed):
+        sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
+        return swapped_risks(arrivals), float((sizes == 1).sum())
+    return risks_of(arrivals, level=level, every_release=every_release), arrivals.expected_uniques()
+
+
+def _after(
+    own: CellTable,
+    drawn: CellTable | None,
+    risks: CellRisks,
+    guess: float,
+    uniques: float,
+    threshold: float | None,
+) -> FileRisk:
+    """The released file: as it came out where it is drawn, and as it may come out."""
+    return FileRisk(
+        records=own.n,
+        cells=len(own) if drawn is None else len(drawn),
+        smallest=None if drawn is None else int(drawn.counts.min()),
+        violations=None if drawn is None else violations(drawn),
+        uniques=None if drawn is None else int((drawn.counts == 1).sum()),
+        expected_matches=float((risks.unconditional * risks.counts).sum()),
+        guess_probability=guess,
+        expected_uniques=uniques,
+        expected_true_uniques=float(risks.true_unique.sum()),
+        max_risk=float(risks.in_range.max()),
+        max_risk_strict=float(risks.strict.max()),
+        max_risk_any_release=float(risks.any_release.max()),
+        percentile_95=percentile(risks.in_range, risks.counts, 0.95),
+        records_above=count_above(risks.in_range, risks.counts, threshold),
+    )
+
+
+def _guess(arrivals: Arrivals, n: int) -> float:
+    """``sum_x max_j p_xj N_j / n``: the best guess of the true from the released cell."""
+    return float(arrivals.best_guesses().sum() / n)
+
+
+def _reidentified(own: CellTable, place: Array, risks: CellRisks) -> float:
+    """Expected matches, each times the fraction of its cell in the population that is in the sample."""
+    sampled = np.minimum(1.0, own.counts / np.maximum(own.mass, own.counts * SLACK))
+    return float((risks.unconditional * risks.counts * sampled[place]).sum())
+
+
+def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:
+    light = 0 if own.weights is None else int((own.weights < own.counts * (1 - SLACK)).sum())
+    if weights and light:
+        yield LIGHT.format(cells=light)
+    if not stages:
+        return
+    on_key = acting(stages, own.columns)
+    yield UNUSUAL if on_key else UNTOUCHED
+    if any(stage.method == "swap" for stage in on_key) and not keeps_counts(stages, own.columns):
+        yield AS_IF

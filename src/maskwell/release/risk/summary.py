@@ -1,0 +1,111 @@
+"""FileRisk: what the risks of all records come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cell_table import CellTable
+
+SIZES = (2, 3, 5)
+"""Cells smaller than these are counted."""
+
+SLACK = 1e-9
+"""A risk is above a threshold when it is more than this above it."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FileRisk:
+    """What somebody who knows the key of a person can do with a file.
+
+    Attributes
+    ----------
+    records, cells
+        Records of the file, and cells of the key that occur.
+    smallest, violations
+        The smallest cell, and the records in cells of fewer than 2, 3 and 5; of the released file as it came out, and
+        ``None`` where it is not yet drawn.
+    uniques
+        Records that are alone in their cell; ``None`` as before.
+    expected_matches
+        Correct matches that are expected if every record is looked for.
+    guess_probability
+        Chance that the best guess of a record's true key from its released key is right.
+    expected_uniques, expected_true_uniques
+        Expected released uniques, and how many of them are true uniques in their own cell.
+    max_risk, max_risk_strict, max_risk_any_release
+        The largest chance of a correct match of any record: over the likely numbers of released records with its key,
+        over all possible ones, and for somebody who looks at the released value that is best for him.
+    percentile_95
+        The chance that 95 % of the records do not exceed.
+    records_above
+        Records whose chance is above the threshold; ``None`` without one.
+    expected_reidentifications
+        With weights, correct matches if it is not known who is in the sample; else ``None``.
+    """
+
+    records: int
+    cells: int
+    smallest: int | None
+    violations: Mapping[int, int] | None
+    uniques: int | None
+    expected_matches: float
+    guess_probability: float
+    expected_uniques: float
+    expected_true_uniques: float
+    max_risk: float
+    max_risk_strict: float
+    max_risk_any_release: float
+    percentile_95: float
+    records_above: int | None = None
+    expected_reidentifications: float | None = None
+
+    @property
+    def k_anonymity(self) -> dict[str, Any]:
+        """The smallest cell, and the records in cells smaller than 2, 3 and 5."""
+        found = None if self.violations is None else {str(k): n for k, n in self.violations.items()}
+        return {"smallest": self.smallest, "violations": found}
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "records": self.records,
+            "cells": self.cells,
+            "k_anonymity": self.k_anonymity,
+            "uniques": self.uniques,
+            "expected_matches": self.expected_matches,
+            "guess_probability": self.guess_probability,
+            "expected_uniques": self.expected_uniques,
+            "expected_true_uniques": self.expected_true_uniques,
+            "max_risk": self.max_risk,
+            "max_risk_strict": self.max_risk_strict,
+            "max_risk_any_release": self.max_risk_any_release,
+            "percentile_95": self.percentile_95,
+            "records_above": self.records_above,
+            "expected_reidentifications": self.expected_reidentifications,
+        }
+
+
+def violations(own: CellTable) -> dict[int, int]:
+    """Records in cells of fewer than 2, 3 and 5."""
+    return {size: int(own.counts[own.counts < size].sum()) for size in SIZES}
+
+
+def count_above(risk: Real, counts: Array, threshold: float | None) -> int | None:
+    """Records whose risk is above a threshold, if there is one."""
+    return None if threshold is None else int(counts[risk > threshold + SLACK].sum())
+
+
+def percentile(risk: Real, counts: Array, share: float) -> float:
+    """The smallest risk that at least this share of the records do not exceed.
+
+    >>> percentile(np.array([0.5, 0.1]), np.array([1, 99]), 0.95)
+    0.1
+    """
+    order = np.argsort(risk, kind="stable")
+    reached = np.cumsum(counts[order])
+    return float(risk[order][np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))])
