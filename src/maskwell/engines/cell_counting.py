@@ -48,14 +48,26 @@ def count_tables(
     progress
         Told how far it is.
     """
-    names = [*dict.fromkeys(name for table in tables for name in table)]
-    with open_rows(path, names) as source:
-        with counting(source, path, names, tables, weights) as counter:
-            for batch in source.batches(counter.wanted):
-                counter.add(batch)
-                if progress is not None:
-                    progress(counter.rows, source.done())
-        return counter.tables()
+    with open_rows(path, [*dict.fromkeys(name for table in tables for name in table)]) as source:
+        return count_rows(source, path, tables, weights=weights, progress=progress)
+
+
+def count_rows(
+    source: Source,
+    name: str,
+    tables: Sequence[Sequence[str]],
+    *,
+    weights: str | None = None,
+    progress: Progress | None = None,
+) -> list[CellTable]:
+    """The same for rows that are open already; ``name`` is what messages call them."""
+    names = [*dict.fromkeys(column for table in tables for column in table)]
+    with counting(source, name, names, tables, weights) as counter:
+        for batch in source.batches(counter.wanted):
+            counter.add(batch)
+            if progress is not None:
+                progress(counter.rows, source.done())
+    return counter.tables()
 
 
 def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTable]:

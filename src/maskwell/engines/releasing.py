@@ -102,8 +102,8 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
         )
 
 
-def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any], RowsReleased]:
-    """The released rows of a source in memory, as batches in the order of the plan."""
+def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any], Any, RowsReleased]:
+    """The released rows of a source in memory, as batches in the order of the plan, with their schema."""
     releaser, counter = _ready(source, name, plan)
     kept: list[Any] = [counter.released(batch) for batch in source.batches()]
     if plan.shuffled is not None and kept:
@@ -112,7 +112,8 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
             shuffled.write(batch)
         kept = [*shuffled.batches()]
     names = releaser.schema.names
-    return kept, RowsReleased(rows=counter.rows, tables=counter.tables(), changed=releaser.changed, names=names)
+    done = RowsReleased(rows=counter.rows, tables=counter.tables(), changed=releaser.changed, names=names)
+    return kept, releaser.schema, done
 
 
 def _style(style: Any, schema: Any) -> Any:

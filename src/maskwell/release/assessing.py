@@ -14,7 +14,8 @@ from maskwell.release.counting import Tables, compared_tables, count_external, c
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
-from maskwell.release.utility.report import UtilityReport, assess_utility
+from maskwell.release.utility.assessing import assess_utility
+from maskwell.release.utility.report import UtilityReport
 
 
 def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = None) -> Release:
@@ -66,7 +67,8 @@ def _utility(release: Release) -> UtilityReport:
     compared = compared_tables(release.plan)
     before = [release.tables[table] for table in compared]
     after = None if release.released_tables is None else [release.released_tables[table] for table in compared]
-    return assess_utility(before, after, release.stages)
+    changed = {name: count / release.rows for name, count in release.changed.items()}
+    return assess_utility(before, after, release.stages, changed=changed)
 
 
 def _missing(tables: Tables) -> dict[str, int]:

@@ -28,33 +28,45 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables that are compared before and after: every column that matters, and pairs with a randomized one."""
+    """Tables that are compared before and after: every column that matters, and pairs with a randomized one.
+
+    A pair comes with the columns that tell how it is randomized, so that its association can be foretold.
+    """
     moved = {*plan.randomized}
     names = [*dict.fromkeys([*plan.keys, *plan.randomized, *plan.sensitive])]
     names += [name for p in plan.protections for name in p.within if name not in names]
-    pairs = [pair for pair in combinations(names, 2) if moved & {*pair}]
-    return [*((name,) for name in names), *pairs[:MOST_PAIRS]]
+    pairs = [pair for pair in combinations(names, 2) if moved & {*pair}][:MOST_PAIRS]
+    return [*dict.fromkeys([*((name,) for name in names), *(closure(plan, pair) for pair in pairs)])]
 
 
 def risk_columns(plan: ReleasePlan) -> Columns:
     """The keys, and every column that tells how they are randomized."""
-    columns = dict.fromkeys(plan.keys)
+    return closure(plan, plan.keys)
+
+
+def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
+    """Columns with all others that tell how they are randomized."""
+    found = dict.fromkeys(columns)
     while True:
-        before = len(columns)
+        before = len(found)
         for protection in plan.protections:
             within, variables = stage_columns(plan, protection)
-            if {*variables, *protection.linked} & columns.keys():
-                columns |= dict.fromkeys((*within, *variables))
-        if len(columns) == before:
-            return tuple(columns)
+            if {*variables, *protection.linked} & found.keys():
+                found |= dict.fromkeys((*within, *variables))
+        if len(found) == before:
+            return tuple(found)
 
 
 def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -> Tables:
     """Count a file in all tables of a plan; those that others contain are summed from them."""
-    wanted = tables_of(plan)
-    whole = largest(wanted)
-    counted = dict(zip(whole, count_tables(path, whole, weights=plan.weights, progress=progress), strict=True))
-    return {table: projected(table, counted) for table in wanted}
+    whole = largest(tables_of(plan))
+    return all_tables(plan, whole, count_tables(path, whole, weights=plan.weights, progress=progress))
+
+
+def all_tables(plan: ReleasePlan, whole: Sequence[Columns], counted: Sequence[CellTable]) -> Tables:
+    """Every table of a plan, from the largest ones."""
+    found = dict(zip(whole, counted, strict=True))
+    return {table: projected(table, found) for table in tables_of(plan)}
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:

@@ -1,0 +1,69 @@
+"""Release a table that is in memory: the released rows in the same kind of table, and what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.engines.cell_counting import count_rows
+from maskwell.engines.memory_rows import MemoryRows
+from maskwell.engines.releasing import release_batches
+from maskwell.release.assessing import assess_tables, check_match, judged
+from maskwell.release.carrying_out import row_plan
+from maskwell.release.counting import all_tables, largest, projected, tables_of
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.publishing import check_randomness
+from maskwell.release.released import Release
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable:
+    """Released rows, and the release they came from.
+
+    Attributes
+    ----------
+    data
+        In the kind of table that was given.
+    release
+        Matrices, risk and utility. It holds the counts of the true table, and is not to be published.
+    """
+
+    data: Any
+    release: Release
+
+
+def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None = None) -> ReleasedTable:
+    """Carry out a plan on a table of pandas, polars or Arrow, or on a dictionary of columns.
+
+    Parameters
+    ----------
+    data
+        The true table.
+    plan
+        What is to be done.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+
+    >>> from maskwell.release.protection import Protection
+    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
+    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", within=["region"], theta="1/2")])
+    >>> released = release_table(people, plan)
+    >>> sorted(released.data["region"])   # nobody moves to another region
+    ['north', 'north', 'south', 'south', 'south']
+    """
+    source = SECURE if random is None else random
+    check_randomness(private=source.private, demonstration=plan.demonstration)
+    rows = MemoryRows(data)
+    plan.check(rows.schema.names)
+    whole = largest(tables_of(plan))
+    tables = all_tables(plan, whole, count_rows(rows, "the table", whole, weights=plan.weights))
+    release = replace(assess_tables(tables, plan), private=source.private)
+    check_match(release)
+    work = row_plan(release, source, None)
+    batches, schema, done = release_batches(rows, "the table", work)
+    counted = dict(zip(work.tables, done.tables, strict=True))
+    moved = {*plan.randomized}
+    after = {c: projected(c, counted) if moved & {*c} else table for c, table in tables.items()}
+    release = judged(replace(release, released_tables=after, changed=done.changed))
+    return ReleasedTable(rows.like_given(batches, schema), release)
