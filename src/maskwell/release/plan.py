@@ -13,7 +13,7 @@ from maskwell.release import entries as read
 from maskwell.release.plan_checks import check_columns, check_plan
 from maskwell.release.plan_text import write_toml
 from maskwell.release.protection import Protection
-from maskwell.release.rules import AnyRule, Moves, Rule, Steps, read_rule
+from maskwell.release.rules import AnyRule, read_rule
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
@@ -124,35 +124,9 @@ class ReleasePlan:
         """Columns whose labels can change, linked ones included."""
         return tuple(name for protection in self.protections for name in protection.moved)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that the plan names, each once."""
-        own = [*self.keys, *self.sensitive, *(name for name in (self.weights, self.id) if name), *self.drop]
-        protected = [name for protection in self.protections for name in protection.columns]
-        ruled = [name for rule in self.rules for name in rule.columns]
-        return tuple(dict.fromkeys([*own, *protected, *ruled, *self.codebook]))
-
-    @property
-    def forbidden(self) -> tuple[Rule, ...]:
-        """Rules about combinations."""
-        return tuple(rule for rule in self.rules if isinstance(rule, Rule))
-
-    def moves_of(self, variable: str) -> tuple[Steps | Moves, ...]:
-        """Rules about the moves of one variable, with its order filled in from the codebook where there is one."""
-        own = [rule for rule in self.rules if not isinstance(rule, Rule) and rule.variable == variable]
-        order = self.codebook.get(variable, ())
-        return tuple(
-            Steps(rule.variable, rule.steps, order) if isinstance(rule, Steps) and not rule.order else rule
-            for rule in own
-        )
-
     def match_of(self, protection: Protection) -> Fraction | None:
         """The bound on the chance of a correct match that a protection keeps: its own, else that of the release."""
         return self.match if protection.bounds.match is None else protection.bounds.match
-
-    def place_of(self, protection: Protection) -> str:
-        """What errors call a protection."""
-        return place("protect", next(i for i, one in enumerate(self.protections) if one is protection))
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise where the plan names columns that the file does not have."""

@@ -123,11 +123,6 @@ class Protection:
         return (*self.variables, *self.linked)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that it looks at."""
-        return (*self.within, *self.variables, *self.linked)
-
-    @property
     def title(self) -> str:
         """Which columns, in words."""
         inside = f" within {' and '.join(self.within)}" if self.within else ""

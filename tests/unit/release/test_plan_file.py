@@ -120,14 +120,6 @@ def test_what_is_published_depends_on_where_the_matrix_comes_from() -> None:
     assert (outside.derived, outside.publish) == (False, "included")
 
 
-def test_the_order_of_steps_comes_from_the_codebook() -> None:
-    steps, never = read_plan(WHOLE).moves_of("age")
-    assert steps.allows("young", "middle")
-    assert not steps.allows("child", "middle")
-    assert not never.allows("old", "middle")
-    assert read_plan(WHOLE).moves_of("roof") == ()
-
-
 def test_a_plan_comes_back_from_its_text_and_from_its_tables() -> None:
     plan = read_plan(WHOLE)
     assert read_plan(plan.to_toml()) == plan
