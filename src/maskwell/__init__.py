@@ -169,6 +169,36 @@ if TYPE_CHECKING:
     from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
+    from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
+    from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
+    from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
+    from maskwell.release.matrices.block_thetas import theta_for_block as theta_for_block
+    from maskwell.release.matrices.block_thetas import thetas_for_blocks as thetas_for_blocks
+    from maskwell.release.matrices.blockwise import blockwise as blockwise
+    from maskwell.release.matrices.blockwise import conditional_matrix as conditional_matrix
+    from maskwell.release.matrices.edits import check_never_creates as check_never_creates
+    from maskwell.release.matrices.edits import check_no_forbidden as check_no_forbidden
+    from maskwell.release.matrices.edits import expected_failures as expected_failures
+    from maskwell.release.matrices.flows import expected_changed as expected_changed
+    from maskwell.release.matrices.integer_flows import IntegerFlows as IntegerFlows
+    from maskwell.release.matrices.invariance import check_invariant as check_invariant
+    from maskwell.release.matrices.invariance import check_publishable as check_publishable
+    from maskwell.release.matrices.invariance import invariance_error as invariance_error
+    from maskwell.release.matrices.invariance import is_invariant as is_invariant
+    from maskwell.release.matrices.invariance import recover_counts as recover_counts
+    from maskwell.release.matrices.inverse_frequency import inverse_frequency as inverse_frequency
+    from maskwell.release.matrices.inverse_frequency import inverse_frequency_by_block as inverse_frequency_by_block
+    from maskwell.release.matrices.inverse_frequency import theta_for_xi as theta_for_xi
+    from maskwell.release.matrices.method1 import binary_theta as binary_theta
+    from maskwell.release.matrices.method1 import method1 as method1
+    from maskwell.release.matrices.method2 import method2 as method2
+    from maskwell.release.matrices.mixing import chained as chained
+    from maskwell.release.matrices.mixing import mixed as mixed
+    from maskwell.release.matrices.sequential import sequential_uniform as sequential_uniform
+    from maskwell.release.matrices.swapping import SwapSampler as SwapSampler
+    from maskwell.release.matrices.two_stage import TwoStage as TwoStage
+    from maskwell.release.matrices.two_stage import two_stage as two_stage
+    from maskwell.release.matrices.whole_flows import whole_flows as whole_flows
     from maskwell.release.plan import ReleasePlan as ReleasePlan
     from maskwell.release.plan_file import load_plan as load_plan
     from maskwell.release.protection import Protection as Protection
@@ -339,6 +369,27 @@ _HOMES = {
     "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
     "maskwell.privacy.jeopardy": ["from_jeopardy", "jeopardy"],
     "maskwell.privacy.measures": ["Measure"],
+    "maskwell.release.matrices.block_forming": ["blocks_for_xi", "blocks_of_cells"],
+    "maskwell.release.matrices.block_thetas": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
+    "maskwell.release.matrices.blockwise": ["blockwise", "conditional_matrix"],
+    "maskwell.release.matrices.edits": ["check_never_creates", "check_no_forbidden", "expected_failures"],
+    "maskwell.release.matrices.flows": ["expected_changed"],
+    "maskwell.release.matrices.integer_flows": ["IntegerFlows"],
+    "maskwell.release.matrices.invariance": [
+        "check_invariant",
+        "check_publishable",
+        "invariance_error",
+        "is_invariant",
+        "recover_counts",
+    ],
+    "maskwell.release.matrices.inverse_frequency": ["inverse_frequency", "inverse_frequency_by_block", "theta_for_xi"],
+    "maskwell.release.matrices.method1": ["binary_theta", "method1"],
+    "maskwell.release.matrices.method2": ["method2"],
+    "maskwell.release.matrices.mixing": ["chained", "mixed"],
+    "maskwell.release.matrices.sequential": ["sequential_uniform"],
+    "maskwell.release.matrices.swapping": ["SwapSampler"],
+    "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
+    "maskwell.release.matrices.whole_flows": ["whole_flows"],
     "maskwell.release.plan": ["ReleasePlan"],
     "maskwell.release.plan_file": ["load_plan"],
     "maskwell.release.protection": ["Protection"],
