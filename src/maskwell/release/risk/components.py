@@ -14,6 +14,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
+from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.listed import entries_of
 from maskwell.release.risk.summands import row_sums
 from maskwell.release.stages import Stage
@@ -151,20 +152,13 @@ class _Coding:
         """The place of a stage."""
         return self._stages.index(stage)
 
-    def keys(self, columns: Sequence[str], codes: Array) -> Array:
-        """One number for each row of codes."""
-        out = np.zeros(len(codes), dtype=np.int64)
-        for i, name in enumerate(columns):
-            out = out * self.sizes[name] + codes[:, i]
-        return out
-
 
 def _carried_out(stage: Stage, coding: _Coding, origin: Array, labels: Array, p: Real) -> tuple[Array, Array, Real]:
     """One stage after others: labels that are no state of it, such as missing values, stay as they are."""
     number = coding.number(stage)
     at = [coding.columns.index(name) for name in stage.columns]
     states, outputs = coding.states[number]
-    state = _found(coding.keys(stage.columns, states), coding.keys(stage.columns, labels[:, at]))
+    state = find(*numbered([coding.sizes[name] for name in stage.columns], states, labels[:, at]))
     report, truth, q = entries_of(stage.design)
     order = np.argsort(truth, kind="stable")
     starts = np.searchsorted(truth[order], np.arange(len(states) + 1))
@@ -178,15 +172,6 @@ def _carried_out(stage: Stage, coding: _Coding, origin: Array, labels: Array, p:
     stayed = np.flatnonzero(state < 0)
     origin = np.concatenate([origin[came], origin[stayed]])
     return origin, np.concatenate([after, labels[stayed]]), np.concatenate([p[came] * q[chosen], p[stayed]])
-
-
-def _found(known: Array, wanted: Array) -> Array:
-    """The place of each wanted number among the known ones, or -1."""
-    order = np.argsort(known, kind="stable")
-    if not len(order):
-        return np.full(len(wanted), -1)
-    place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
-    return np.where(known[place] == wanted, place, -1)
 
 
 def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:

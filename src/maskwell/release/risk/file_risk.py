@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.risk.arrivals import arrivals_of
+from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.cell_risks import Arrivals, CellRisks, risks_of
 from maskwell.release.risk.components import acting, needed_columns
 from maskwell.release.risk.individual import individual_risk
@@ -67,18 +67,6 @@ class RiskReport:
     def count_above(self, bound: float) -> int:
         """Records whose chance of a correct match is above a bound."""
         return int(self.table.counts[self.risk > bound + SLACK].sum())
-
-    @cached_property
-    def _places(self) -> tuple[list[dict[Hashable, int]], Array]:
-        codes = [{label: code for code, label in enumerate(level)} for level in self.table.levels]
-        return codes, _keys(self.table.codes.astype(np.int64), self.table.sizes)
-
-    def cells_of(self, columns: Mapping[str, Sequence[Hashable]]) -> Array:
-        """The cell of each record, from its labels in the columns of the table."""
-        codes, known = self._places
-        labels = [columns[name] for name in self.table.columns]
-        rows = np.array([[own[x] for own, x in zip(codes, row, strict=True)] for row in zip(*labels, strict=True)])
-        return np.searchsorted(known, _keys(rows.reshape(-1, len(codes)), self.table.sizes))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the file before, the same under ``before``, and ``after``."""
@@ -169,16 +157,8 @@ def _checked_keys(keys: Sequence[str]) -> tuple[str, ...]:
 
 def cells_in(table: CellTable, coarser: CellTable) -> Array:
     """The cell of a coarser table that each cell of a table lies in."""
-    codes = table.codes[:, [table.place(name) for name in coarser.columns]].astype(np.int64)
-    return np.searchsorted(_keys(coarser.codes.astype(np.int64), coarser.sizes), _keys(codes, coarser.sizes))
-
-
-def _keys(codes: Array, sizes: Sequence[int]) -> Array:
-    """One number for each row of codes, in their order."""
-    out = np.zeros(len(codes), dtype=np.int64)
-    for column, size in zip(codes.T, sizes, strict=True):
-        out = out * max(1, size) + column
-    return out
+    codes = table.codes[:, [table.place(name) for name in coarser.columns]]
+    return find(*numbered(coarser.sizes, coarser.codes, codes))
 
 
 def _population(own: CellTable) -> Real:
