@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +52,32 @@ def _check_traces(schema: Any, release: Release, file: str, secrets: Sequence[st
     notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
     texts = [value.decode(errors="replace") for one in notes for value in one.values()]
     hidden = [*release.plan.drop, *([release.plan.id] if release.plan.id else [])]
-    if any(json.dumps(name) in text for name in hidden for text in texts):
+    if any(name in _told(text) for name in hidden for text in texts):
         raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
     if any(secret in text.lower() for secret in secrets for text in texts):
         raise _leak(file, "its metadata hold a secret", "write the file without metadata")
     if any(describe(field) is not None for field in schema):
         raise _leak(file, "its metadata tell the design of a column", "write the file without metadata")
+
+
+def _told(text: str) -> set[str]:
+    """The texts that a note holds: all values where it is JSON, without the names of its fields.
+
+    >>> sorted(_told('{"columns": [{"name": "age"}]}')), _told("age")
+    (['age'], {'age'})
+    """
+    try:
+        return set(_values(json.loads(text)))
+    except ValueError:
+        return {text, *text.split()}
+
+
+def _values(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for part in content.values() if isinstance(content, dict) else content:
+            yield from _values(part)
 
 
 def _first_rows(source: Any) -> dict[str, list[Any]]:

@@ -1,0 +1,182 @@
+"""Small releases made by hand: stages from counts, rows drawn with them, and the folder written."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.sparse import Sparse
+from maskwell.release.folder import release_folder
+from maskwell.release.leaks import check_public
+from maskwell.release.matrices.method1 import method1
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.stages import Stage
+from maskwell.release.writing import write_internal, write_public
+
+Row = tuple[Hashable, ...]
+COLUMNS = ("region", "roof", "sex")
+ROWS: list[Row] = (
+    [("north", "tile", "f")] * 30
+    + [("north", "straw", "m")] * 20
+    + [("north", "tile", "m")] * 25
+    + [("south", "tin", "f")] * 15
+    + [("south", "tile", "f")] * 10
+    + [("south", "straw", "m")] * 20
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A release folder and what it was made from."""
+
+    folder: Path
+    release: Release
+    rows: list[Row]
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "public"
+
+    @property
+    def data(self) -> str:
+        return str(self.public / "data.csv")
+
+
+def stage_within(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    variables: Sequence[str],
+    within: Sequence[str] = (),
+    theta: str = "0.5",
+    **changes: Any,
+) -> Stage:
+    """Method 1 on the observed states, in each cell of ``within``."""
+    places = [columns.index(name) for name in (*within, *variables)]
+    counts = Counter(tuple(row[i] for i in places) for row in rows)
+    states = sorted(counts, key=lambda s: tuple(map(str, s)))
+    cells = [*dict.fromkeys(state[: len(within)] for state in states)]
+    parts, where = [], []
+    for cell in cells:
+        own = [i for i, state in enumerate(states) if state[: len(within)] == cell]
+        v = np.array([counts[states[i]] for i in own])
+        parts.append(method1(v, theta) if len(own) > 1 else Sparse.identity(Categories.of(["x"])))
+        where.append(np.array(own))
+    labels = Categories.of([s[0] if len(s) == 1 else s for s in states])
+    made = Stage(
+        variables=tuple(variables),
+        within=tuple(within),
+        states=states,
+        outputs=states,
+        design=Sparse.stacked(parts, where, labels),
+        counts=np.array([counts[s] for s in states]),
+        cells=np.array([cells.index(s[: len(within)]) for s in states]),
+        method="method1",
+        invariance="counts",
+        derived=True,
+    )
+    return replace(made, **changes)
+
+
+def fixed_stage(rows: Sequence[Row], columns: Sequence[str], variable: str, design: CodedDesign) -> Stage:
+    """A design of one column that was fixed beforehand."""
+    counts = Counter(row[columns.index(variable)] for row in rows)
+    states = [(label,) for label in design.inputs.labels]
+    return Stage(
+        variables=(variable,),
+        states=states,
+        outputs=[(label,) for label in design.outputs.labels],
+        design=design,
+        counts=np.array([counts[label] for (label,) in states]),
+        cells=np.zeros(len(states), dtype=int),
+        method="fixed",
+        invariance="none",
+        derived=False,
+    )
+
+
+def drawn(rows: Sequence[Row], columns: Sequence[str], stages: Sequence[Stage], seed: int = 1) -> list[Row]:
+    """Rows as the stages release them, one after the other, in random order."""
+    for number, stage in enumerate(stages):
+        places = {state: i for i, state in enumerate(stage.states)}
+        own = [columns.index(name) for name in stage.columns]
+        codes = np.array([places[tuple(row[i] for i in own)] for row in rows], dtype=np.uint32)
+        new = stage.design.sample(codes, random=SeededRandom(1000 * seed + number)).data
+        rows = [_moved(row, own, stage.outputs[i]) for row, i in zip(rows, new.tolist(), strict=True)]
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return [rows[i] for i in order]
+
+
+def _moved(row: Row, places: Sequence[int], labels: Row) -> Row:
+    new = list(row)
+    for place, label in zip(places, labels, strict=True):
+        new[place] = label
+    return tuple(new)
+
+
+def release_of(stages: Sequence[Stage], plan: ReleasePlan, rows: int = len(ROWS), **changes: Any) -> Release:
+    """A release of the small file."""
+    columns = tuple(
+        ReleasedColumn(name, "text", tuple(dict.fromkeys(row[i] for row in ROWS))) for i, name in enumerate(COLUMNS)
+    )
+    made = Release(
+        plan=plan,
+        stages=tuple(stages),
+        rows=rows,
+        tables={},
+        columns=columns,
+        source_name="true.csv",
+        ending=".csv",
+        shuffled=True,
+    )
+    return replace(made, **changes)
+
+
+def plan_of(stages: Sequence[Stage], *, publish: Sequence[str | None] = (), **release: Any) -> ReleasePlan:
+    """A plan that would give these stages, as far as receipts ask."""
+    given = [*publish, *[None] * (len(stages) - len(publish))]
+    protect = [
+        {
+            "variables": list(stage.variables),
+            **({"within": list(stage.within)} if stage.within else {}),
+            **({"method": "method1", "theta": "0.5"} if stage.derived else {"method": "uniform", "gamma": 3}),
+            **({} if how is None else {"publish": how}),
+            **({"clearance": "table 3 of the yearbook"} if how == "included" and stage.derived else {}),
+        }
+        for stage, how in zip(stages, given, strict=True)
+    ]
+    return ReleasePlan.of(protect, **release)
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+
+
+def written(folder: Path, stages: Sequence[Stage], *, seed: int = 1, plan: ReleasePlan | None = None) -> Written:
+    """The folder of a small release, written and looked through for leaks."""
+    made = release_of(stages, plan_of(stages) if plan is None else plan)
+    rows = drawn(ROWS, COLUMNS, stages, seed)
+    with release_folder(folder) as partial:
+        write_csv(partial / "public" / "data.csv", COLUMNS, rows)
+        write_public(made, partial / "public")
+        write_internal(made, partial / "internal")
+        check_public(partial / "public", made)
+    return Written(folder, made, rows)
+
+
+def share(rows: Sequence[Row], columns: Sequence[str]) -> dict[Row, Fraction]:
+    """Shares of a table of rows."""
+    places = [COLUMNS.index(name) for name in columns]
+    counts = Counter(tuple(row[i] for i in places) for row in rows)
+    return {cell: Fraction(n, len(rows)) for cell, n in counts.items()}
