@@ -1,0 +1,91 @@
+"""Sampling by record: exact, whatever the order, the batches and the kernels."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from tests.support.chisquare import fits
+from tests.support.examples import EXAMPLES
+
+from maskwell.core.categories import Categories
+from maskwell.core.draws import WordReader
+from maskwell.core.keyed import KeyedRandom
+from maskwell.designs import kernels, sampler
+from maskwell.designs.sampler import KeyedSampler
+from maskwell.designs.sparse import Sparse
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
+
+KEYED = KeyedRandom.of(bytes(range(32)), "labour-2025")
+each = pytest.mark.parametrize("name", list(EXAMPLES))
+
+
+@each
+def test_reports_are_those_of_the_definition_for_each_record(name: str) -> None:
+    design = EXAMPLES[name]
+    codes, ids = np.arange(60) % design.k, np.arange(60) * 31 + 5
+    reports = KeyedSampler(design, KEYED, "v").sample(codes, ids).data
+    for row, (code, own) in enumerate(zip(codes.tolist(), ids.tolist(), strict=True)):
+        words = KEYED.words("v", [own], design.words_per_row)[0].tolist()
+        reader = WordReader(words, more=partial(KEYED.spill, "v", own))
+        assert (reports[row] == design.encode_report(design.draw(code, reader))).all()
+
+
+@each
+def test_order_batches_and_kernels_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    design = EXAMPLES[name]
+    codes, ids = np.arange(500) % design.k, np.arange(500)
+    drawn = KeyedSampler(design, KEYED, "v")
+    whole = drawn.sample(codes, ids).data
+    order = np.random.default_rng(1).permutation(500)
+    assert (drawn.sample(codes[order], ids[order]).data == whole[order]).all()
+    monkeypatch.setattr(sampler, "CHUNK_BYTES", 100)
+    assert (drawn.sample(codes, ids).data == whole).all()
+    for path in (kernels.compiled, kernels.plain):
+        if path is not None:
+            monkeypatch.setattr(kernels, "active", path)
+            assert (drawn.sample(codes, ids).data == whole).all()
+
+
+def test_names_made_once_serve_every_variable() -> None:
+    design = Uniform.from_gamma(3, Categories.numbered(4))
+    ids = [f"p{i}" for i in range(100)]
+    names, codes = KEYED.names(ids), np.arange(100) % 4
+    for variable in ("a", "b"):
+        drawn = KeyedSampler(design, KEYED, variable)
+        assert (drawn.sample_named(codes, names).data == drawn.sample(codes, ids).data).all()
+
+
+def test_reports_follow_the_design_and_variables_are_independent() -> None:
+    """False-alarm rate 1e-6 each; a wrong design is found out."""
+    design = Sparse.of_columns([{0: 6, 1: 3, 2: 1}, {0: 1, 1: 2, 2: 1}, {2: 1}])
+    n = 200_000
+    codes, ids = np.zeros(n, dtype=int), np.arange(n)
+    first, second = (KeyedSampler(design, KEYED, v).sample(codes, ids).data.astype(int) for v in ("a", "b"))
+    law = np.array([0.6, 0.3, 0.1])
+    assert fits(np.bincount(first, minlength=3), law)
+    assert fits(np.bincount(first * 3 + second, minlength=9), np.outer(law, law).reshape(-1))
+    wrong = np.array([0.61, 0.29, 0.1])
+    assert not fits(np.bincount(first, minlength=3), wrong)
+
+
+def test_the_same_records_keep_their_reports_when_others_come_and_go() -> None:
+    design = Uniform.from_gamma(3, Categories.numbered(4))
+    drawn = KeyedSampler(design, KEYED, "v")
+    earlier = drawn.sample(np.arange(100) % 4, np.arange(100)).data
+    later = drawn.sample(np.arange(50, 150) % 4, np.arange(50, 150)).data
+    assert (earlier[50:] == later[:50]).all()
+
+
+def test_bad_input_is_refused() -> None:
+    drawn = KeyedSampler(Uniform.from_gamma(3, Categories.numbered(4)), KEYED, "v")
+    with pytest.raises(ParameterError, match="2 codes and 3 record ids"):
+        drawn.sample(np.array([0, 1]), [1, 2, 3])
+    with pytest.raises(UnknownCategoryError):
+        drawn.sample(np.array([4]), [1])
+    with pytest.raises(WrongTypeError, match="secret"):
+        pickle.dumps(drawn)
+    assert drawn.sample(np.array([0]), [1]).private
