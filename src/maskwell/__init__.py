@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
+    from maskwell.core.cell_table import CellTable as CellTable
     from maskwell.core.cells import Cells as Cells
     from maskwell.core.counts import Counts as Counts
     from maskwell.core.key_files import new_key_file as new_key_file
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import design_from_dict as design_from_dict
     from maskwell.designs.wire import load_design as load_design
     from maskwell.designs.wire import save_design as save_design
+    from maskwell.engines.cell_counting import count_tables as count_tables
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.direct import DirectEstimate as DirectEstimate
     from maskwell.estimation.fit import GoodnessOfFit as GoodnessOfFit
@@ -202,13 +204,25 @@ if TYPE_CHECKING:
     from maskwell.release.plan import ReleasePlan as ReleasePlan
     from maskwell.release.plan_file import load_plan as load_plan
     from maskwell.release.protection import Protection as Protection
+    from maskwell.release.risk.cell_risks import CellRisks as CellRisks
+    from maskwell.release.risk.cell_risks import cell_risks as cell_risks
     from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
+    from maskwell.release.risk.contributions import level_contributions as level_contributions
+    from maskwell.release.risk.contributions import record_risks as record_risks
+    from maskwell.release.risk.contributions import variable_contributions as variable_contributions
+    from maskwell.release.risk.file_risk import RiskReport as RiskReport
+    from maskwell.release.risk.file_risk import assess_risk as assess_risk
+    from maskwell.release.risk.individual import individual_risk as individual_risk
+    from maskwell.release.risk.matching import MatchRisk as MatchRisk
+    from maskwell.release.risk.matching import match_risk as match_risk
+    from maskwell.release.risk.matching import match_risk_row as match_risk_row
     from maskwell.release.risk.posteriors import best_guess as best_guess
     from maskwell.release.risk.posteriors import binary_guess as binary_guess
     from maskwell.release.risk.posteriors import guess_probability as guess_probability
     from maskwell.release.risk.posteriors import posterior_matrix as posterior_matrix
     from maskwell.release.risk.predictive import predictive_disclosure as predictive_disclosure
     from maskwell.release.risk.repeated import repeated_guess as repeated_guess
+    from maskwell.release.risk.summary import FileRisk as FileRisk
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
     from maskwell.release.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
@@ -414,6 +428,14 @@ _HOMES = {
     "maskwell.release.utility.distances": ["table_distance"],
     "maskwell.release.utility.regressions": ["compare_regressions"],
     "maskwell.release.utility.report": ["UtilityReport"],
+    "maskwell.core.cell_table": ["CellTable"],
+    "maskwell.engines.cell_counting": ["count_tables"],
+    "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
+    "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
+    "maskwell.release.risk.file_risk": ["RiskReport", "assess_risk"],
+    "maskwell.release.risk.individual": ["individual_risk"],
+    "maskwell.release.risk.matching": ["MatchRisk", "match_risk", "match_risk_row"],
+    "maskwell.release.risk.summary": ["FileRisk"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
