@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.draws import WordReader, coin
-from maskwell.core.exact import sum_of
+from maskwell.core.exact import common_denominator, sum_of
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import NotInvariantError
@@ -27,6 +27,9 @@ from maskwell.release.matrices.invariance import check_invariant
 
 Flows = dict[tuple[int, int], Fraction]
 """Flows by (released, true) state."""
+
+Parts = dict[tuple[int, int], int]
+"""Fractional parts of flows, over one denominator."""
 
 
 def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None) -> IntegerFlows:
@@ -53,9 +56,10 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     records = check_counts(counts)
     check_invariant(design, counts)
     exact = balanced(_exact_flows(design, records.integers), records.integers)
-    parts = {place: flow % 1 for place, flow in exact.items() if flow % 1}
-    up = _drawn(parts, SECURE if random is None else random)
-    amounts = [(i, j, int(flow // 1) + ((i, j) in up)) for (i, j), flow in exact.items()]
+    unit = common_denominator(exact.values())
+    split = {place: divmod(flow.numerator * (unit // flow.denominator), unit) for place, flow in exact.items()}
+    up = _drawn({place: part for place, (_, part) in split.items() if part}, unit, random or SECURE)
+    amounts = [(*place, whole + (place in up)) for place, (whole, _) in split.items()]
     kept = np.array([entry for entry in amounts if entry[2]], dtype=np.int64).reshape(-1, 3)
     order = np.lexsort((kept[:, 0], kept[:, 1]))
     rows, columns, whole = kept[order].T
@@ -128,8 +132,8 @@ def _tree(flows: Flows) -> Iterator[tuple[Node, Node]]:
                     yield node, parent
 
 
-def _drawn(parts: Flows, random: RandomSource) -> set[tuple[int, int]]:
-    """Which flows are rounded up; ``parts`` lie between 0 and 1, with whole margins."""
+def _drawn(parts: Parts, unit: int, random: RandomSource) -> set[tuple[int, int]]:
+    """Which flows are rounded up, where ``parts`` lie between 0 and ``unit`` and their margins are multiples of it."""
     near: dict[Node, dict[Node, None]] = defaultdict(dict)
     for i, j in parts:
         near[0, i][1, j] = None
@@ -137,9 +141,9 @@ def _drawn(parts: Flows, random: RandomSource) -> set[tuple[int, int]]:
     stream, up = random.stream(), set()
     for step, cycle in zip(count(), _cycles(near), strict=False):
         words = WordReader([], more=partial(stream.spill, step))
-        for place, part in _moved(cycle, parts, words).items():
+        for place, part in _moved(cycle, parts, unit, words):
             parts[place] = part
-            if part in (0, 1):
+            if part in (0, unit):
                 _removed(near, place)
                 up.update([place] if part else [])
     return up
@@ -163,13 +167,15 @@ def _cycles(near: dict[Node, dict[Node, None]]) -> Iterator[list[tuple[int, int]
             del way[at[node] + 1 :]
 
 
-def _moved(cycle: list[tuple[int, int]], parts: Flows, words: WordReader) -> Flows:
+def _moved(
+    cycle: list[tuple[int, int]], parts: Parts, unit: int, words: WordReader
+) -> list[tuple[tuple[int, int], int]]:
     """The parts on a closed way, every other one raised and the rest lowered, or the other way round."""
-    plus, minus = cycle[::2], cycle[1::2]
-    rise = min(*(1 - parts[p] for p in plus), *(parts[p] for p in minus))
-    fall = min(*(parts[p] for p in plus), *(1 - parts[p] for p in minus))
-    shift = rise if coin(fall / (rise + fall), words) else -fall
-    return {p: parts[p] + shift for p in plus} | {p: parts[p] - shift for p in minus}
+    plus, minus = [parts[p] for p in cycle[::2]], [parts[p] for p in cycle[1::2]]
+    rise, fall = min(unit - max(plus), *minus), min(unit - max(minus), *plus)
+    shift = rise if coin(Fraction(fall, rise + fall), words) else -fall
+    moved = [[part + shift for part in plus], [part - shift for part in minus]]
+    return list(zip([*cycle[::2], *cycle[1::2]], [*moved[0], *moved[1]], strict=True))
 
 
 def _removed(near: dict[Node, dict[Node, None]], place: tuple[int, int]) -> None:
