@@ -24,7 +24,7 @@ from maskwell.release.methods import Local, make_matrix
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.protection import Protection
 from maskwell.release.rules import Moves, Rule, Steps
-from maskwell.release.stages import Stage
+from maskwell.release.stages import Stage, state_categories
 
 BY_COUNTS = {"inverse-frequency", "lowered", "swap"}
 """Methods that work on records, whatever their weights."""
@@ -205,7 +205,7 @@ def _derived_stage(
         within=within,
         states=labels,
         outputs=labels,
-        design=Sparse.stacked(parts, places, _categories(labels)),
+        design=Sparse.stacked(parts, places, state_categories(labels)),
         counts=counts,
         weights=weights,
         squares=squares,
@@ -260,10 +260,6 @@ def _numbered(codes: Array) -> Array:
         return np.zeros(len(codes), dtype=np.int64)
     _, numbers = np.unique(codes, axis=0, return_inverse=True)
     return np.asarray(numbers).reshape(-1)
-
-
-def _categories(labels: Sequence[tuple[Hashable, ...]]) -> Categories:
-    return Categories.of([label[0] if len(label) == 1 else label for label in labels])
 
 
 def _excluded(protection: Protection, table: CellTable, kept: Array, where: str) -> Array:

@@ -19,7 +19,7 @@ from maskwell.errors import PlanError, TooLargeError, UnknownCategoryError
 from maskwell.release.entries import by_text
 from maskwell.release.given_matrices import given_design, given_file, text_of, texts_of
 from maskwell.release.method_entries import demand_of
-from maskwell.release.stages import Stage
+from maskwell.release.stages import Stage, state_categories
 
 if TYPE_CHECKING:
     from maskwell.release.plan import ReleasePlan
@@ -70,15 +70,13 @@ def _common(plan: ReleasePlan, protection: Protection, table: CellTable, where: 
     if len(levels) > 1 or len(levels[0]) != design.k:
         named = "give categories = [...] in the order of the matrix"
         raise PlanError(f"{where}: a matrix for {design.k} categories does not say which they are", hint=named)
-    return design.with_labels(Categories.of(levels[0]))
+    return design.with_labels(state_categories([(level,) for level in levels[0]]))
 
 
 def _product(levels: Sequence[Sequence[Hashable]], where: str) -> Categories:
-    if len(levels) == 1:
-        return Categories.of(levels[0])
     if np.prod([len(own) for own in levels], dtype=object) > MOST_STATES:
         raise TooLargeError(f"{where}: too many combinations for one design", hint="protect the variables one by one")
-    return Categories.of([*product(*levels)])
+    return state_categories([*product(*levels)])
 
 
 def known_levels(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
@@ -119,7 +117,7 @@ def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
 
 def _typed(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> list[Labels]:
     """Labels of a design as labels of the file, matched by their text."""
-    known = [by_text(own) for own in levels]
+    known = [({"missing": None} if None in own else {}) | by_text(own) for own in levels]
 
     def one(label: Hashable) -> Labels:
         parts = text_of(label)
@@ -200,7 +198,7 @@ def _by_cell(
         within=protection.within,
         states=labels,
         outputs=outputs,
-        design=Sparse.stacked(parts, places, Categories.of(labels)),
+        design=Sparse.stacked(parts, places, state_categories(labels)),
         cells=np.array(numbers, dtype=np.int64),
         method=protection.method,
         invariance="none",

@@ -15,7 +15,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, PlanError
-from maskwell.release.given_matrices import given_design
+from maskwell.release.given_matrices import given_design, places_of
 from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cells
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block
@@ -25,6 +25,7 @@ from maskwell.release.matrices.method2 import method2
 from maskwell.release.matrices.optimal import optimal
 from maskwell.release.matrices.sequential import sequential_uniform
 from maskwell.release.method_entries import demand_of
+from maskwell.release.stages import state_categories
 
 MOST_IN_A_PROGRAM = 3000
 """States that a linear program takes at once."""
@@ -62,8 +63,8 @@ class Local:
 
     @property
     def categories(self) -> Categories:
-        """The states by their labels: the label itself where there is one variable."""
-        return Categories.of([label[0] if len(label) == 1 else label for label in self.labels])
+        """The states by their labels."""
+        return state_categories(self.labels)
 
     @property
     def match(self) -> Fraction:
@@ -100,8 +101,6 @@ def first_stage(local: Local) -> Any:
 
 def _columns_of(design: Design, local: Local) -> list[list[Fraction]]:
     """The columns of a given matrix for the categories that occur, in their order."""
-    from maskwell.release.given_matrices import places_of
-
     places = places_of(design, local.labels, local.where)
     return [[row[j] for j in places] for row in design.exact_matrix()]
 

@@ -13,8 +13,21 @@ from functools import cached_property
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.categories import Categories
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
+
+
+def state_categories(labels: Sequence[tuple[Hashable, ...]]) -> Categories:
+    """States as the categories of a design: the label itself where there is one column, a word for a missing value.
+
+    >>> state_categories([("a",), (None,)]).labels
+    ('a', 'missing')
+    """
+    taken = {part for label in labels for part in label}
+    word = next(word for word in ("missing", "(missing)", "((missing))") if word not in taken)
+    named = [tuple(word if part is None else part for part in label) for label in labels]
+    return Categories.of([label[0] if len(label) == 1 else label for label in named])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
