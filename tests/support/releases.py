@@ -70,7 +70,7 @@ def stage_within(
     for cell in cells:
         own = [i for i, state in enumerate(states) if state[: len(within)] == cell]
         v = np.array([counts[states[i]] for i in own])
-        parts.append(method1(v, theta) if len(own) > 1 else Sparse.identity(Categories.of(["x"])))
+        parts.append(method1(v, theta) if len(own) > 1 else Sparse.of_columns([{0: 1}], Categories.of(["x"])))
         where.append(np.array(own))
     labels = Categories.of([s[0] if len(s) == 1 else s for s in states])
     made = Stage(

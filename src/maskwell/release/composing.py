@@ -19,7 +19,9 @@ from maskwell.errors import TooLargeError
 from maskwell.release.receipt import Group
 
 MOST_TRANSITIONS = 2 * 10**6
+MOST_CELLS = 3000
 Cell = tuple[Hashable, ...]
+TextKey = tuple[str | None, ...]
 
 
 def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Cell]) -> tuple[Any, list[Cell]]:
@@ -40,14 +42,14 @@ def _step(group: Group, columns: Sequence[str], cells: Sequence[Cell]) -> tuple[
     from scipy.sparse import csc_array
 
     starts, rows, values = _by_state(group)
-    states = {_key(state): place for place, state in enumerate(group.states)}
+    states = {text_key(state): place for place, state in enumerate(group.states)}
     own = [columns.index(name) for name in group.cells]
     known: dict[Cell, int] = {}
     into: list[int] = []
     out: list[int] = []
     chances: list[float] = []
     for number, cell in enumerate(cells):
-        state = states.get(_key([cell[place] for place in own]))
+        state = states.get(text_key([cell[place] for place in own]))
         part = slice(0, 0) if state is None else slice(starts[state], starts[state + 1])
         targets = [cell] if state is None else [_replaced(cell, own, group.outputs[i]) for i in rows[part]]
         into += [known.setdefault(target, len(known)) for target in targets]
@@ -78,7 +80,7 @@ def _replaced(cell: Cell, places: Sequence[int], labels: Cell) -> Cell:
     return tuple(new)
 
 
-def _key(labels: Sequence[Hashable]) -> tuple[str | None, ...]:
+def text_key(labels: Sequence[Hashable]) -> TextKey:
     """Labels by their texts: a file may have been saved with numbers for texts."""
     return tuple(None if label is None else texts(label)[-1] for label in labels)
 
@@ -103,9 +105,6 @@ def joined_states(
     return [tuple(cell[name] for name in columns) for cell in cells]
 
 
-MOST_CELLS = 3000
-
-
 def _check_few(count: int) -> None:
     if count > MOST_CELLS:
         raise TooLargeError(
@@ -114,7 +113,12 @@ def _check_few(count: int) -> None:
         )
 
 
-def summing(cells: Sequence[Cell], columns: Sequence[str], wanted: Sequence[str], known: dict[Cell, int]) -> Array:
-    """For each cell the number of its part in the wanted columns; new parts are added to ``known``."""
+def parts_of(cells: Sequence[Cell], columns: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
+    """The labels of each cell in the wanted columns."""
     places = [columns.index(name) for name in wanted]
-    return np.array([known.setdefault(tuple(cell[i] for i in places), len(known)) for cell in cells], dtype=np.int64)
+    return [tuple(cell[i] for i in places) for cell in cells]
+
+
+def numbered_by_text(parts: Sequence[Cell], known: dict[TextKey, int]) -> Array:
+    """A number for each cell, the same for those with the same texts; new ones are added to ``known``."""
+    return np.array([known.setdefault(text_key(part), len(known)) for part in parts], dtype=np.int64)

@@ -13,7 +13,15 @@ from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation.direct import DirectEstimate
 from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.result import Estimate
-from maskwell.release.composing import Cell, composed, joined_states, summing
+from maskwell.release.composing import (
+    Cell,
+    TextKey,
+    composed,
+    joined_states,
+    numbered_by_text,
+    parts_of,
+    text_key,
+)
 from maskwell.release.routes import Route
 
 MOST_CATEGORIES = 2000
@@ -37,8 +45,10 @@ def kept_with_matrices(route: Route, table: CellTable, target: str) -> Estimate 
         return None
     masses = first.squares if route.weighted and first.squares is not None else first.counts
     P, released = composed(route.groups, first.columns, list(first.states))
-    known = {cell: place for place, cell in enumerate(table.labels())}
-    Q = _summed(P, summing(released, first.columns, table.columns, known), len(known))
+    known: dict[TextKey, int] = {}
+    numbered_by_text(table.labels(), known)
+    codes = numbered_by_text(parts_of(released, first.columns, table.columns), known)
+    Q = _summed(P, codes, len(known))
     s = np.asarray(masses, dtype=np.float64)
     own = slice(0, len(table))  # cells that no released record has come last
     moved = (np.diag(Q @ s) - (Q * s) @ Q.T)[own, own]
@@ -101,11 +111,12 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str) -> Est
     true = joined_states(route.groups, columns, levels)
     P, released = composed(route.groups, columns, true)
     shares, n = _shares(released, cells)
-    known: dict[Cell, int] = {}
-    codes = summing(true, columns, table.columns, known)
+    known: dict[TextKey, int] = {}
+    parts = parts_of(true, columns, table.columns)
+    codes = numbered_by_text(parts, known)
     G = np.zeros((len(known), len(released)))
     np.add.at(G, codes, _left_inverse(P.toarray()))
-    estimate = _moments(list(known), G, shares, n, target)
+    estimate = _moments([*dict(zip(codes.tolist(), parts, strict=True)).values()], G, shares, n, target)
     derived = any(group.kept for group in route.groups)
     return replace(estimate, flags=(*estimate.flags, DATA_DEPENDENT)) if derived else estimate
 
@@ -119,8 +130,8 @@ def _check_columns(route: Route, table: CellTable) -> None:
 
 
 def _shares(released: list[Cell], cells: CellTable) -> tuple[Real, int]:
-    places = {cell: place for place, cell in enumerate(released)}
-    found = [places.get(label, -1) for label in cells.labels()]
+    places = {text_key(cell): place for place, cell in enumerate(released)}
+    found = [places.get(text_key(label), -1) for label in cells.labels()]
     if -1 in found:
         shown = ", ".join(map(str, cells.label(found.index(-1))))
         raise ParameterError(

@@ -22,16 +22,21 @@ def test_it_gets_its_name_at_the_end(tmp_path: Path) -> None:
     assert (target / "internal").is_dir()
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_after_an_error_nothing_is_left(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), release_folder(tmp_path / "r") as partial:
+def _stopped(target: Path, error: type[BaseException]) -> None:
+    with release_folder(target) as partial:
         (partial / "public" / "data.csv").write_text("a")
         raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_after_an_error_nothing_is_left(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error):
+        _stopped(tmp_path / "r", error)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_said_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="cannot write .*No space left"), release_folder(tmp_path / "r"):
+    with pytest.raises(DataFileError, match=r"cannot write .*No space left"), release_folder(tmp_path / "r"):
         raise OSError(28, "No space left on device")
     assert list(tmp_path.iterdir()) == []
 
@@ -50,11 +55,16 @@ def test_an_existing_name_is_refused(tmp_path: Path, kind: str) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
-def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    target = tmp_path / "r"
-    with pytest.raises(DataFileError, match="exists"), release_folder(target):
+def _overtaken(target: Path) -> None:
+    with release_folder(target):
         target.mkdir()
         (target / "other").write_text("somebody else's")
+
+
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "r"
+    with pytest.raises(DataFileError, match="exists"):
+        _overtaken(target)
     assert (target / "other").read_text() == "somebody else's"
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
 from maskwell.core.categories import Categories
 from maskwell.designs.uniform import Uniform
@@ -20,7 +21,6 @@ from maskwell.release.leaks import check_public
 from maskwell.release.receipt_making import dumps, internal_receipt
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.writing import write_public
-from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]

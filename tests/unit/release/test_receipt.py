@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
@@ -23,7 +24,6 @@ from maskwell.release.receipt import load_receipt, receipt_from_dict, schema, st
 from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt, rounded_down, rounded_up
 from maskwell.release.stage_json import stage_from_dict, stage_to_dict
 from maskwell.release.stages import Stage
-from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
 
 from maskwell.errors import ParameterError
 from maskwell.release.composing import composed
 from maskwell.release.receipt import Group, Receipt, receipt_from_dict
 from maskwell.release.receipt_making import public_receipt
 from maskwell.release.routes import assigned, is_kept, route_of
-from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
 
 NAMES = ("a", "b", "c")
 CELLS = [*product("xy", "uv", "st")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HIGHEST = 1 - 1e-12
-NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé"}
+NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé", "wilson": "Wilson"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,0 +1,119 @@
+"""``maskwell estimate --receipt``: a user with the public folder, and the data holder with the internal receipt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import refused, run
+from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, share, stage_within, written
+
+from maskwell.core.categories import Categories
+from maskwell.designs.uniform import Uniform
+
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
+    """roof withheld within region, sex with a published design; the working folder is the public one."""
+    stages = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]
+    found = written(tmp_path / "r", stages)
+    monkeypatch.chdir(found.public)
+    return found
+
+
+def estimate(*args: object, receipt: str = "receipt.json") -> tuple[object, ...]:
+    return ("estimate", "data.csv", "--receipt", receipt, *args)
+
+
+def test_every_randomized_column(made: Written) -> None:
+    found = run(*estimate("--json")).json()
+    assert found["variables"] == ["roof", "sex"]
+    assert [t["route"] for t in found["tables"]] == ["kept", "solved"]
+    assert {row["variable"] for row in found["estimates"]} == {"roof", "sex"}
+    assert len(found["sampling_variance"]) == len(found["estimates"]) == 5
+    assert {"n", "method", "covariance", "randomization_variance", "flags", "rows"} <= set(found)
+
+
+def test_one_table_as_json(made: Written) -> None:
+    found = run(*estimate("--columns", "region,roof", "--json")).json()
+    assert found["variables"] == ["region", "roof"] and found["route"] == "kept" and found["n"] == 120
+    shares = {tuple(row["category"]): row["estimate"] for row in found["estimates"]}
+    assert shares == pytest.approx({cell: float(p) for cell, p in share(made.rows, ["region", "roof"]).items()})
+    assert found["interval_method"] == "wilson"
+    for row in found["estimates"]:
+        assert row["interval"][0] < row["estimate"] < row["interval"][1]
+
+
+def test_a_published_design_is_estimated_as_in_a_survey(made: Written) -> None:
+    found = run(*estimate("--columns", "sex", "--method", "ml", "--json")).json()
+    assert found["method"] == "ml"
+    by = run(*estimate("--columns", "sex", "--by", "region", "--json")).json()
+    assert [one["domain"] for one in by["domains"]] == ["north", "south"]
+    both = run(*estimate("--columns", "sex,region", "--json")).json()
+    assert sum(row["estimate"] for row in both["estimates"]) == pytest.approx(1)
+
+
+def test_the_data_holder_may_ask_for_any_table(made: Written) -> None:
+    internal = str(made.folder / "internal" / "receipt.json")
+    found = run(*estimate("--columns", "roof,sex", "--json", receipt=internal)).json()
+    assert found["route"] == "solved"
+    kept = run(*estimate("--columns", "roof", "--target", "file", "--json", receipt=internal)).json()
+    public = run(*estimate("--columns", "roof", "--target", "file", "--json")).json()
+    errors = [[row["standard_error"] for row in one["estimates"]] for one in (kept, public)]
+    assert all(a < b for a, b in zip(*errors, strict=True))
+
+
+def test_domains(made: Written) -> None:
+    found = run(*estimate("--columns", "roof", "--by", "region", "--json")).json()
+    assert [one["domain"] for one in found["domains"]] == ["north", "south"]
+    for one in found["domains"]:
+        assert sum(row["estimate"] for row in one["estimates"]) == pytest.approx(1)
+    text = run(*estimate("--columns", "roof", "--by", "region")).out
+    assert "By region:" in text
+
+
+def test_text_for_people(made: Written) -> None:
+    lines = run(*estimate()).out.splitlines()
+    assert lines[0].startswith("roof = ") and "95 % Wilson interval" in lines[0]
+    assert lines[-1].startswith("Next: maskwell estimate data.csv --receipt receipt.json --columns region,roof")
+    assert max(map(len, lines)) <= 100
+    run(*lines[-1].split()[2:])
+
+
+@pytest.mark.parametrize("style", ["md", "latex", "csv"])
+def test_tables_for_a_paper(made: Written, style: str) -> None:
+    assert "tile" in run(*estimate("--columns", "roof", "--format", style)).out
+
+
+def test_a_picture(made: Written) -> None:
+    run(*estimate("--columns", "roof", "--plot", "roof.svg"))
+    assert Path("roof.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("args", "saying"),
+    [
+        (["--columns", "roof,sex"], "the table of roof and sex is not kept"),
+        (["--columns", "roof,roof"], "named twice"),
+        (["--columns", "rof"], "no column 'rof'"),
+        (["--columns", "roof", "--weights", "region"], "numbers of records were kept"),
+        (["--columns", "roof", "--strata", "region"], "--strata with a matrix that is withheld"),
+        (["--columns", "roof", "--method", "ml"], "--method ml"),
+        (["--columns", "roof", "--interval", "score"], "interval"),
+        (["--plot", "x.svg"], "--plot draws one table"),
+        (["--direct", "region"], "--receipt and --direct"),
+        (["--design", "sex=x.json"], "--receipt and --design"),
+    ],
+)
+def test_what_is_refused(made: Written, args: list[str], saying: str) -> None:
+    refused(*estimate(*args), saying=saying)
+
+
+def test_a_receipt_that_is_none(made: Written) -> None:
+    refused(
+        "estimate", "data.csv", "--receipt", "codebook.json", saying="no receipt of a release", kind="bad_data_file"
+    )
+    refused("estimate", "data.csv", "--receipt", "nowhere.json", saying="nowhere.json")
+    refused("estimate", "data.csv", "--columns", "roof", saying="--columns without --receipt")
