@@ -249,6 +249,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_learned as plot_learned
     from maskwell.reports.plots import plot_margins as plot_margins
     from maskwell.reports.plots import plot_matrix as plot_matrix
+    from maskwell.reports.plots import plot_release_risk as plot_release_risk
     from maskwell.reports.plots import plot_revealed as plot_revealed
     from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
     from maskwell.reports.plots import plot_variance as plot_variance
@@ -369,6 +370,7 @@ _HOMES = {
         "plot_learned",
         "plot_margins",
         "plot_matrix",
+        "plot_release_risk",
         "plot_revealed",
         "plot_risk_utility",
         "plot_variance",

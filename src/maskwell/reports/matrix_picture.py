@@ -29,7 +29,8 @@ WHOLE, NUMBERED, NUMBERED_NARROW = 24, 10, 5
 FAINT, STRONG = 0.06, 0.46
 """Strength of a colour at a chance of almost none and of one; ink stays readable on both."""
 
-SIDE, TOP = 150, 66
+SIDE, TOP = 150, 70
+PARTS = " · "
 NARROW_SIDE = 92
 DOTS_LEFT, DOTS_TOP, DOTS_HEIGHT = 52, 40, 230
 MOST_DOTS = 1500
@@ -56,7 +57,7 @@ def name_of(state: Sequence[Hashable]) -> str:
     >>> name_of(("north", None))
     'north · missing'
     """
-    return " · ".join("missing" if label is None else str(label) for label in state)
+    return PARTS.join("missing" if label is None else str(label) for label in state)
 
 
 def columns_of(stage: Stage) -> str:
@@ -151,15 +152,19 @@ def _frame(axes: Axes, m: int, k: int) -> None:
 
 
 def _headings(canvas: Canvas, truths: list[str], side: float, width: float) -> None:
+    """The truths above their columns, those of two parts in two lines where one would be too long."""
     canvas.text(side, 14, "True labels, %", tone="truth", weight="bold")
     canvas.text(side - 8, TOP - 16, "Reported", tone="report", align="right", weight="bold")
     letters = int((width - 6) / 7)
-    if letters >= READABLE or max(map(len, truths)) <= letters:
-        for j, label in enumerate(truths):
-            middle = side + width * (j + 0.5)
-            canvas.text(middle, TOP - 16, shorten(label, letters), align="center", fontsize=SMALL)
-    else:
+    long = max(map(len, truths)) > letters
+    parts = [label.split(PARTS) if long and label.count(PARTS) == 1 else [label] for label in truths]
+    if letters < READABLE and any(len(part) > letters for label in parts for part in label):
         canvas.text(side, TOP - 16, "in the order of the rows", tone="muted", fontsize=SMALL)
+        return
+    for j, lines in enumerate(parts):
+        for up, part in enumerate(reversed(lines)):
+            middle = side + width * (j + 0.5)
+            canvas.text(middle, TOP - 14 - 16 * up, shorten(part, letters), align="center", fontsize=SMALL)
 
 
 def _cell(tone: str, p: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@
 :func:`plot_choice`        the same for a choice that was made
 :func:`plot_coefficients`  what goes with an outcome: coefficients of a regression with intervals
 :func:`plot_margins`       *how exact a survey will be*: the margin against the respondents, in its two parts
+:func:`plot_release_risk`  *before and after a release*: risk per record, the bound, and what it costs
 :func:`plot_matrix`        *where records go*: the matrix of one randomization of a release
 :func:`plot_risk_utility`  *choosing a bound for a release*: risk against change, each bound a point
 :func:`plot_associations`  what goes with what in a file, before and after its release
@@ -31,6 +32,7 @@ from maskwell.reports.margins import plot_margins
 from maskwell.reports.matrix_picture import plot_matrix
 from maskwell.reports.picture import Picture
 from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
+from maskwell.reports.release_risk import plot_release_risk
 from maskwell.reports.revealed import plot_revealed
 from maskwell.reports.risk_utility_map import plot_risk_utility
 from maskwell.reports.utility_plots import plot_associations, plot_inflation
@@ -51,6 +53,7 @@ __all__ = [
     "plot_learned",
     "plot_margins",
     "plot_matrix",
+    "plot_release_risk",
     "plot_revealed",
     "plot_risk_utility",
     "plot_variance",

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.errors import ParameterError
+from maskwell.errors import InputError, ParameterError
+from maskwell.release.released import Release
+from maskwell.release.stages import Stage
+from maskwell.reports.matrix_picture import columns_of
 from maskwell.reports.notes import Note, area_mark, line_mark, notes_height, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
 from maskwell.reports.scales import number, round_numbers
@@ -98,6 +101,34 @@ class Cost:
     changed: float
     realised: float | None = None
     inflation: float | None = None
+
+
+def plot_release_risk(release: Release) -> Picture:
+    """Risk of the records of a file before and after its release, against the bound, and what the release costs.
+
+    The risk after is the largest chance of a correct match over the numbers of released records with the same keys that
+    are likely to turn up (95 of 100 releases, unless the report was made at another level).
+
+    Parameters
+    ----------
+    release
+        With its risk: a release whose plan names keys.
+    """
+    risk = release.risk
+    if risk is None or risk.after is None:
+        raise InputError("the release has no risk to draw", hint="name keys in the plan: [release] keys = [...]")
+    before, after = (RiskSpread.of(risk.per_cell[when], risk.table.counts) for when in ("before", "after"))
+    costs = [_cost(release, stage) for stage in release.stages]
+    return draw_release_risk(before, after, bound=risk.threshold, costs=costs, keys=risk.keys)
+
+
+def _cost(release: Release, stage: Stage) -> Cost:
+    told = {} if release.utility is None else release.utility.variables
+    inflation = [one.worst for name in stage.variables if name in told and (one := told[name].inflation) is not None]
+    realised = None
+    if len(stage.variables) == 1 and stage.variables[0] in release.changed:  # of several, each is counted on its own
+        realised = release.changed[stage.variables[0]] / max(1, release.rows)
+    return Cost(columns_of(stage), stage.expected_changed(), realised, max(inflation, default=None))
 
 
 def draw_release_risk(

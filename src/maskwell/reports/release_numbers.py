@@ -1,0 +1,129 @@
+"""The numbers of a release as people read them: rows of tables about risk, about utility, and about single records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.release.released import Release
+from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.summary import FileRisk
+from maskwell.release.utility.regressions import RegressionComparison
+from maskwell.release.utility.report import VariableUtility
+from maskwell.reports.matrix_picture import name_of
+from maskwell.reports.release_words import shown
+from maskwell.reports.tables import count
+from maskwell.reports.words import SPACE, percent
+
+SHOWN = 10
+NONE = "–"
+
+
+def _chance(name: str) -> Callable[[FileRisk], str]:
+    return lambda file: shown("match", getattr(file, name))
+
+
+def _number(name: str) -> Callable[[FileRisk], str]:
+    def read(file: FileRisk) -> str:
+        value = getattr(file, name)
+        if value is None:
+            return NONE
+        return count(value) if isinstance(value, int) else f"{value:,.1f}"
+
+    return read
+
+
+def _fewer_than(size: int) -> Callable[[FileRisk], str]:
+    return lambda file: NONE if file.violations is None else count(file.violations[size])
+
+
+Read = Callable[[FileRisk], str]
+MEASURES: tuple[tuple[str, Read], ...] = (
+    ("Greatest chance of a correct match", _chance("max_risk")),
+    ("… whatever number of records turns up", _chance("max_risk_strict")),
+    ("… looking where it is easiest", _chance("max_risk_any_release")),
+    ("Not exceeded by 95 % of the records", _chance("percentile_95")),
+    ("Records above the bound", _number("records_above")),
+    ("Correct matches if all are looked for", _number("expected_matches")),
+    ("… not knowing who is in the sample", _number("expected_reidentifications")),
+    ("Best guess of a record's keys is right", _chance("guess_probability")),
+    ("Records alone with their keys, expected", _number("expected_uniques")),
+    ("… that are whom they seem to be", _number("expected_true_uniques")),
+    ("Records alone, as it came out", _number("uniques")),
+    ("Fewest records with the same keys", _number("smallest")),
+    ("Records with fewer than 3 alike", _fewer_than(3)),
+    ("Records with fewer than 5 alike", _fewer_than(5)),
+)
+
+
+def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
+    """What is measured, before and after; a row that says nothing is left out."""
+    rows = [(name, _read(read, risk.before), _read(read, risk.after)) for name, read in MEASURES]
+    return [row for row in rows if row[1:] != (NONE, NONE)]
+
+
+def _read(read: Read, file: FileRisk | None) -> str:
+    return NONE if file is None else read(file)
+
+
+def riskiest(release: Release) -> list[list[str]]:
+    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after."""
+    risk = release.risk
+    if risk is None or risk.after is None:
+        return []
+    table, after, before = risk.table, risk.per_cell["after"], risk.per_cell["before"]
+    keys = [table.place(name) for name in risk.keys]
+    rows = []
+    for cell in np.argsort(-after, kind="stable")[:SHOWN].tolist():
+        label = table.label(cell)
+        chances = (shown("match", float(before[cell])), shown("match", float(after[cell])))
+        rows.append([name_of([label[i] for i in keys]), count(int(table.counts[cell])), *chances])
+    return rows
+
+
+@dataclass(frozen=True)
+class UtilityRow:
+    """What a release does to one column, as people read it."""
+
+    name: str
+    expected: str
+    realised: str
+    distance: str
+    inflation: str
+    worth: str
+
+
+def utility_rows(release: Release) -> list[UtilityRow]:
+    """A row for each randomized column, and for those that follow."""
+    return [] if release.utility is None else [_utility_row(one) for one in release.utility.variables.values()]
+
+
+def _utility_row(one: VariableUtility) -> UtilityRow:
+    told = one.inflation
+    return UtilityRow(
+        name=one.name,
+        expected=_percent(one.expected_changed),
+        realised=_percent(one.realised_changed),
+        distance=NONE if one.distance is None else f"{percent(one.distance.total_variation, 2)}{SPACE}%",
+        inflation=NONE if told is None else f"{told.worst:.3g}",
+        worth=NONE if told is None else count(int(told.n / told.worst)),
+    )
+
+
+def _percent(share: float | None) -> str:
+    return NONE if share is None else f"{percent(share)}{SPACE}%"
+
+
+def regression_rows(found: RegressionComparison) -> list[list[str]]:
+    """The coefficients of both files with their standard errors, and how much their intervals coincide."""
+    return [
+        [
+            term.term,
+            f"{term.original:.3g} ({term.original_error:.2g})",
+            f"{term.released:.3g} ({term.released_error:.2g})",
+            NONE if term.overlap is None else f"{term.overlap:.2f}",
+        ]
+        for term in found.terms
+    ]

@@ -1,0 +1,301 @@
+"""The report of a release for a disclosure board: one file that needs no other.
+
+What was asked, what was achieved, risk before and after, what stays as it was, what the file is good for, how users
+analyse it, what must stay secret, and a place to sign. Internal: it tells counts of the original file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from maskwell.core.exact import to_decimal
+from maskwell.release.mapping import expected_change
+from maskwell.release.publishing import is_included, protection_of
+from maskwell.release.receipt_making import public_receipt
+from maskwell.release.released import Release
+from maskwell.release.stages import Stage
+from maskwell.reports.html import environment, version_text
+from maskwell.reports.matrix_picture import columns_of, plot_matrix
+from maskwell.reports.picture import Picture
+from maskwell.reports.release_numbers import regression_rows, risk_rows, riskiest, utility_rows
+from maskwell.reports.release_risk import plot_release_risk
+from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promises, rule_in_words, shown
+from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
+from maskwell.reports.tables import counted, label
+from maskwell.reports.utility_plots import plot_associations, plot_inflation
+from maskwell.reports.words import SPACE, percent
+
+MOST_MATRICES = 8
+"""Matrices that are drawn; the internal receipt has all."""
+
+SECRETS = (
+    "The original file, and everything in the folder internal, this page included.",
+    "Which records were changed, and any list that joins original and released records.",
+    "The key of the draws, or the state of the random generator.",
+)
+
+
+def release_page(release: Release) -> str:
+    """The whole page as text.
+
+    Parameters
+    ----------
+    release
+        A release that was carried out, with its risk and its utility.
+    """
+    figures = _figures(release)
+    return (
+        environment()
+        .get_template("release.html")
+        .render(
+            css={"light": variables("light"), "dark": variables("dark"), "text": TEXT_FONTS, "mono": MONO_FONTS},
+            version=version_text(),
+            title=_title(release),
+            subtitle=_subtitle(release),
+            lead=lead(release),
+            warnings=_warnings(release),
+            key_figures=_key_figures(release),
+            promises=promises(release),
+            facts=_facts(release),
+            figures=figures,
+            risk=_risk(release),
+            unprotected=_unprotected(release),
+            utility=_utility(release),
+            stages=_stages(release, 1 + sum(picture is not None for picture in figures.values())),
+            advice=public_receipt(release)["advice"],
+            commands=_commands(release),
+            secrets=_secrets(release),
+            source=release.source_name,
+            rows=f"{release.rows:,}",
+        )
+    )
+
+
+def lead(release: Release) -> str:
+    """The answer in two sentences: the risk against its bound, and what the release costs."""
+    most, asked = greatest_risk(release), release.plan.match
+    said = "The plan names no keys, so the risk of a match was not measured."
+    if most is not None:
+        said = f"Nobody who knows {_listed(release.plan.keys)} of a person finds the right record with a chance above "
+        said += f"{shown('match', most)}"
+        kept = asked is not None and most <= float(asked) + 1e-9
+        bound = "" if asked is None else shown("match", float(asked))
+        said += "." if asked is None else f"; the bound of {bound} {'is kept' if kept else 'is NOT kept'}."
+    return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _title(release: Release) -> str:
+    return f"Release of {release.plan.title or release.source_name or 'a file'}"
+
+
+def _subtitle(release: Release) -> str:
+    randomized = _listed([name for stage in release.stages for name in (*stage.variables, *stage.linked)])
+    return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
+
+
+def _warnings(release: Release) -> list[tuple[str, str]]:
+    found = []
+    if not release.private:
+        found.append(
+            ("A demonstration.", "The draws came from a seed, so anyone can repeat them: nothing is protected.")
+        )
+    found += [
+        ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
+        for one in promises(release)
+        if one.kept is False
+    ]
+    return found
+
+
+def _key_figures(release: Release) -> list[tuple[str, str, str]]:
+    """Name, value and unit of what a board wants first."""
+    found = [("Records", f"{release.rows:,}", "in the file")]
+    if release.risk is not None and release.risk.after is not None:
+        before, after = release.risk.before, release.risk.after
+        found += [
+            ("Greatest risk", shown("match", after.max_risk), f"of a match; {shown('match', before.max_risk)} before"),
+            ("Correct matches", f"{after.expected_matches:,.0f}", f"expected; {before.expected_matches:,.0f} before"),
+        ]
+    return [*found, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
+
+
+def _facts(release: Release) -> list[tuple[str, str]]:
+    """The plan in words."""
+    plan = release.plan
+    protected = [f"{columns_of(stage)}: {made_by(protection_of(plan, stage))}" for stage in release.stages]
+    missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
+    return [
+        ("Keys an intruder may know", _listed(plan.keys) or "none named"),
+        ("Sensitive columns", _listed(plan.sensitive) or "none named"),
+        ("Randomized", "; ".join(protected)),
+        ("Rules", " ".join(map(rule_in_words, plan.rules)) or "none"),
+        ("Missing values", missing),
+        ("Weights", plan.weights or "none"),
+        ("Left out of the file", _listed([*plan.drop, *([plan.id] if plan.id else [])]) or "nothing"),
+        ("Order of the records", "random" if release.shuffled else "as in the original file"),
+        ("Draws", _draws(release)),
+    ]
+
+
+def _draws(release: Release) -> str:
+    if not release.private:
+        return "repeatable, from a seed (demonstration only)"
+    return "from a secret key, the same in later releases" if release.keyed else "new, from the operating system"
+
+
+def _figures(release: Release) -> dict[str, Picture | None]:
+    measured = release.risk is not None and release.risk.after is not None
+    return {
+        "risk": plot_release_risk(release) if measured else None,
+        "associations": plot_associations(release.utility) if release.utility and release.utility.pairs else None,
+        "inflation": plot_inflation(release.utility) if release.utility else None,
+    }
+
+
+def _risk(release: Release) -> dict[str, Any]:
+    if release.risk is None:
+        return {}
+    keys = _listed(release.plan.keys)
+    return {
+        "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They pick one of the "
+        "released records that look like this person. Before the release, a group of N records that look alike "
+        "gives them one chance in N.",
+        "caption": "How many records have at least a given chance of being found, over the numbers of similar records "
+        "that turn up in 95 of 100 releases. The curve after the release should end at the bound or before it.",
+        "rows": risk_rows(release.risk),
+        "flags": release.risk.flags,
+    }
+
+
+def _utility(release: Release) -> dict[str, Any]:
+    found = release.utility
+    compared = () if found is None else found.regressions
+    return {
+        "rows": utility_rows(release),
+        "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
+        "flags": () if found is None else found.flags,
+    }
+
+
+def _unprotected(release: Release) -> dict[str, Any]:
+    rows = riskiest(release)
+    return {"sentences": _untouched(release), "rows": rows, "columns": _listed(release.plan.keys)}
+
+
+def _untouched(release: Release) -> list[str]:
+    plan, found = release.plan, []
+    kept = [key for key in plan.keys if key not in plan.randomized]
+    if kept:
+        found.append(f"Keys that are published as they are: {_listed(kept)}.")
+    open_ = [name for name in plan.sensitive if name not in plan.randomized]
+    if open_:
+        found.append(
+            f"Sensitive columns that are published as they are: {_listed(open_)}. Whoever finds the right "
+            "record learns them."
+        )
+    others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
+    if others:
+        found.append(
+            f"Other columns that are published as they are: {_listed(others)}. The risk above does not count "
+            "on anybody knowing them."
+        )
+    found += [sentence for stage in release.stages for sentence in _never_changed(stage)]
+    gaps = {name: n for name, n in release.missing.items() if n and plan.missing == "unchanged"}
+    if gaps:
+        told = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
+        found.append(f"Missing values stay missing: {told}.")
+    return found or ["Every column of the file is randomized, and every record can change."]
+
+
+def _never_changed(stage: Stage) -> list[str]:
+    """Records whose labels stay for sure."""
+    fixed = (stage.keeps >= 1) & (stage.counts > 0)
+    n = int(stage.counts[fixed].sum())
+    if not n:
+        return []
+    combinations = counted(int(fixed.sum()), "combination", "combinations")
+    return [
+        f"{counted(n, 'record', 'records')} in {combinations} of {columns_of(stage)} never "
+        f"{'changes' if n == 1 else 'change'}: alone in their cell, excluded, or large enough."
+    ]
+
+
+def _stages(release: Release, first: int) -> list[dict[str, Any]]:
+    found = []
+    for i, stage in enumerate(release.stages):
+        picture = replace(plot_matrix(stage), name=f"matrix-{i + 1}") if i < MOST_MATRICES else None
+        found.append(
+            {
+                "columns": columns_of(stage),
+                "facts": _stage_facts(release, stage),
+                "notes": stage.notes,
+                "figure": picture,
+                "number": first + i,
+                "caption": _caption(stage),
+                "fingerprint": stage.design.fingerprint,
+            }
+        )
+    return found
+
+
+def _caption(stage: Stage) -> str:
+    if stage.derived:
+        return "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
+    return "The matrix was fixed without looking at the file."
+
+
+def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
+    protection = protection_of(release.plan, stage)
+    cells = int(stage.cells.max(initial=-1)) + 1
+    within = f" in {counted(cells, 'cell', 'cells')} of {_listed(stage.within)}" if stage.within else ""
+    included = is_included(release.plan, stage)
+    told = [
+        ("Method", made_by(protection)),
+        ("What stays right", KEPT[stage.invariance]),
+        ("Combinations", f"{len(stage.states):,}{within}"),
+        ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
+        ("Moves along", _listed(list(stage.linked))),
+        ("Stay as they are", _excluded(protection.exclude)),
+        ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
+        ("Matrix", "in the public receipt" if included else "withheld from users"),
+        ("Cleared because", protection.clearance or ""),
+    ]
+    return [(name, value) for name, value in told if value]
+
+
+def _excluded(exclude: Any) -> str:
+    return "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in exclude.items())
+
+
+def _commands(release: Release) -> list[tuple[str, str]]:
+    file = f"public/data{release.ending}"
+    own = next((stage.variables[0] for stage in release.stages), None)
+    if own is None:
+        return []
+    return [
+        (
+            f"maskwell estimate {file} --receipt public/receipt.json --columns {own}",
+            "Shares with intervals that count the randomization, from the folder that users have.",
+        ),
+        (
+            f"maskwell estimate {file} --receipt internal/receipt.json --columns {own}",
+            "The same for the agency, which has the matrices: narrower intervals.",
+        ),
+    ]
+
+
+def _secrets(release: Release) -> list[str]:
+    withheld = [columns_of(stage) for stage in release.stages if not is_included(release.plan, stage)]
+    told = list(SECRETS)
+    if withheld:
+        told.append(
+            f"The matrices of {_listed(withheld)}, and their parameters with many digits: the counts of the original "
+            "file follow from them."
+        )
+    return told

@@ -1,0 +1,203 @@
+"""The report for a disclosure board, and the same in a terminal: from a small release, as it would be made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from maskwell.core.cell_table import CellTable
+from maskwell.errors import InputError
+from maskwell.release.assessing import assess_tables
+from maskwell.release.counting import tables_of
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.risk_utility import RiskUtilityPoint
+from maskwell.reports.plots import plot_release_risk
+from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
+from maskwell.reports.release_page import lead, release_page
+from maskwell.reports.release_words import promises, rule_in_words
+from maskwell.reports.tables import WIDTH
+from maskwell.reports.text_release import dry_run_text, release_text
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+ODD = "<script>alert(1)</script>"
+
+
+def counts() -> dict[tuple[object, ...], int]:
+    rng = np.random.default_rng(4)
+    jobs = ["clerk", "baker", "law & order", ODD]
+    cells = [(r, s, j, i) for r in ("north", "south") for s in "fm" for j in jobs for i in ("low", "high")]
+    return dict(zip(cells, rng.geometric(0.15, len(cells)).tolist(), strict=True))
+
+
+FILE = CellTable.of(["region", "sex", "job", "income"], counts())  # type: ignore[arg-type]
+JOINT = {"variables": ["sex", "job"], "within": ["region"], "method": "inverse-frequency", "theta": "0.6"}
+INCOME = {"variables": ["income"], "method": "optimal", "posterior_own": "0.9", "changed_at_most": "0.5"}
+
+
+def planned(**more: object) -> ReleasePlan:
+    told = {"keys": ["region", "sex", "job"], "sensitive": ["income"], "match": "0.9", **more}
+    return ReleasePlan.of([JOINT, INCOME], **told)
+
+
+def release_of(plan: ReleasePlan | None = None, **more: object) -> Release:
+    plan = plan or planned()
+    tables = {columns: FILE.project(columns) for columns in tables_of(plan)}
+    columns = [ReleasedColumn(name, "text") for name in (*FILE.columns, "diary")]
+    made = replace(assess_tables(tables, plan, "people.csv"), columns=columns)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module", name="release")
+def fixture_release() -> Release:
+    return release_of(changed={"income": 12, "sex": 3, "job": 5}, missing={"income": 2})
+
+
+@pytest.fixture(scope="module", name="text")
+def fixture_text(release: Release) -> str:
+    return release_page(release)
+
+
+class Outline(HTMLParser):
+    """Elements as they open, checked to close in order, and all words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.opened: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.words = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data.replace("\u00a0", " ")
+
+
+def test_the_page_is_whole_and_in_order(text: str) -> None:
+    found = Outline(text)
+    assert found.stack == []
+    assert [tag for tag, _ in found.opened if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 9
+    identifiers = [attributes["id"] for _, attributes in found.opened if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+    used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
+    named = {name for _, a in found.opened for name in (a.get("aria-labelledby") or "").split()}
+    assert used | named <= set(identifiers)
+
+
+def test_the_page_needs_nothing_from_elsewhere(text: str) -> None:
+    assert "http" not in text and "@import" not in text
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in Outline(text).opened}
+
+
+def test_labels_are_escaped(text: str) -> None:
+    assert ODD not in text and "&lt;script&gt;" in text and "law &amp; order" in text
+
+
+def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> None:
+    words = Outline(text).words
+    for said in (
+        "Internal.",
+        "Nobody who knows region, sex and job of a person",
+        "the bound of 90 % is kept",
+        "Keys that are published as they are: region.",
+        "Other columns that are published as they are: diary.",
+        "Missing values stay missing: income (2 records).",
+        "withheld from users",
+        "Decision of the board",
+        "The matrices of sex, job within region and income",
+        "maskwell estimate public/data.csv --receipt public/receipt.json",
+    ):
+        assert said in words, said
+    assert all(stage.design.fingerprint in words for stage in release.stages)
+    assert all(one.what in words and one.asked.replace("\u00a0", " ") in words for one in promises(release))
+
+
+def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
+    release = release_of(planned(match="0.01"))
+    words = Outline(release_page(release)).words
+    assert "is NOT kept" in words and "A bound is not kept." in words and "not kept" in words
+    assert "NOT kept" in lead(release)
+    assert any("was asked" in line for line in dry_run_text(release, [], source="a", plan="b"))
+
+
+def test_a_demonstration_is_marked() -> None:
+    release = release_of(planned(demonstration=True), private=False)
+    assert "A demonstration." in release_page(release)
+    assert any("nothing is protected" in line for line in release_text(release, "out"))
+
+
+def test_without_keys_there_is_no_risk_to_show() -> None:
+    release = release_of(ReleasePlan.of([JOINT]))
+    words = Outline(release_page(release)).words
+    assert "The plan names no keys" in words and "The plan names no bound" in words
+    assert riskiest(release) == []
+    with pytest.raises(InputError, match="no risk"):
+        plot_release_risk(release)
+    assert "no keys are named" in release_text(release, "out")[0]
+
+
+def test_promises_are_measured(release: Release) -> None:
+    found = {(one.what, one.where): one for one in promises(release)}
+    assert len(found) == 3 and all(one.kept for one in found.values())
+    assert found["Share of the records expected to change", "income"].asked == "at most 50\u00a0%"
+
+
+def test_the_picture_shows_the_risks_of_the_report(release: Release) -> None:
+    picture = plot_release_risk(release)
+    assert release.risk is not None and release.risk.after is not None
+    assert picture.data["risk_after"].max() == release.risk.after.max_risk
+    assert picture.data["records_before"].sum() == FILE.n
+    assert picture.data["changed"].tolist() == [stage.expected_changed() for stage in release.stages]
+
+
+def test_numbers_are_those_of_the_report(release: Release) -> None:
+    assert release.risk is not None and release.utility is not None
+    rows = {name: (before, after) for name, before, after in risk_rows(release.risk)}
+    assert rows["Correct matches if all are looked for"][0] == f"{release.risk.before.expected_matches:,.1f}"
+    assert rows["Records with fewer than 3 alike"][1] == "–"
+    assert [row.name for row in utility_rows(release)] == ["sex", "job", "income"]
+    worst = riskiest(release)
+    assert float(worst[0][3].split("\u00a0")[0]) >= float(worst[-1][3].split("\u00a0")[0])
+
+
+def test_the_terminal_answers_first_and_fits(release: Release) -> None:
+    point = RiskUtilityPoint(label="match 0.9", risk=0.8, changed=0.1, matches=3.0, above=0, chosen=True)
+    never = RiskUtilityPoint(label="match 0.1", risk=np.nan, changed=np.nan, matches=np.nan, above=0, note="too much")
+    done = release_text(release, "out")
+    dry = dry_run_text(release, [point, never], source="people.csv", plan="my plan.toml")
+    assert "people" not in done[0] and done[0].startswith(f"{FILE.n:,} records released to out: no record is found")
+    assert done[-1] == "Next: maskwell estimate out/public/data.csv --receipt out/public/receipt.json"
+    assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
+    assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o release"
+    assert max(map(len, [*done, *dry])) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"forbid": {"a": ["x"], "b": ["y", "z"]}}, "No record has a x with b y or z."),
+        ({"variable": "a", "steps": 1}, "a moves by at most one step of its order."),
+        ({"variable": "a", "steps": 2}, "a moves by at most 2 steps of its order."),
+        ({"variable": "a", "never": [["x", "y"]]}, "a never moves from x to y."),
+        ({"variable": "a", "only": [["x", "y"]]}, "a moves only from x to y."),
+    ],
+)
+def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
+    from maskwell.release.rules import read_rule
+
+    assert rule_in_words(read_rule(rule, "a rule")) == words
