@@ -153,7 +153,8 @@ class _Tables:
         for analysis, domains in self.tables:
             own = analysis_text(analysis, asked.level, asked.interval, by=asked.by, domains=domains)
             lines += [*([""] if lines else []), *own]
-        pair = self.tables[0][0].route.cells if not self.single else ()
+        first = self.tables[0][0].route.groups
+        pair = first[0].cells if first and not self.single else ()
         last = next_line(asked.file, asked.receipt, pair if len(pair) > 1 else ())
         return [*lines, *notes(self._not_estimated), last]
 
