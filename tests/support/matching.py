@@ -1,0 +1,70 @@
+"""The chance of a correct match by the plainest way: every distribution in fractions, one record at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+
+def exact_pmf(n: Sequence[int], p: Sequence[float | Fraction]) -> list[Fraction]:
+    """Distribution of a sum of binomials."""
+    pmf = [Fraction(1)]
+    for count, chance in zip(n, map(Fraction, p), strict=True):
+        for _ in range(int(count)):
+            longer = [Fraction(0)] * (len(pmf) + 1)
+            for t, mass in enumerate(pmf):
+                longer[t] += mass * (1 - chance)
+                longer[t + 1] += mass * chance
+            pmf = longer
+    return pmf
+
+
+@dataclass(frozen=True)
+class ExactRisk:
+    """What :func:`exact_risk` finds."""
+
+    given: dict[int, Fraction]
+    unconditional: float
+    in_range: float
+    strict: float
+    t_low: int
+    t_high: int
+
+
+def exact_risk(n: Sequence[int], p: Sequence[float], x: int, tail: Fraction = Fraction(1, 40)) -> ExactRisk:
+    """The risk of a record of x, from the row p of the matrix."""
+    others = [int(count) - (j == x) for j, count in enumerate(n)]
+    with_target, without, chance = exact_pmf(n, p), exact_pmf(others, p), Fraction(p[x])
+    given = {t: chance * without[t - 1] / with_target[t] / t for t in range(1, len(with_target)) if with_target[t]}
+    low, high = (_quantile(with_target, share) for share in (tail, 1 - tail))
+    inside = [risk for t, risk in given.items() if low <= t <= high]
+    return ExactRisk(
+        given,
+        float(sum(chance * mass / (t + 1) for t, mass in enumerate(without))),
+        float(max(inside, default=0)),
+        float(max(given.values(), default=0)),
+        low,
+        high,
+    )
+
+
+def _quantile(pmf: Sequence[Fraction], share: Fraction) -> int:
+    return next(t for t in range(len(pmf)) if sum(pmf[: t + 1]) >= share)
+
+
+def enumerated_match(counts: Sequence[int], P: Sequence[Sequence[Fraction]], x: int) -> dict[int, Fraction]:
+    """Pr(correct | T = t) by listing every released file: the target is the first record of x."""
+    truths = [x, *(j for j, n in enumerate(counts) for _ in range(n - (j == x)))]
+    seen: dict[int, Fraction] = {}
+    right: dict[int, Fraction] = {}
+    for released in product(range(len(P)), repeat=len(truths)):
+        chance = Fraction(1)
+        for i, j in zip(released, truths, strict=True):
+            chance *= P[i][j]
+        t = released.count(x)
+        seen[t] = seen.get(t, Fraction(0)) + chance
+        if released[0] == x:
+            right[t] = right.get(t, Fraction(0)) + chance / t
+    return {t: right.get(t, Fraction(0)) / mass for t, mass in seen.items() if t and mass}
