@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--init", is_flag=True, help="Write a commented plan to start from, made from FILE.")
 @click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
+@click.option("--records", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
 @click.option("--key", type=FilePath(), metavar="FILE", help="Secret key: the same record is drawn the same way again.")
 @click.option("--new-key", type=FilePath(), metavar="FILE", help="Make a secret key file, and nothing else.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
@@ -44,6 +45,7 @@ def release(
     output: str | None,
     init: bool,
     dry_run: bool,
+    records: bool,
     key: str | None,
     new_key: str | None,
     seed: int | None,
@@ -71,7 +73,7 @@ def release(
         raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
     if plot is not None:
         raise ParameterError("--plot draws the map of --dry-run", hint="add --dry-run; a release has its own pictures")
-    _carry_out(file, plan, output, key, seed, as_json=as_json)
+    _carry_out(file, plan, output, key, seed, records=records, as_json=as_json)
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
@@ -83,7 +85,7 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 
 def _make_key(path: str, *, as_json: bool) -> None:
-    from maskwell.core.keyed import new_key_file
+    from maskwell.core.key_files import new_key_file
 
     new_key_file(path)
     if as_json:
@@ -139,7 +141,9 @@ def _try_out(file: str, plan: ReleasePlan, plan_file: str, plot: str | None, *, 
     _answer(found)
 
 
-def _carry_out(file: str, plan: ReleasePlan, folder: str, key: str | None, seed: int | None, *, as_json: bool) -> None:
+def _carry_out(
+    file: str, plan: ReleasePlan, folder: str, key: str | None, seed: int | None, *, records: bool, as_json: bool
+) -> None:
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.releasing import release_file
     from maskwell.reports.text_release import release_text
@@ -151,6 +155,7 @@ def _carry_out(file: str, plan: ReleasePlan, folder: str, key: str | None, seed:
             folder,
             random=None if seed is None else SeededRandom(seed),
             key=_key(key, plan),
+            records=records,
             progress=progress,
         )
     if not found.private:

@@ -28,6 +28,9 @@ DENSE_CELLS = 1 << 21
 MOST_LISTED = 20_000
 """Labels of a column that are told apart where all columns of a file are looked at."""
 
+MOST_WEIGHTS = 2_000
+"""Different weights that are told apart where weights are looked at like labels."""
+
 MOST_POSSIBLE = 1 << 62
 KEPT_PIECES = 1 << 21
 
@@ -120,6 +123,8 @@ class FileCounter:
         self._read = {name: self.wanted.index(place) for name, place in places.items()}
         self._weights = weights
         self.coders = coders_of(source, names)
+        if weights in self.coders:
+            self.coders[str(weights)].most = MOST_WEIGHTS
         self._counters = [CellCounter([self.coders[name] for name in table], weights is not None) for table in tables]
 
     def add(self, batch: Any) -> None:

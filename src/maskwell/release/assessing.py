@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from maskwell.engines.cell_counting import MOST_WEIGHTS
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import file_columns
 from maskwell.errors import InfeasibleError
 from maskwell.release.building import build_stages
-from maskwell.release.counting import Tables, compared_tables, count_external, count_file, risk_columns
+from maskwell.release.counting import Tables, compared_tables, count_external, count_file, risk_columns, weight_tables
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
@@ -37,6 +41,7 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
         source_name=Path(path).name,
         ending=ending_of(path) if path else "",
         shuffled=plan.order == "shuffled",
+        warnings=tuple(_telling_weights(plan, tables)),
     )
     return judged(release)
 
@@ -78,6 +83,21 @@ def _missing(tables: Tables) -> dict[str, int]:
         if not more and table.levels[0] and table.levels[0][-1] is None:
             found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
     return found
+
+
+def _telling_weights(plan: ReleasePlan, tables: Tables) -> Iterator[str]:
+    """Weights that occur with one category only, and so undo its protection. Source: derived."""
+    for columns in weight_tables(plan):
+        table = tables[columns]
+        if table.sizes[1] >= MOST_WEIGHTS:
+            continue
+        several = np.bincount(table.codes[:, 1], minlength=table.sizes[1]) > 1
+        alone = ~several[table.codes[:, 1]]
+        if alone.any() and table.sizes[0] > 1:
+            yield (
+                f"{int(table.counts[alone].sum()):,} records have a weight ({plan.weights}) that only one category of"
+                f" {columns[0]} has: the weight tells the category; round the weights"
+            )
 
 
 def check_match(release: Release) -> None:

@@ -24,7 +24,13 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
     if plan.keys:
         wanted.append(risk_columns(plan))
     wanted += compared_tables(plan)
+    wanted += weight_tables(plan)
     return [*dict.fromkeys(wanted)]
+
+
+def weight_tables(plan: ReleasePlan) -> list[Columns]:
+    """Tables of each randomized column by weight: a weight that only one category has would give it away."""
+    return [(name, plan.weights) for name in plan.randomized] if plan.weights is not None else []
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:

@@ -29,6 +29,7 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "drop": read.names,
     "missing": read.choice(*MISSING_POLICIES),
     "match": read.share,
+    "formulas": read.names,
     "demonstration": read.flag,
 }
 
@@ -61,6 +62,8 @@ class ReleasePlan:
         For some columns all their labels, as texts and in order, also those that do not occur.
     title
         What the data are called in the documents.
+    formulas
+        Regressions that are fitted to the true and the released file, to be compared: ``"employed ~ age + sex"``.
     demonstration
         Whether the release is only a demonstration, whose draws may be repeatable.
 
@@ -84,6 +87,7 @@ class ReleasePlan:
     match: Fraction | None = None
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     title: str | None = None
+    formulas: tuple[str, ...] = ()
     demonstration: bool = False
 
     def __post_init__(self) -> None:

@@ -66,6 +66,8 @@ class Release:
         Whether the records come in random order.
     lost
         What the true file told besides its rows and the released one cannot hold, in words.
+    warnings
+        What could undo the protection, in words.
     files
         What was written, seen from the folder of the release; empty before.
     """
@@ -88,6 +90,7 @@ class Release:
     shuffled: bool = False
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def variables(self) -> dict[str, Stage]:
@@ -97,7 +100,7 @@ class Release:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
-        return tuple(dict.fromkeys(note for stage in self.stages for note in stage.notes))
+        return tuple(dict.fromkeys([*self.warnings, *(note for stage in self.stages for note in stage.notes)]))
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""

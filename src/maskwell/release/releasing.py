@@ -6,11 +6,14 @@ known to be met, and the folder appears whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.designs.base import Design
+from maskwell.engines.cell_values import write_cell_values
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_rows
 from maskwell.errors import ParameterError, PlanError
@@ -20,8 +23,10 @@ from maskwell.release.counting import projected
 from maskwell.release.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
 from maskwell.release.leaks import check_public
 from maskwell.release.plan import ReleasePlan
-from maskwell.release.publishing import check_matrix, check_randomness
+from maskwell.release.publishing import check_matrix, check_randomness, is_included
 from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.stages import Stage
+from maskwell.release.utility.regressions import compare_regressions
 from maskwell.release.writing import data_name, write_internal, write_public
 
 
@@ -33,6 +38,7 @@ def release_folder_of(
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
     report: Callable[[Release], str] | None = None,
+    records: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan on a file and write the folder of the release.
@@ -51,6 +57,8 @@ def release_folder_of(
         A secret with which draws are kept across releases; the plan must name the column with the ids.
     report
         Makes the page for the disclosure board.
+    records
+        Whether the risk of every record is written, too, for the data holder.
     progress
         Told how far it is.
     """
@@ -69,13 +77,15 @@ def release_folder_of(
     with release_folder(folder) as partial:
         output = partial / PUBLIC / data_name(assessed)
         done = release_rows(path, str(output), rows, rows=assessed.rows, progress=progress)
-        release = _finished(assessed, rows, done, path)
+        release = _with_regressions(_finished(assessed, rows, done, path), path, str(output))
         files = write_public(release, partial / PUBLIC)
         files += write_internal(release, partial / INTERNAL)
         if report is not None:
             page = partial / INTERNAL / "report.html"
             page.write_text(report(release), encoding="utf-8", newline="\n")
             files.append(page)
+        if records:
+            files.append(_write_records(release, path, partial / INTERNAL))
         check_public(partial / PUBLIC, release)
         names = tuple(str(file.relative_to(partial)) for file in files)
     return replace(release, files=names)
@@ -98,6 +108,34 @@ def _finished(release: Release, rows: RowPlan, done: RowsReleased, path: str) ->
         release, released_tables=after, changed=done.changed, columns=columns, labels=done.labels, lost=done.lost
     )
     return judged(release)
+
+
+def _with_regressions(release: Release, path: str, output: str) -> Release:
+    """The release with the regressions of its plan on both files."""
+    if not release.plan.formulas or release.utility is None:
+        return release
+    designs = {stage.variables[0]: stage.design for stage in release.stages if _is_known(release, stage)}
+    found = [compare_regressions(f, path, output, designs=_used(designs, f)) for f in release.plan.formulas]
+    return replace(release, utility=release.utility.with_regressions(found))
+
+
+def _is_known(release: Release, stage: Stage) -> bool:
+    """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
+    return len(stage.columns) == 1 and is_included(release.plan, stage)
+
+
+def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
+    return {name: design for name, design in designs.items() if name in formula} or None
+
+
+def _write_records(release: Release, path: str, folder: Path) -> Path:
+    """The risk of every record, in the order of the true file, with its id where there is one."""
+    if release.risk is None:
+        raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
+    output = folder / f"records{'.parquet' if release.ending in ('.parquet', '.arrow') else '.csv'}"
+    risk = release.risk
+    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id)
+    return output
 
 
 def _check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:

@@ -18,6 +18,7 @@ def release_file(
     *,
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
+    records: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan on a file and write the folder of the release.
@@ -37,6 +38,8 @@ def release_file(
         Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
     key
         A secret with which draws are kept across releases; the plan must name the column with the ids.
+    records
+        Whether the risk of every record is written, too, into ``folder/internal``.
     progress
         Told how far it is.
 
@@ -45,4 +48,6 @@ def release_file(
     PlanError, InfeasibleError, EditRuleError, PublishError
         Before anything is written.
     """
-    return release_folder_of(path, plan, folder, random=random, key=key, report=release_page, progress=progress)
+    return release_folder_of(
+        path, plan, folder, random=random, key=key, report=release_page, records=records, progress=progress
+    )
