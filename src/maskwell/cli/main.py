@@ -21,6 +21,7 @@ COMMANDS = {
     "randomize": ("maskwell.cli.randomize:randomize", "Randomize columns of a file of any size."),
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
     "regress": ("maskwell.cli.regress:regress", "Regression where the outcome or a predictor was randomized."),
+    "release": ("maskwell.cli.release:release", "Post-randomize a microdata file: plan, assess, apply, document."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),
     "completion": ("maskwell.cli.completion:completion", "Print the script for completion in a shell."),
 }
