@@ -10,6 +10,7 @@ import pytest
 from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
 
+from maskwell.core.arrays import Array, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.keyed import KeyedRandom
@@ -78,6 +79,24 @@ def test_the_same_records_keep_their_reports_when_others_come_and_go() -> None:
     earlier = drawn.sample(np.arange(100) % 4, np.arange(100)).data
     later = drawn.sample(np.arange(50, 150) % 4, np.arange(50, 150)).data
     assert (earlier[50:] == later[:50]).all()
+
+
+class Thirsty(Uniform):
+    """Leaves every row to the definition, which reads beyond the row's own words."""
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        return np.arange(len(codes))
+
+    def draw(self, truth: int, words: WordReader) -> int:
+        return words.take(self.words_per_row + 6)[-1] % self.k
+
+
+def test_further_words_are_those_of_the_record() -> None:
+    honest = Uniform.from_gamma(3, Categories.numbered(200))
+    design = Thirsty(categories=honest.categories, truth=honest.truth)
+    ids = ["a", 5, "b", 7]
+    reports = KeyedSampler(design, KEYED, "v").sample(np.zeros(4, dtype=int), ids).data
+    assert reports.tolist() == [KEYED.spill("v", own, 1)[1] % 200 for own in ids]
 
 
 def test_bad_input_is_refused() -> None:

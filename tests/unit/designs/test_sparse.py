@@ -212,6 +212,22 @@ def test_words_of_all_ones_and_zeros_stay_within_the_column(path: str) -> None:
     assert unsettled[:found].tolist() == [1, 2, 4, 5], "where one chance cannot be seen in 64 bits"
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_a_guide_does_not_pass_a_threshold_that_lies_at_its_line(path: str) -> None:
+    """One half and a little: 64 bits of it are the first number of a line, and do not settle the draw."""
+    half = 2**80
+    column = {0: half + 1, **dict.fromkeys(range(1, 12), 1), 12: half - 12}
+    design = Sparse.of_columns([column, *({j: 1} for j in range(1, 13))])
+    words = np.array([[0, 2**31], [0, 2**31 + 1], [2**32 - 1, 2**31 - 1]], dtype=np.uint32)
+    out, unsettled, table = np.empty(3, dtype=np.uint8), np.empty(3, dtype=np.int64), design._table
+    kernel = getattr(kernels, path).listed
+    codes = np.zeros(3, dtype=np.uint8)
+    found = kernel(codes, words, table.columns, table.thresholds, table.guide, table.reports, out, unsettled)
+    assert table.columns[0, 3] > 0, "the column has a guide"
+    assert unsettled[:found].tolist() == [0]
+    assert out[1:].tolist() == [12, 0]
+
+
 @pytest.mark.parametrize("largest", [10, 2**31, 2**32, 2**33, 2**50, 2**62, 2**63 - 1])
 def test_leading_bits_are_the_thresholds_of_the_definition(largest: int) -> None:
     rng = np.random.default_rng(largest % 1000)
@@ -248,6 +264,9 @@ def test_parity_where_floats_are_too_small_for_a_ratio() -> None:
     design = Sparse.of_columns([{0: 1, 1: 10**320}, {0: 3, 1: 10**320}])
     assert design.values[0] == 0 or design.values[0] < 1e-300
     assert design.parity_exact() == dense_twin(design).parity_exact()
+    unseen = Sparse.of_columns([{0: 1, 1: 10**330}, {0: 10, 1: 10**330}])
+    assert (unseen.values == [0, 1, 0, 1]).all()
+    assert unseen.parity_exact() == dense_twin(unseen).parity_exact()
 
 
 # ---- linear algebra
