@@ -171,6 +171,10 @@ if TYPE_CHECKING:
     from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
+    from maskwell.release.assessing import assess_file as assess_file
+    from maskwell.release.in_memory import ReleasedTable as ReleasedTable
+    from maskwell.release.in_memory import release_table as release_table
+    from maskwell.release.mapping import risk_utility_map as risk_utility_map
     from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
@@ -204,6 +208,7 @@ if TYPE_CHECKING:
     from maskwell.release.plan import ReleasePlan as ReleasePlan
     from maskwell.release.plan_file import load_plan as load_plan
     from maskwell.release.protection import Protection as Protection
+    from maskwell.release.released import Release as Release
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
     from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
@@ -253,6 +258,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_revealed as plot_revealed
     from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
     from maskwell.reports.plots import plot_variance as plot_variance
+    from maskwell.reports.releasing import release_file as release_file
 
 __version__ = "0.1.0"
 
@@ -406,7 +412,12 @@ _HOMES = {
     "maskwell.release.matrices.swapping": ["SwapSampler"],
     "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
     "maskwell.release.matrices.whole_flows": ["whole_flows"],
+    "maskwell.release.assessing": ["assess_file"],
+    "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
+    "maskwell.release.mapping": ["risk_utility_map"],
     "maskwell.release.plan": ["ReleasePlan"],
+    "maskwell.release.released": ["Release"],
+    "maskwell.reports.releasing": ["release_file"],
     "maskwell.release.plan_file": ["load_plan"],
     "maskwell.release.protection": ["Protection"],
     "maskwell.release.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
