@@ -142,6 +142,12 @@ def test_blocks_grow_until_they_keep_the_bound() -> None:
     assert "stays likelier than 0.4" in found.notes()[0]
 
 
+def test_the_last_block_of_a_group_joins_the_one_before() -> None:
+    found = blocks_for_xi(np.arange(6)[:, None], [5, 5, 5, 5, 1, 1], 0.4, size=2)
+    assert found.blocks.tolist() == [0, 0, 1, 1, 1, 1]
+    assert found.reached.all()
+
+
 @pytest.mark.parametrize("xi", [0.5, 0.4, 0.35])
 def test_the_risk_of_the_release_is_the_one_asked_for(xi: float) -> None:
     counts = np.random.default_rng(2).geometric(0.3, 500)
