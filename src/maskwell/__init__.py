@@ -175,6 +175,8 @@ if TYPE_CHECKING:
     from maskwell.release.in_memory import ReleasedTable as ReleasedTable
     from maskwell.release.in_memory import release_table as release_table
     from maskwell.release.mapping import risk_utility_map as risk_utility_map
+    from maskwell.release.analysis import Analysis as Analysis
+    from maskwell.release.analysis import estimate_released as estimate_released
     from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
@@ -209,6 +211,8 @@ if TYPE_CHECKING:
     from maskwell.release.plan_file import load_plan as load_plan
     from maskwell.release.protection import Protection as Protection
     from maskwell.release.released import Release as Release
+    from maskwell.release.receipt import Receipt as Receipt
+    from maskwell.release.receipt import load_receipt as load_receipt
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
     from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
@@ -420,6 +424,8 @@ _HOMES = {
     "maskwell.reports.releasing": ["release_file"],
     "maskwell.release.plan_file": ["load_plan"],
     "maskwell.release.protection": ["Protection"],
+    "maskwell.release.analysis": ["Analysis", "estimate_released"],
+    "maskwell.release.receipt": ["Receipt", "load_receipt"],
     "maskwell.release.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
     "maskwell.release.starting_plan": ["starting_plan"],
     "maskwell.estimation.direct": ["DirectEstimate"],
