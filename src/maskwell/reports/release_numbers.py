@@ -19,6 +19,7 @@ from maskwell.reports.words import SPACE, percent
 
 SHOWN = 10
 NONE = "–"
+LARGE = 100
 
 
 def _chance(name: str) -> Callable[[FileRisk], str]:
@@ -107,9 +108,18 @@ def _utility_row(one: VariableUtility) -> UtilityRow:
         expected=_percent(one.expected_changed),
         realised=_percent(one.realised_changed),
         distance=NONE if one.distance is None else f"{percent(one.distance.total_variation, 2)}{SPACE}%",
-        inflation=NONE if told is None else f"{told.worst:.3g}",
+        inflation=NONE if told is None else factor_text(told.worst),
         worth=NONE if told is None else count(int(told.n / told.worst)),
     )
+
+
+def factor_text(factor: float) -> str:
+    """A factor with two decimals, or three digits where it is large.
+
+    >>> factor_text(1.0), factor_text(1.386), factor_text(1234.5)
+    ('1.00', '1.39', '1,234')
+    """
+    return f"{factor:.2f}" if factor < LARGE else f"{factor:,.0f}"
 
 
 def _percent(share: float | None) -> str:

@@ -6,11 +6,11 @@ analyse it, what must stay secret, and a place to sign. Internal: it tells count
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from maskwell.core.exact import to_decimal
+from maskwell.release.advice import in_words
 from maskwell.release.mapping import expected_change
 from maskwell.release.publishing import is_included, protection_of
 from maskwell.release.receipt_making import public_receipt
@@ -78,7 +78,7 @@ def lead(release: Release) -> str:
     most, asked = greatest_risk(release), release.plan.match
     said = "The plan names no keys, so the risk of a match was not measured."
     if most is not None:
-        said = f"Nobody who knows {_listed(release.plan.keys)} of a person finds the right record with a chance above "
+        said = f"Nobody who knows {in_words(release.plan.keys)} of a person finds the right record with a chance above "
         said += f"{shown('match', most)}"
         kept = asked is not None and most <= float(asked) + 1e-9
         bound = "" if asked is None else shown("match", float(asked))
@@ -86,16 +86,12 @@ def lead(release: Release) -> str:
     return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-
-
 def _title(release: Release) -> str:
     return f"Release of {release.plan.title or release.source_name or 'a file'}"
 
 
 def _subtitle(release: Release) -> str:
-    randomized = _listed([name for stage in release.stages for name in (*stage.variables, *stage.linked)])
+    randomized = in_words([name for stage in release.stages for name in (*stage.variables, *stage.linked)])
     return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
 
 
@@ -131,13 +127,13 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     protected = [f"{columns_of(stage)}: {made_by(protection_of(plan, stage))}" for stage in release.stages]
     missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
     return [
-        ("Keys an intruder may know", _listed(plan.keys) or "none named"),
-        ("Sensitive columns", _listed(plan.sensitive) or "none named"),
+        ("Keys an intruder may know", in_words(plan.keys) or "none named"),
+        ("Sensitive columns", in_words(plan.sensitive) or "none named"),
         ("Randomized", "; ".join(protected)),
         ("Rules", " ".join(map(rule_in_words, plan.rules)) or "none"),
         ("Missing values", missing),
         ("Weights", plan.weights or "none"),
-        ("Left out of the file", _listed([*plan.drop, *([plan.id] if plan.id else [])]) or "nothing"),
+        ("Left out of the file", in_words([*plan.drop, *([plan.id] if plan.id else [])]) or "nothing"),
         ("Order of the records", "random" if release.shuffled else "as in the original file"),
         ("Draws", _draws(release)),
     ]
@@ -161,7 +157,7 @@ def _figures(release: Release) -> dict[str, Picture | None]:
 def _risk(release: Release) -> dict[str, Any]:
     if release.risk is None:
         return {}
-    keys = _listed(release.plan.keys)
+    keys = in_words(release.plan.keys)
     return {
         "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They pick one of the "
         "released records that look like this person. Before the release, a group of N records that look alike "
@@ -185,24 +181,24 @@ def _utility(release: Release) -> dict[str, Any]:
 
 def _unprotected(release: Release) -> dict[str, Any]:
     rows = riskiest(release)
-    return {"sentences": _untouched(release), "rows": rows, "columns": _listed(release.plan.keys)}
+    return {"sentences": _untouched(release), "rows": rows, "columns": in_words(release.plan.keys)}
 
 
 def _untouched(release: Release) -> list[str]:
     plan, found = release.plan, []
     kept = [key for key in plan.keys if key not in plan.randomized]
     if kept:
-        found.append(f"Keys that are published as they are: {_listed(kept)}.")
+        found.append(f"Keys that are published as they are: {in_words(kept)}.")
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     if open_:
         found.append(
-            f"Sensitive columns that are published as they are: {_listed(open_)}. Whoever finds the right "
+            f"Sensitive columns that are published as they are: {in_words(open_)}. Whoever finds the right "
             "record learns them."
         )
     others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
     if others:
         found.append(
-            f"Other columns that are published as they are: {_listed(others)}. The risk above does not count "
+            f"Other columns that are published as they are: {in_words(others)}. The risk above does not count "
             "on anybody knowing them."
         )
     found += [sentence for stage in release.stages for sentence in _never_changed(stage)]
@@ -253,14 +249,14 @@ def _caption(stage: Stage) -> str:
 def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
     protection = protection_of(release.plan, stage)
     cells = int(stage.cells.max(initial=-1)) + 1
-    within = f" in {counted(cells, 'cell', 'cells')} of {_listed(stage.within)}" if stage.within else ""
+    within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
     included = is_included(release.plan, stage)
     told = [
         ("Method", made_by(protection)),
         ("What stays right", KEPT[stage.invariance]),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
-        ("Moves along", _listed(list(stage.linked))),
+        ("Moves along", in_words(list(stage.linked))),
         ("Stay as they are", _excluded(protection.exclude)),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
         ("Matrix", "in the public receipt" if included else "withheld from users"),
@@ -295,7 +291,7 @@ def _secrets(release: Release) -> list[str]:
     told = list(SECRETS)
     if withheld:
         told.append(
-            f"The matrices of {_listed(withheld)}, and their parameters with many digits: the counts of the original "
+            f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
             "file follow from them."
         )
     return told

@@ -312,7 +312,7 @@ def _cost_words(canvas: Canvas, cost: Cost, left: float, right: float, top: floa
     canvas.text(left, top + 11, shorten(cost.label, 24), fontsize=SMALL)
     canvas.text(right, top + 11, f"{percent(cost.changed)} %", align="right", fontsize=SMALL)
     if cost.inflation is not None:
-        said = f"variances up to × {cost.inflation:.3g}"
+        said = f"variances up to × {cost.inflation:.2f}"
         canvas.text(right, top + 43, said, tone="muted", align="right", fontsize=SMALL)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.reports.matrix_picture import columns_of
-from maskwell.reports.release_numbers import risk_rows, utility_rows
+from maskwell.reports.release_numbers import factor_text, risk_rows, utility_rows
 from maskwell.reports.release_words import greatest_risk, promises, shown
-from maskwell.reports.tables import broken, counted, notes, number, shorten, table
+from maskwell.reports.tables import broken, counted, notes, shorten, table
 from maskwell.reports.words import SPACE, percent
 
 NAME_WIDTH = 34
@@ -49,7 +49,7 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[str]:
     >>> mild = RiskUtilityPoint(label="match 0.5", risk=0.47, changed=0.02, matches=91.5, above=0, chosen=True)
     >>> print("\n".join(map_table([mild])))
       asked      greatest risk  records changed  matches expected  above  inflation
-      match 0.5           47 %            2.0 %              91.5      0       none  the plan
+      match 0.5           47 %            2.0 %              91.5      0          –  the plan
     """
     header = ["asked", "greatest risk", "records changed", "matches expected", "above", "inflation", ""]
     rows = [_map_row(p, points, i) for p, i in zip(points, beaten_by(points), strict=True)]
@@ -66,7 +66,7 @@ def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better
         f"{percent(point.changed)} %",
         f"{point.matches:,.1f}",
         f"{point.above:,}",
-        number(point.inflation, 3),
+        "–" if point.inflation is None else factor_text(point.inflation),
         mark,
     ]
 
@@ -80,13 +80,14 @@ def _answer(release: Release) -> str:
 
 
 def _changes(release: Release) -> list[str]:
-    """What happens to each randomized column."""
-    header = ["randomized", "expected to change", "changed", "inflation", "stays right on average"]
+    """What happens to each randomized column, and what happened where there is a released file."""
+    done = bool(release.changed)
+    header = ["randomized", "expected to change", *(["changed"] if done else []), "inflation", "stays right on average"]
     rows = [
         [
             shorten(row.name, NAME_WIDTH),
             _plain(row.expected),
-            _plain(row.realised),
+            *([_plain(row.realised)] if done else []),
             row.inflation,
             _kept(release, row.name),
         ]

@@ -12,6 +12,7 @@ from maskwell.release.utility.association import Association
 from maskwell.release.utility.report import UtilityReport, VariableUtility
 from maskwell.reports.pair_lines import PairLine, PairScale, draw_pairs, pair_heights
 from maskwell.reports.picture import Picture
+from maskwell.reports.release_numbers import factor_text
 from maskwell.reports.tables import count, label, shorten
 
 SHOWN = 16
@@ -142,14 +143,15 @@ def worst_category(one: VariableUtility) -> str:
 
 def _inflation_line(one: VariableUtility) -> PairLine:
     least, most = _factors(one)
-    words = f"× {least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"× {least:.3g} to {most:.3g}"
+    low, high = factor_text(least), factor_text(most)
+    words = f"× {high}" if low == high else f"× {low} to {high}"
     return PairLine(one.name, math.nan, min(most, LARGEST), min(least, LARGEST), words)
 
 
 def _inflation_row(one: VariableUtility) -> list[str]:
     least, most = _factors(one)
     worth = 0 if one.inflation is None else int(one.inflation.n / most)
-    return [one.name, f"{least:.3g}", f"{most:.3g}", worst_category(one), count(worth)]
+    return [one.name, factor_text(least), factor_text(most), worst_category(one), count(worth)]
 
 
 def _inflation_in_words(ranked: Sequence[VariableUtility]) -> str:
