@@ -22,6 +22,7 @@ COMMANDS = {
     "estimate": ("maskwell.cli.estimate:estimate", "Estimate true shares and tables from reports."),
     "regress": ("maskwell.cli.regress:regress", "Regression where the outcome or a predictor was randomized."),
     "release": ("maskwell.cli.release:release", "Post-randomize a microdata file: plan, assess, apply, document."),
+    "risk": ("maskwell.cli.risk:risk", "Say how easily records of a file are found, before and after a release."),
     "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),
     "completion": ("maskwell.cli.completion:completion", "Print the script for completion in a shell."),
 }

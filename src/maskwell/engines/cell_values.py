@@ -17,7 +17,13 @@ from maskwell.engines.release_rows import StateFinder
 
 
 def write_cell_values(
-    path: str, output: str, table: CellTable, values: Mapping[str, Array], *, identity: str | None = None
+    path: str,
+    output: str,
+    table: CellTable,
+    values: Mapping[str, Array],
+    *,
+    identity: str | None = None,
+    force: bool = False,
 ) -> None:
     """Write for each record of a file the values of its cell, with its id or else its number, from 1.
 
@@ -31,6 +37,8 @@ def write_cell_values(
         Named values, one for each cell.
     identity
         Column with the ids of the records.
+    force
+        Whether a file of that name may be replaced.
     """
     arrow = require()
     with open_rows(path, table.columns) as source:
@@ -43,7 +51,7 @@ def write_cell_values(
         named = arrow.field("record", arrow.int64()) if identity is None else source.schema.field(identity)
         schema = arrow.schema([named, *(arrow.field(name, arrow.float64()) for name in values)])
         rows = 0
-        with atomic_file(output, inputs=[path]) as file, open_sink(file, output, schema) as sink:
+        with atomic_file(output, force=force, inputs=[path]) as file, open_sink(file, output, schema) as sink:
             for batch in source.batches():
                 cells = finder.find([c.codes(batch.column(i)) for c, i in zip(coders, places, strict=True)])
                 ids = np.arange(rows + 1, rows + len(batch) + 1) if identity is None else batch.column(identity)

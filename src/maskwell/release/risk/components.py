@@ -13,7 +13,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
-from maskwell.errors import TooLargeError
+from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.listed import entries_of
 from maskwell.release.risk.summands import row_sums
@@ -159,6 +159,11 @@ def _carried_out(stage: Stage, coding: _Coding, origin: Array, labels: Array, p:
     at = [coding.columns.index(name) for name in stage.columns]
     states, outputs = coding.states[number]
     state = find(*numbered([coding.sizes[name] for name in stage.columns], states, labels[:, at]))
+    if (state < 0).all():
+        raise ParameterError(
+            f"no cell of the table is a state of the stage that randomizes {', '.join(stage.variables)}",
+            hint="give the counts of the file that the stage was made for",
+        )
     report, truth, q = entries_of(stage.design)
     order = np.argsort(truth, kind="stable")
     starts = np.searchsorted(truth[order], np.arange(len(states) + 1))
