@@ -15,12 +15,13 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.designs.given import design_of
-from maskwell.designs.rows import reduced_rows
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.release.risk.posteriors import check_prior
 
-LIMIT = 2 * 10**7
+LIMIT = 10**7
 """Released combinations times categories that are looked at."""
+DIGITS = 12
+"""Posteriors that agree in so many digits are taken for one."""
 
 
 def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
@@ -52,6 +53,16 @@ def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
                 f"{len(joint):,} combinations before a release of {design.m:,} values",
                 hint="look at fewer releases, or at fewer categories",
             )
-        joint = reduced_rows((joint[:, None, :] * design.matrix()).reshape(-1, design.k))
+        joint = _merged((joint[:, None, :] * design.matrix()).reshape(-1, design.k))
         found.append(float(joint.max(axis=1).sum()))
     return np.array(found)
+
+
+def _merged(joint: Real) -> Real:
+    """Combinations with the same posterior added up: their best guess is the same, and the order of releases nothing."""
+    joint = joint[joint.sum(axis=1) > 0]
+    after = (joint / joint.sum(axis=1, keepdims=True)).round(DIGITS)
+    groups: tuple[Any, Any] = np.unique(after, axis=0, return_inverse=True)
+    total = np.zeros(groups[0].shape)
+    np.add.at(total, groups[1].ravel(), joint)
+    return total
