@@ -40,7 +40,7 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
     if total:
         name = shorten(repr(worst if labels is None else labels[worst]), 40)
         raise EditRuleError(
-            f"{_records(int(inside[worst]))} in the forbidden cell {name} ({_records(total)} in all forbidden cells)",
+            f"{_records(int(inside[worst]))} in the forbidden cell {name} ({_records(total)} in all such cells)",
             hint="correct these records before the release, or take the rule out",
             cell=worst,
             count=int(inside[worst]),

@@ -57,7 +57,7 @@ def check_invariant(design: CodedDesign, v: Any) -> None:
         label = shorten(repr(design.inputs.labels[worst]), 30)
         raise NotInvariantError(
             f"the matrix does not keep the counts: the share of {label} changes by {change:+.3g} on average",
-            hint="make the matrix from the same counts, or estimate with its inverse instead of counting directly",
+            hint="make the matrix from the same counts, or estimate with its inverse",
             category=worst,
             change=change,
         )
@@ -113,7 +113,7 @@ def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> Non
     if told:
         raise PublishError(
             f"this matrix tells the true counts: {told:,} of {int((counts > 0).sum()):,} counts follow from it",
-            hint="withhold it (users have the bounds of the receipt), or say why the counts may be known (clearance)",
+            hint="withhold it, or say why the counts may be known (clearance)",
             told=told,
             recovered=_recovered(design, counts),
         )

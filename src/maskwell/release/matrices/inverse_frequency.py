@@ -83,7 +83,7 @@ def theta_for_xi(xi: Number) -> float:
     if not _LIMIT < bound <= 1:
         raise ParameterError(
             f"xi = {xi} is outside (1/3, 1]",
-            hint="with cells of one record only bounds above 1/3 can be kept; merge cells, or lower by an optimal plan",
+            hint="cells of one record allow only bounds above 1/3: merge cells, or take an optimal matrix",
             xi=xi,
         )
     x = float(bound)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, code_type
+from maskwell.core.phrases import shorten
 from maskwell.core.randomness import SECURE, RandomSource, Stream
 from maskwell.designs.sampler import check_codes
 from maskwell.errors import CountsError, WrongTypeError
@@ -55,7 +56,7 @@ class SwapSampler:
         if len(left):
             j = int(left[0])
             raise CountsError(
-                f"category {self.flows.categories.labels[j]!r} had fewer records than the flows were made for",
+                f"category {self._name(j)} had fewer records than the flows were made for",
                 hint="release the file that was counted, whole",
                 category=j,
             )
@@ -66,11 +67,14 @@ class SwapSampler:
             hint="make one there from the flows",
         )
 
+    def _name(self, j: int) -> str:
+        return shorten(repr(self.flows.categories.labels[j]), 30)
+
     def _next(self, j: int, count: int) -> Array:
         start, end = int(self._used[j]), int(self._used[j]) + count
         if end > self._counts[j]:
             raise CountsError(
-                f"category {self.flows.categories.labels[j]!r} has more records than the flows were made for",
+                f"category {self._name(j)} has more records than the flows were made for",
                 hint="count the file again: flows belong to one file",
                 category=j,
             )
