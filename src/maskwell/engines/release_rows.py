@@ -28,6 +28,9 @@ class Draws(Protocol):
     def draw(self, codes: Array, ids: Array | None) -> Array:
         """Codes of released states for codes of true ones."""
 
+    def finish(self) -> None:
+        """Raise where rows are missing that the draws were made for."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowStage:
@@ -145,6 +148,11 @@ class RowReleaser:
             arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
         released = require().RecordBatch.from_arrays([arrays[i] for i in self._kept], schema=self.schema)
         return released, before, after
+
+    def finish(self) -> None:
+        """Check that all rows came."""
+        for stage in self._stages:
+            stage.draws.finish()
 
     def _carry_out(self, stage: RowStage, finder: StateFinder, codes: dict[str, Array], ids: Array | None) -> None:
         states = finder.find([codes[name] for name in stage.columns])

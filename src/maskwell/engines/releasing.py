@@ -86,6 +86,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
                     if progress is not None:
                         progress(counter.rows, source.done())
             even.finish()
+        releaser.finish()
         if counter.rows != rows:
             raise DataFileError(
                 f"{path} had {rows:,} rows when it was counted and {counter.rows:,} when it was released",
@@ -106,6 +107,7 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
     """The released rows of a source in memory, as batches in the order of the plan, with their schema."""
     releaser, counter = _ready(source, name, plan)
     kept: list[Any] = [counter.released(batch) for batch in source.batches()]
+    releaser.finish()
     if plan.shuffled is not None and kept:
         shuffled = ShuffledRows(releaser.schema, 1, 1, Path(), plan.shuffled)
         for batch in kept:

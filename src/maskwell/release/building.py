@@ -19,7 +19,6 @@ from maskwell.release.entries import by_text, find_levels
 from maskwell.release.fixed import FIXED, fixed_stage
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.mixing import mixed
-from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.methods import Local, make_matrix
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.protection import Protection
@@ -63,11 +62,27 @@ def build_stages(
     ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
     """
     check_rules(plan, tables)
+    _check_swaps(plan)
     found = []
     for number, protection in enumerate(plan.protections, 1):
         other = (external or {}).get(",".join(protection.variables))
         found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
     return tuple(found)
+
+
+def _check_swaps(plan: ReleasePlan) -> None:
+    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
+    moved: set[str] = set()
+    for number, protection in enumerate(plan.protections, 1):
+        within, _ = stage_columns(plan, protection)
+        if protection.method == "swap" and moved & {*within}:
+            name = sorted(moved & {*within})[0]
+            raise PlanError(
+                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
+                hint="put the swap before it, or use another method",
+                column=name,
+            )
+        moved |= {*protection.moved}
 
 
 def check_rules(plan: ReleasePlan, tables: Tables) -> None:
@@ -106,9 +121,7 @@ def _forbidden(rule: Rule, table: CellTable, columns: Sequence[str] | None = Non
     return bad
 
 
-def _stage(
-    plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None
-) -> Stage:
+def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
     within, variables = stage_columns(plan, protection)
     table = tables[(*within, *variables)]
     linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
@@ -194,8 +207,6 @@ def _derived_stage(
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
         design = mixed(design, protection.strength)
-    if protection.method == "swap":
-        design = whole_flows(design, counts[open_]).design()
     rest = np.setdiff1d(np.arange(len(kept)), open_)
     parts, places = [design], [open_]
     if len(rest):

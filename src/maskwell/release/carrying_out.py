@@ -17,16 +17,23 @@ from maskwell.engines.release_rows import Draws, RowStage
 from maskwell.engines.releasing import RowPlan
 from maskwell.release.counting import largest
 from maskwell.release.fixed import known_levels
-from maskwell.release.matrices.integer_flows import IntegerFlows
 from maskwell.release.matrices.swapping import SwapSampler
+from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.released import Release
 from maskwell.release.stages import Stage
 
 Levels = Mapping[str, Sequence[Any]]
 
 
+class _Independent:
+    """Draws that do not depend on each other."""
+
+    def finish(self) -> None:
+        """Nothing is left over."""
+
+
 @dataclass(frozen=True)
-class _Sampled:
+class _Sampled(_Independent):
     """Draws from the design of a stage, row after row."""
 
     sampler: Sampler
@@ -37,7 +44,7 @@ class _Sampled:
 
 
 @dataclass(frozen=True)
-class _Keyed:
+class _Keyed(_Independent):
     """Draws that follow from a key and the id of the record: the same in every release."""
 
     sampler: KeyedSampler
@@ -56,6 +63,10 @@ class _Swapped:
     def draw(self, codes: Array, ids: Array | None) -> Array:
         """Released states."""
         return self.sampler.sample(codes)
+
+    def finish(self) -> None:
+        """Only when every record has come are the counts kept."""
+        self.sampler.check_finished()
 
 
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
@@ -112,16 +123,8 @@ def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], level
 
 def _draws(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
     if stage.method == "swap":
-        return _Swapped(SwapSampler(flows_of(stage), random))
+        assert isinstance(stage.design, Sparse)
+        return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
     if key is not None:
         return _Keyed(KeyedSampler(stage.design, key, ",".join(stage.variables)))
     return _Sampled(stage.design.sampler(random))
-
-
-def flows_of(stage: Stage) -> IntegerFlows:
-    """The whole numbers of records that a swap moves."""
-    design = stage.design
-    assert isinstance(design, Sparse)
-    _, true, p = stage.transitions
-    amounts = np.rint(p * stage.counts[true]).astype(np.int64)
-    return IntegerFlows(design.starts, design.rows, amounts, design.inputs)

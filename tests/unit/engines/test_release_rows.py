@@ -23,6 +23,9 @@ class Turn:
     def draw(self, codes: Array, ids: Array | None) -> Array:
         return (codes.astype(np.int64) + 1) % self.k
 
+    def finish(self) -> None:
+        pass
+
 
 def batch(**columns: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)

@@ -169,12 +169,15 @@ def test_two_stages_within_each_other_keep_the_joint_counts() -> None:
     np.testing.assert_allclose(matrix(second) @ N, N)
 
 
-def test_a_swap_moves_whole_records() -> None:
-    plan = {"protect": [{"variables": "x", "method": "swap", "base": "sequential"}]}
-    (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, plan)
-    flows = matrix(stage) * stage.counts
-    np.testing.assert_allclose(flows, np.rint(flows), atol=1e-9)
-    np.testing.assert_allclose(flows.sum(axis=1), stage.counts)
+def test_a_swap_within_a_randomized_column_is_refused() -> None:
+    plan = {
+        "protect": [
+            {"variables": "x", "method": "sequential"},
+            {"variables": "y", "within": "x", "method": "swap", "base": "sequential"},
+        ]
+    }
+    with pytest.raises(PlanError, match="a swap within 'x'"):
+        stages_of(["x", "y"], {("a", "u"): 3, ("b", "v"): 4, ("a", "v"): 2}, plan)
 
 
 # ---- matrices that are given
