@@ -26,6 +26,8 @@ UNMOVED = "these columns were not randomized: their counts are those of the orig
 SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
 BY_WEIGHT = "every record counts with its weight, because sums of weights were kept"
 TINY = 1e-18
+MOST_INFLATION = 2.0
+PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
 TARGETS = ("population", "file")
 
 
@@ -155,17 +157,39 @@ def _counted(route: Route, table: CellTable, target: str) -> Estimate:
             return found
     fixed = route.kind in (OPEN, EXACT)
     blocks = np.arange(len(table)) if fixed else _blocks(route, table)
-    found_ = estimate_unknown(
-        table.counts,
-        categories=table.labels(),
-        blocks=blocks,
-        target=target,
-        weights=table.weights,
-        squares=table.squares,
+    sums = {"weights": table.weights, "squares": table.squares}
+    bound = estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
+    if fixed:
+        return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
+    return _with_factor(bound, _factor(route))
+
+
+def _factor(route: Route) -> float | None:
+    """The published inflation of a single column that one group moved; it holds for each of its shares."""
+    if len(route.columns) > 1 or len(route.groups) > 1:
+        return None
+    return route.groups[0].inflation.get(route.columns[0])
+
+
+def _with_factor(bound: DirectEstimate, factor: float | None) -> DirectEstimate:
+    """The bound on randomization made smaller by a published factor f: ``C_ii <= (f - 1) p_i (1 - p_i) / n``.
+
+    The factor holds for each share, not for sums of them, so covariances are left out. Source:
+    [Adeshiyan2011, section 4.6], as a factor derived.
+    """
+    if factor is None or factor >= MOST_INFLATION:
+        return bound
+    randomization = (factor - 1) * bound.randomization_variance
+    variance = bound.sampling_variance + randomization
+    smaller = np.divide(bound.variance, variance, out=np.full(len(variance), np.inf), where=variance > TINY)
+    return replace(
+        bound,
+        variance=variance,
+        randomization_variance=randomization,
+        covariance=None,
+        effective=np.where(bound.variance > TINY, bound.effective * smaller, bound.effective),
+        flags=(f"{PUBLISHED} {factor:g}; covariances are left out", *bound.flags[1:]),
     )
-    if not fixed:
-        return found_
-    return replace(found_, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *found_.flags[1:]))
 
 
 def _blocks(route: Route, table: CellTable) -> Array:

@@ -60,9 +60,13 @@ def processing(group: Mapping[str, Any]) -> str:
     keeps = kept.get(group["invariance"], "counts are not kept")
     return (
         f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
-        f"matrix is {group['matrix']}. About {100 * group['changed_expected']:.0f} % of the records are expected to "
-        f"have changed."
+        f"matrix is {group['matrix']}. {_changed(group['changed_expected'])} of the records are expected to have "
+        "changed."
     )
+
+
+def _changed(share: float) -> str:
+    return f"About {100 * share:.0f} %" if share else "Fewer than 1 %"
 
 
 def _file(root: ET.Element, receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> None:

@@ -77,9 +77,28 @@ def test_totals_of_cells_that_nobody_left_are_exact(tmp_path: Path) -> None:
         assert table.contrast(north).value == pytest.approx(75 / 120)
 
 
+def test_a_published_factor_makes_the_bound_smaller(tmp_path: Path) -> None:
+    """For one column the errors are those of an open file times the factor, and never below the true ones."""
+    stage = stage_within(ROWS, COLUMNS, ["roof"], theta="0.1")
+    made = written(tmp_path / "r", [stage])
+    public, internal = receipts(made)
+    factor = public.groups[0].inflation["roof"]
+    assert 1 < factor < 2
+    found, true = (estimate_released(made.data, one, ["roof"]).estimate for one in (public, internal))
+    p, n = found.pi_hat, 120
+    assert found.variance == pytest.approx(factor * p * (1 - p) / n, rel=0.02)
+    assert (found.variance > true.variance).all()
+    assert found.covariance is None and "published factor" in found.flags[0]
+    half = np.diff(found.confidence_interval(), axis=1)[:, 0] / 2
+    assert half == pytest.approx(1.96 * found.standard_error, rel=0.05)
+    in_file = estimate_released(made.data, public, ["roof"], target="file").estimate
+    assert in_file.variance == pytest.approx((factor - 1) * p * (1 - p) / n, rel=0.02)
+
+
 def test_the_data_holder_has_smaller_errors(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof()])
-    public, internal = (estimate_released(made.data, one, ["roof"], target="file").estimate for one in receipts(made))
+    table = ["region", "roof"]
+    public, internal = (estimate_released(made.data, one, table, target="file").estimate for one in receipts(made))
     assert (internal.standard_error < public.standard_error).all()
     assert internal.pi_hat == pytest.approx(public.pi_hat)
 
