@@ -59,7 +59,7 @@ def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
 
 
 def _merged(joint: Real) -> Real:
-    """Combinations with the same posterior added up: their best guess is the same, and the order of releases nothing."""
+    """Combinations with the same posterior added up: their best guess is the same."""
     joint = joint[joint.sum(axis=1) > 0]
     after = (joint / joint.sum(axis=1, keepdims=True)).round(DIGITS)
     groups: tuple[Any, Any] = np.unique(after, axis=0, return_inverse=True)
