@@ -109,8 +109,8 @@ def check_match(release: Release) -> None:
     if above:
         worst = risk.after.max_risk
         raise InfeasibleError(
-            f"{above:,} of {release.rows:,} records keep a chance of a correct match above {float(plan.match):g};"
-            f" the largest is {worst:.3g}",
+            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
+            f" (largest {worst:.3g})",
             hint=_match_hint(release),
             nearest=worst,
         )

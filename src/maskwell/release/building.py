@@ -76,7 +76,7 @@ def _check_swaps(plan: ReleasePlan) -> None:
     for number, protection in enumerate(plan.protections, 1):
         within, _ = stage_columns(plan, protection)
         if protection.method == "swap" and moved & {*within}:
-            name = sorted(moved & {*within})[0]
+            name = min(moved & {*within})
             raise PlanError(
                 f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
                 hint="put the swap before it, or use another method",
