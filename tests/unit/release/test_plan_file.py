@@ -43,6 +43,7 @@ order = "kept"
 drop = ["name"]
 missing = "category"
 match = 0.5
+formulas = "income_class ~ age"
 demonstration = true
 
 [[protect]]
@@ -98,6 +99,7 @@ def test_every_entry_is_read() -> None:
     assert (plan.weights, plan.id, plan.dataset, plan.title) == ("sampling_weight", "pid", "2025", "Labour 2025")
     assert (plan.order, plan.missing, plan.match, plan.demonstration) == ("kept", "category", Fraction(1, 2), True)
     assert (joint.variables, joint.within, joint.linked) == (("urbrur", "roof", "sex"), ("region",), ("roof_group",))
+    assert plan.formulas == ("income_class ~ age",)
     assert joint.options == {"xi": Fraction(1, 3), "block_size": 7}
     assert joint.exclude == {"roof": ("9",)}
     assert age.bounds.asked() == {"posterior": Fraction(3, 5), "changed_at_most": Fraction(1, 4)}
