@@ -1,0 +1,48 @@
+"""Intervals of users who have only the public receipt: they cover as often as they say.
+
+Each share is covered at least as often as 0.95 minus 4.9 standard errors of the simulation: a false alarm once in two
+million for each of them. Intervals that forget the randomization do not pass.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.releases import drawn, stage_within, write_csv
+
+from maskwell.release.analysis import estimate_released
+from maskwell.release.margins import worst_inflation
+from maskwell.release.receipt import Group, Receipt
+from maskwell.release.receipt_making import rounded_up
+
+PI = {"straw": 0.5, "tile": 0.3, "tin": 0.2}
+RUNS, N = 400, 300
+
+
+def covered(folder: Path, *, factor: float | None) -> np.ndarray:
+    """How often the 95 % interval of each share covers the share of the population."""
+    rng = np.random.default_rng(77)
+    hits = np.zeros(len(PI))
+    for run in range(RUNS):
+        rows = [(str(label),) for label in rng.choice(list(PI), size=N, p=list(PI.values()))]
+        stage = stage_within(rows, ["roof"], ["roof"], theta="0.9")
+        told = rounded_up(worst_inflation(stage, "roof") or 2.0) if factor is None else factor
+        group = Group(
+            variables=("roof",), within=(), linked=(), method="pram", invariance="counts", inflation={"roof": told}
+        )
+        receipt = Receipt(audience="public", groups=(group,), rows=N, weights=None, demonstration=True)
+        write_csv(folder / "data.csv", ["roof"], drawn(rows, ["roof"], [stage], seed=run))
+        found = estimate_released(str(folder / "data.csv"), receipt, ["roof"]).estimate
+        true = np.array([PI[str(label)] for label in found.categories])
+        low, high = found.confidence_interval().T
+        hits += (low <= true) & (true <= high)
+    return hits / RUNS
+
+
+@pytest.mark.statistical
+def test_users_of_the_public_receipt_are_right_as_often_as_they_say(tmp_path: Path) -> None:
+    least = 0.95 - 4.9 * (0.95 * 0.05 / RUNS) ** 0.5
+    assert (covered(tmp_path, factor=None) >= least).all()
+    assert (covered(tmp_path, factor=1.0) < least).any()  # as if nothing had been randomized
