@@ -7,22 +7,23 @@ that no record is above it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
-from maskwell.errors import InputError, ParameterError
+from maskwell.core.arrays import Array
+from maskwell.errors import InputError
 from maskwell.release.released import Release
 from maskwell.release.stages import Stage
+from maskwell.reports.cost_panel import Cost, cost_row, draw_costs
 from maskwell.reports.matrix_picture import columns_of
 from maskwell.reports.notes import Note, area_mark, line_mark, notes_height, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
+from maskwell.reports.risk_spread import RiskSpread
 from maskwell.reports.scales import number, round_numbers
 from maskwell.reports.style import colour
-from maskwell.reports.tables import count, counted, shorten
+from maskwell.reports.tables import count, counted
 from maskwell.reports.words import SPACE, as_decimal, percent, percent_bound
 
 if TYPE_CHECKING:
@@ -30,77 +31,10 @@ if TYPE_CHECKING:
 
 LEFT, TOP, HEIGHT = 56, 40, 250
 SPLIT = 412
-ROW = 58
 MOST_COSTS = 7
-MOST_STEPS = 300
-SLACK = 1e-12
 SHOWN_RISKS = (Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 100))
 LARGE_COUNT = 10**6
 """Numbers of records from here on are powers of ten on the scale."""
-
-
-@dataclass(frozen=True, eq=False)
-class RiskSpread:
-    """How risk is spread over the records of a file.
-
-    Attributes
-    ----------
-    risk
-        Distinct risks, ascending, shape (r,).
-    records
-        Records that have each of them, shape (r,).
-    """
-
-    risk: Real
-    records: Array
-
-    @classmethod
-    def of(cls, risk: Real, records: Array) -> RiskSpread:
-        """From the risk of a record of each cell, and the number of its records.
-
-        >>> RiskSpread.of(np.array([0.5, 1.0, 0.5]), np.array([2, 1, 2])).at_least(0.5)   # five records in all
-        5
-        """
-        if len(risk) == 0:
-            raise ParameterError("there is no record whose risk could be drawn", hint="give a file with records")
-        levels, places = np.unique(np.asarray(risk, dtype=np.float64), return_inverse=True)
-        return cls(levels, np.bincount(places, weights=records, minlength=len(levels)).astype(np.int64))
-
-    @property
-    def n(self) -> int:
-        """Records in all."""
-        return int(self.records.sum())
-
-    @property
-    def most(self) -> float:
-        """The greatest risk."""
-        return float(self.risk[-1])
-
-    def at_least(self, risk: float) -> int:
-        """Records with at least this risk."""
-        return int(self.records[self.risk >= risk - SLACK].sum())
-
-    def above(self, risk: float) -> int:
-        """Records with more than this risk."""
-        return int(self.records[self.risk > risk + SLACK].sum())
-
-    def steps(self) -> tuple[Real, Real]:
-        """The curve of records with at least each risk, at not too many places."""
-        falling = np.cumsum(self.records[::-1])[::-1].astype(np.float64)
-        if len(self.risk) > MOST_STEPS:  # a curve that would not look different
-            places = np.unique(np.searchsorted(self.risk, np.linspace(0, self.most, MOST_STEPS)))
-            return self.risk[places], falling[places]
-        return self.risk, falling
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a release does to a group of columns: share of records that change, expected and as it came out."""
-
-    label: str
-    changed: float
-    realised: float | None = None
-    inflation: float | None = None
 
 
 def plot_release_risk(release: Release) -> Picture:
@@ -154,7 +88,7 @@ def draw_release_risk(
     """
     drawn = list(costs[:MOST_COSTS])
     notes = _notes(before, after, bound)
-    panel = ROW * len(drawn) + 74 if drawn else 0
+    panel = cost_row(drawn) * len(drawn) + 98 if drawn else 0
     return Picture(
         name="release-risk",
         title="Before and after a release",
@@ -242,9 +176,9 @@ def _draw(
     x = 4 if canvas.narrow else LEFT
     if canvas.narrow:
         end = write_notes(canvas, notes, x=x, top=TOP + HEIGHT + 54)
-        _costs(canvas, costs, left=x + 2, top=end + 56)
+        draw_costs(canvas, costs, left=x + 2, top=end + 56)
     else:
-        _costs(canvas, costs, left=SPLIT + 8, top=TOP + 8)
+        draw_costs(canvas, costs, left=SPLIT + 8, top=TOP + 8)
         write_notes(canvas, notes, x=x, top=canvas.height - notes_height(notes, x=LEFT, width=WIDE))
 
 
@@ -287,35 +221,6 @@ def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
     axes.plot(x, y, **style, clip_on=False)
 
 
-def _costs(canvas: Canvas, costs: Sequence[Cost], *, left: float, top: float) -> None:
-    """A bar for the share of records that change, with what came out and what it does to variances."""
-    if not costs:
-        return
-    room = canvas.width - left - 8
-    axes = canvas.axes(left=left, top=top, width=room, height=ROW * len(costs))
-    widest = max(max(c.changed, c.realised or 0.0) for c in costs)
-    axes.set(xlim=(0, max(widest, 1e-4) * 1.02), ylim=(ROW * len(costs), 0), yticks=[], xticks=[])
-    for i, cost in enumerate(costs):
-        y = ROW * i + 27
-        axes.fill([0, cost.changed, cost.changed, 0], [y - 6, y - 6, y + 6, y + 6], **_changed())
-        axes.plot([0, 0], [y - 8, y + 8], color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
-        if cost.realised is not None:
-            axes.plot([cost.realised] * 2, [y - 9, y + 9], color=colour("ink"), linewidth=2, clip_on=False, zorder=5)
-        _cost_words(canvas, cost, left, left + room, top + ROW * i)
-    canvas.text(left, top - 34, "What it costs", weight="bold")
-    canvas.text(left, top - 12, "records that change, expected", tone="muted", fontsize=SMALL)
-    if any(cost.realised is not None for cost in costs):
-        canvas.text(left, top + ROW * len(costs) + 10, "upright line: as it came out", tone="muted", fontsize=SMALL)
-
-
-def _cost_words(canvas: Canvas, cost: Cost, left: float, right: float, top: float) -> None:
-    canvas.text(left, top + 11, shorten(cost.label, 24), fontsize=SMALL)
-    canvas.text(right, top + 11, f"{percent(cost.changed)} %", align="right", fontsize=SMALL)
-    if cost.inflation is not None:
-        said = f"variances up to × {cost.inflation:.2f}"
-        canvas.text(right, top + 43, said, tone="muted", align="right", fontsize=SMALL)
-
-
 def _before() -> dict[str, Any]:
     return {"color": colour("truth"), "linewidth": 1.8, "linestyle": (0, (6, 2)), "zorder": 4}
 
@@ -327,8 +232,3 @@ def _after() -> dict[str, Any]:
 def _beyond() -> dict[str, Any]:
     face = {"facecolor": colour("risk"), "alpha": 0.13}
     return {**face, "linewidth": 0, "zorder": 1}
-
-
-def _changed() -> dict[str, Any]:
-    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
-    return {**face, "hatch": "////", "linewidth": 1, "zorder": 3}
