@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 CHUNK = 1 << 16
@@ -32,6 +34,13 @@ def dense(codes: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndar
         rows = np.flatnonzero(codes == truth)
         out[rows] = np.searchsorted(steps[:-1, truth], rng.random(len(rows)), side="right")
     return out
+
+
+def sparse(codes: np.ndarray, P: Any, rng: np.random.Generator) -> np.ndarray:
+    """A matrix by its non-zeros: all columns one after the other, and one search for all rows."""
+    steps = np.cumsum(P.data)  # column j ends at j + 1
+    entries = np.searchsorted(steps, codes + rng.random(len(codes)), side="right")
+    return P.indices[np.minimum(entries, len(P.indices) - 1)]
 
 
 def subset_plain(codes: np.ndarray, k: int, size: int, include: float, rng: np.random.Generator) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench import baselines
 from bench.measure import best_seconds
-from maskwell import Categories, Dense, Design, SecureRandom, Subset, Unary, Uniform
+from maskwell import Categories, Dense, Design, KeyedRandom, KeyedSampler, SecureRandom, Sparse, Subset, Unary, Uniform
 from maskwell.designs import kernels
 from maskwell.designs.sampler import CHUNK_BYTES
 from maskwell.planning.optimal import minimax_size
@@ -85,6 +85,43 @@ def dense() -> Line:
         f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
         f"{seconds['numpy'] / seconds['ours']:.1f} x NumPy/PCG64",
         "80 M rows/s",
+    )
+
+
+def _cells(k: int, size: int) -> Sparse:
+    """k states in cells of a size, each kept with four chances in size + 3."""
+    rows = (np.arange(k) // size * size)[:, None] + np.arange(size)
+    numerators = np.where(rows == np.arange(k)[:, None], 4, 1)
+    return Sparse.from_integers(np.arange(k + 1) * size, rows.reshape(-1), numerators.reshape(-1))
+
+
+def sparse(k: int, size: int, bar: str) -> Line:
+    """Cells of a few states, as releases have them."""
+    n = 5 * 10**6
+    design, rng = _cells(k, size), np.random.default_rng(1)
+    codes = rng.integers(0, k, n).astype(np.uint8 if k <= 256 else np.uint32)
+    design.sample(codes[:1])
+    P = design.csc()
+    seconds = best_seconds({"ours": lambda: design.sample(codes), "numpy": lambda: baselines.sparse(codes, P, rng)})
+    return Line(
+        f"randomize, {k:,} states in cells of {size}",
+        f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
+        f"{seconds['numpy'] / seconds['ours']:.1f} x NumPy/PCG64",
+        bar,
+    )
+
+
+def keyed() -> Line:
+    """Draws by record id instead of by row."""
+    n = 5 * 10**6
+    design, codes, ids = _cells(20, 5), _codes(n, 20), np.arange(n)
+    own = KeyedSampler(design, KeyedRandom.of(bytes(range(32)), "bench"), "variable")
+    seconds = best_seconds({"ours": lambda: own.sample(codes, ids), "rows": lambda: design.sample(codes)})
+    return Line(
+        "randomize, 20 states in cells of 5, by record id",
+        f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
+        f"{seconds['ours'] / seconds['rows']:.1f} x the time of draws by row",
+        "",
     )
 
 
@@ -188,6 +225,9 @@ def lines() -> Iterator[Line]:
     yield random_bytes()
     yield gamma_diagonal()
     yield dense()
+    yield sparse(20, 5, "50 M rows/s")
+    yield sparse(10**6, 5, "")
+    yield keyed()
     yield subset(64, 10**6, 3000, "5 M reports/s")
     yield subset(1000, 10**5, 1000, "50 x")
     yield unary()

@@ -1,8 +1,8 @@
 """The form in which a design goes into a certificate, so that a short program can check it.
 
-Designs made of steps or of open cells are written out as one matrix. In a proof of improvement, where every row counts,
-so are products and designs whose reports are sets. The matrix is another design file with a fingerprint of its own;
-``provenance["written_out"]`` names the design that it was made from.
+Designs made of steps, of open cells or of non-zeros are written out as one matrix. In a proof of improvement, where
+every row counts, so are products and designs whose reports are sets. The matrix is another design file with a
+fingerprint of its own; ``provenance["written_out"]`` names the design that it was made from.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.set_reports import SetDesign
+from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import TooLargeError
 
 
 @singledispatch
 def provable(design: Design) -> Design:
-    """The same design, with parts of steps and cells written out.
+    """The same design, with parts of steps, cells and non-zeros written out.
 
     >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.uniform import Uniform
@@ -38,6 +39,7 @@ def provable(design: Design) -> Design:
 
 @provable.register(Blocks)
 @provable.register(Composed)
+@provable.register(Sparse)
 def written_out(design: Design) -> Dense:
     """The matrix of a design, with the same labels; sets are labelled by 0/1 texts."""
     if isinstance(design, SetDesign) and design.k**2 > EXACT_LIMIT:  # there are at least k sets

@@ -212,6 +212,23 @@ def test_words_of_all_ones_and_zeros_stay_within_the_column(path: str) -> None:
     assert unsettled[:found].tolist() == [1, 2, 4, 5], "where one chance cannot be seen in 64 bits"
 
 
+@pytest.mark.parametrize("k", [100, 20_000, 70_000])
+@pytest.mark.parametrize("n", [0, 1, 31, 33, 3000])
+def test_both_kernels_agree_on_tables_of_any_size(k: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of 1 to 12 entries, short and guided ones mixed."""
+    rng = np.random.default_rng(k + n)
+    lengths = rng.integers(1, 13, k)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    rows = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths) + np.repeat(rng.integers(0, k - 12, k), lengths)
+    design = Sparse.from_integers(starts, rows, rng.integers(1, 2**40, starts[-1]))
+    codes, made = rng.integers(0, k, n), []
+    for path in PATHS:
+        monkeypatch.setattr(kernels, "active", getattr(kernels, path))
+        made.append(design.sample(codes, random=SeededRandom(n)).data)
+    assert all((data == made[0]).all() for data in made)
+    assert (design.entries_at(made[0], codes) > 0).all()
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_a_guide_does_not_pass_a_threshold_that_lies_at_its_line(path: str) -> None:
     """One half and a little: 64 bits of it are the first number of a line, and do not settle the draw."""
