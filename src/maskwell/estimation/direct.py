@@ -140,6 +140,10 @@ class DirectEstimate(Estimate):
         moved = float((ratio * b - a) @ np.asarray(self.covariance) @ b)
         return Ratio(ratio, error / size, moved / size**2)
 
+    def __repr__(self) -> str:
+        told = f"Shares of the {self.target} from n = {self.n:,} released records"
+        return "\n".join([f"{told} (95 % {self.intervals().name} intervals)", *super().__repr__().split("\n")[1:]])
+
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         sizes = [float(x) if np.isfinite(x) else "inf" for x in self.effective]
