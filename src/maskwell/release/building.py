@@ -12,46 +12,29 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import MESSAGE, shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import EditRuleError, PlanError
-from maskwell.release.entries import by_text, find_levels
+from maskwell.errors import PlanError
+from maskwell.release.entries import find_levels
 from maskwell.release.fixed import FIXED, fixed_stage
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.mixing import mixed
 from maskwell.release.methods import Local, make_matrix
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.protection import Protection
-from maskwell.release.rules import Moves, Rule, Steps
+from maskwell.release.rule_checks import (
+    Tables,
+    check_combinations,
+    check_moves,
+    check_rules,
+    check_swaps,
+    forbidden_moves,
+)
 from maskwell.release.stages import Stage, state_categories
+from maskwell.release.tables_wanted import stage_columns
 
 BY_COUNTS = {"inverse-frequency", "lowered", "swap"}
 """Methods that work on records, whatever their weights."""
-
-Tables = Mapping[tuple[str, ...], CellTable]
-
-
-def stage_columns(plan: ReleasePlan, protection: Protection) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns within which a protection works, and its variables.
-
-    Columns that a rule joins to a variable are added to those within which it works: then no forbidden combination can
-    be made. Source: [Adeshiyan2011, section 4.5.2].
-    """
-    own = {*protection.variables, *protection.linked}
-    joined = [c for rule in plan.rules if isinstance(rule, Rule) and own & {*rule.columns} for c in rule.columns]
-    within = dict.fromkeys([*protection.within, *joined])
-    return tuple(name for name in within if name not in own), tuple(protection.variables)
-
-
-def wanted_tables(plan: ReleasePlan) -> list[tuple[str, ...]]:
-    """The tables that a file must be counted in to carry out a plan."""
-    wanted: list[tuple[str, ...]] = []
-    for protection in plan.protections:
-        within, variables = stage_columns(plan, protection)
-        wanted.append((*within, *variables))
-        wanted += [(*variables, name) for name in protection.linked]
-    wanted += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
-    return [*dict.fromkeys(wanted)]
 
 
 def build_stages(
@@ -62,63 +45,12 @@ def build_stages(
     ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
     """
     check_rules(plan, tables)
-    _check_swaps(plan)
+    check_swaps(plan)
     found = []
     for number, protection in enumerate(plan.protections, 1):
         other = (external or {}).get(",".join(protection.variables))
         found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
     return tuple(found)
-
-
-def _check_swaps(plan: ReleasePlan) -> None:
-    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
-    moved: set[str] = set()
-    for number, protection in enumerate(plan.protections, 1):
-        within, _ = stage_columns(plan, protection)
-        if protection.method == "swap" and moved & {*within}:
-            name = min(moved & {*within})
-            raise PlanError(
-                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
-                hint="put the swap before it, or use another method",
-                column=name,
-            )
-        moved |= {*protection.moved}
-
-
-def check_rules(plan: ReleasePlan, tables: Tables) -> None:
-    """Raise where the file itself holds a forbidden combination."""
-    for number, rule in enumerate(plan.rules, 1):
-        if not isinstance(rule, Rule):
-            continue
-        table = tables[rule.columns]
-        for column, labels in rule.forbid.items():
-            find_levels(labels, _known(plan, table, column), f"[[rule]] number {number}: {column!r}")
-        bad = np.flatnonzero(_forbidden(rule, table))
-        if bad.size:
-            cell = ", ".join(f"{c} = {label}" for c, label in zip(table.columns, table.label(int(bad[0])), strict=True))
-            there, every = int(table.counts[bad[0]]), int(table.counts[bad].sum())
-            raise EditRuleError(
-                f"[[rule]] number {number} forbids {shorten(cell, 60)}, and {there:,} records are there"
-                f" ({every:,} in all cells of the rule)",
-                hint="correct these records before the release, or take the rule out of the plan",
-                cell=table.label(int(bad[0])),
-                count=there,
-            )
-
-
-def _known(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
-    return [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
-
-
-def _forbidden(rule: Rule, table: CellTable, columns: Sequence[str] | None = None) -> Array:
-    """Which cells of a table have the labels of a rule."""
-    bad = np.ones(len(table), dtype=bool)
-    for column in columns or rule.columns:
-        place = table.place(column)
-        wanted = {*rule.forbid[column]}
-        hit = np.array([bool(wanted & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
-        bad &= hit[table.codes[:, place]]
-    return bad
 
 
 def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
@@ -129,8 +61,8 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
         stage = fixed_stage(plan, protection, table, where)
     else:
         stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
-    _check_moves(plan, stage, table, where)
-    _check_combinations(plan, stage, table, where)
+    check_moves(plan, stage, table, where)
+    check_combinations(plan, stage, table, where)
     added = [name for name in within if name not in protection.within]
     notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
@@ -142,10 +74,10 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
     for *variables, label in table.labels():
         key = tuple(variables)
         if found.setdefault(key, label) != label:
-            given = ", ".join(map(str, key))
+            given, both = ", ".join(map(str, key)), f"{shorten(str(found[key]), 15)} or {shorten(str(label), 15)}"
+            start = f"{where}: {shorten(name, 20)!r} does not follow: it is {both} for "
             raise PlanError(
-                f"{where}: {name!r} does not follow from {', '.join(table.columns[:-1])}: for {shorten(given, 40)}"
-                f" it is {found[key]!r} and {label!r}",
+                start + shorten(given, max(12, MESSAGE - len(start))),
                 hint=f"randomize them jointly: variables = {[*table.columns]}",
                 column=name,
             )
@@ -200,7 +132,7 @@ def _derived_stage(
         cells=cells[open_],
         options=protection.options,
         bounds=_bounds(plan, protection, [labels[i] for i in open_], len(within), where),
-        forbidden=_forbidden_moves(plan, table, kept[open_], cells[open_], protection.variables),
+        forbidden=forbidden_moves(plan, table, kept[open_], cells[open_], protection.variables),
         where=where,
     )
     design = make_matrix(protection.base.name, local)
@@ -283,87 +215,3 @@ def _excluded(protection: Protection, table: CellTable, kept: Array, where: str)
         hit = np.array([level in found for level in levels], dtype=bool)
         out |= hit[table.codes[kept, place]]
     return out
-
-
-# ---- moves that are not allowed
-
-
-def _forbidden_moves(
-    plan: ReleasePlan, table: CellTable, kept: Array, cells: Array, variables: Sequence[str]
-) -> list[tuple[int, int]]:
-    """Moves (released, true) between states of one cell that a rule does not allow."""
-    rules = [rule for rule in plan.rules if not isinstance(rule, Rule) and rule.variable in variables]
-    pairs: list[tuple[int, int]] = []
-    for rule in rules:
-        allowed, codes = _allowed(plan, rule, table), table.codes[kept, table.place(rule.variable)]
-        for cell in np.unique(cells):
-            own = np.flatnonzero(cells == cell)
-            i, j = np.nonzero(~allowed[np.ix_(codes[own], codes[own])])
-            pairs += zip(own[i].tolist(), own[j].tolist(), strict=True)
-    return [*dict.fromkeys(pairs)]
-
-
-def _allowed(plan: ReleasePlan, rule: Steps | Moves, table: CellTable) -> Array:
-    """Which label (row) a label (column) may become."""
-    levels = table.levels[table.place(rule.variable)]
-    texts = [next(iter(by_text([level]))) for level in levels]
-    if isinstance(rule, Steps) and not rule.order:
-        order = plan.codebook.get(rule.variable) or texts
-        rule = replace(rule, order=tuple(order))
-    named = [text for _, labels in rule.labels() for text in labels]
-    if not plan.codebook.get(rule.variable):
-        find_levels(named, levels, f"a rule for {rule.variable!r}")
-    return np.array([[rule.allows(true, released) for true in texts] for released in texts], dtype=bool)
-
-
-def _check_combinations(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
-    """Raise where the matrix could make a forbidden combination. One that keeps the joint counts never can."""
-    places = {label: i for i, label in enumerate(stage.states)}
-    own = [table.place(name) for name in stage.columns]
-    states = np.array([places.get(tuple(label[i] for i in own), -1) for label in table.labels()], dtype=np.int64)
-    for rule in plan.rules:
-        inside = [name for name in rule.forbid if name in stage.variables] if isinstance(rule, Rule) else []
-        if not isinstance(rule, Rule) or not inside:
-            continue
-        released, true, p = stage.transitions
-        hit = np.array([_meets(rule, inside, stage.columns, label) for label in stage.outputs], dtype=bool)
-        reached = np.zeros(len(stage.states) + 1, dtype=bool)
-        reached[true[(p > 0) & hit[released]]] = True
-        outside = [name for name in rule.columns if name not in stage.variables and name in table.columns]
-        bad = np.flatnonzero(reached[states] & (_forbidden(rule, table, outside) if outside else True))
-        if bad.size:
-            raise EditRuleError(
-                f"{where}: {stage.method} could make what a rule forbids ({', '.join(rule.columns)}) of"
-                f" {int(table.counts[bad].sum()):,} records",
-                hint="use a method that keeps the counts, such as optimal or method1; it never makes new combinations",
-                rule=rule,
-            )
-
-
-def _meets(rule: Rule, names: Sequence[str], columns: Sequence[str], label: tuple[Hashable, ...]) -> bool:
-    """Whether a state has the labels of a rule in these columns."""
-    return all({*rule.forbid[name]} & {*by_text([label[columns.index(name)]])} for name in names)
-
-
-def _check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
-    """Raise where the matrix could make what a rule forbids."""
-    if not isinstance(stage.design, Sparse) or not plan.rules:
-        return
-    places = {label: i for i, label in enumerate(table.labels())}
-    kept = np.array([places[label] for label in stage.states if label in places], dtype=np.int64)
-    if len(kept) != len(stage.states):
-        return
-    true = np.repeat(np.arange(stage.design.k), np.diff(stage.design.starts))
-    for rule in plan.rules:
-        if isinstance(rule, Rule) or rule.variable not in stage.variables:
-            continue
-        codes = table.codes[kept, table.place(rule.variable)]
-        bad = np.flatnonzero(~_allowed(plan, rule, table)[codes[stage.design.rows], codes[true]])
-        if bad.size:
-            i, j = stage.states[stage.design.rows[bad[0]]], stage.states[true[bad[0]]]
-            raise EditRuleError(
-                f"{where}: {stage.method} could turn {shorten(str(j), 30)} into {shorten(str(i), 30)};"
-                " a rule forbids it",
-                hint='use method = "optimal", which keeps to such rules',
-                rule=rule,
-            )

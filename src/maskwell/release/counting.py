@@ -8,8 +8,8 @@ from itertools import combinations
 from maskwell.core.cell_table import CellTable
 from maskwell.engines.cell_counting import count_tables
 from maskwell.engines.randomize import Progress
-from maskwell.release.building import stage_columns, wanted_tables
 from maskwell.release.plan import ReleasePlan
+from maskwell.release.tables_wanted import stage_columns, wanted_tables
 
 MOST_PAIRS = 300
 """Pairs of columns whose association is compared."""

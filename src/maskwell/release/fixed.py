@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
@@ -90,9 +90,10 @@ def known_levels(plan: ReleasePlan, table: CellTable, column: str) -> list[Hasha
     if extra:
         times = table.project([column])
         counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
-        shown = (f"{level!r} ({counts[level]:,} times)" for level in extra)
+        shown = (f"{shorten(str(level), 20)!r} ({counts[level]:,} times)" for level in extra)
+        wrong = f"column {shorten(column, 20)!r} has values that the codebook does not list: "
         raise UnknownCategoryError(
-            f"column {column!r} has values that the codebook does not list: {listed(shown, len(extra), 60)}",
+            wrong + listed(shown, len(extra), MESSAGE - len(wrong)),
             hint="add them to [codebook], or correct the file",
             offenders={level: counts[level] for level in extra},
         )
@@ -140,9 +141,10 @@ def _counts(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels], where
     lost = [i for i in np.flatnonzero(where_each < 0) if not (missing and None in table.label(int(i)))]
     if lost:
         shown = (f"{_shown(table.label(int(i)))} ({int(table.counts[i]):,} times)" for i in lost)
+        wrong = f"{where}: the matrix does not know "
         raise UnknownCategoryError(
-            f"{where}: {', '.join(table.columns)} has values that the matrix does not: {listed(shown, len(lost), 60)}",
-            hint="add them to the matrix, group them in the file, or protect this column in another way",
+            wrong + listed(shown, len(lost), MESSAGE - len(wrong)),
+            hint="add them to the matrix, or group them in the file",
             offenders={table.label(int(i)): int(table.counts[i]) for i in lost},
         )
     kept = where_each >= 0

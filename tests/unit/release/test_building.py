@@ -82,7 +82,7 @@ def test_a_record_in_a_forbidden_cell_is_named_and_counted() -> None:
         "protect": [{"variables": "age", "method": "method1", "theta": "1/2"}],
         "rule": [{"forbid": {"age": ["child"], "marital": ["married"]}}],
     }
-    with pytest.raises(EditRuleError, match=r"age = child, marital = married, and 4 records"):
+    with pytest.raises(EditRuleError, match=r"age = child, marital = married: 4 records"):
         stages_of(["age", "marital"], {**FAMILY, ("child", "married"): 4}, plan)
 
 
@@ -135,7 +135,7 @@ def test_linked_columns_follow_or_are_refused() -> None:
     columns, plan = ["age", "group"], {"protect": [{"variables": "age", "linked": "group", "method": "sequential"}]}
     (stage,) = stages_of(columns, {("5", "child"): 3, ("9", "child"): 4, ("40", "adult"): 6}, plan)
     assert stage.linked["group"] == {("5",): "child", ("9",): "child", ("40",): "adult"}
-    with pytest.raises(PlanError, match="'group' does not follow from age"):
+    with pytest.raises(PlanError, match="'group' does not follow"):
         stages_of(columns, {("5", "child"): 3, ("5", "adult"): 4, ("9", "adult"): 1}, plan)
 
 

@@ -99,9 +99,10 @@ def test_a_seed_is_refused_outside_a_demonstration() -> None:
 
 
 def test_a_bound_that_is_not_kept_is_refused_with_the_way_out() -> None:
+    people = {"x": ["a", "b", "c"] * 10, "k": list("abcdefghij") * 3}
+    weak = plan(keys=["k", "x"], match="0.5", protect={"theta": "0.1"})
     with pytest.raises(InfeasibleError, match=r"of 30 records keep a chance above 0\.5") as caught:
-        people = {"x": ["a", "b", "c"] * 10, "k": list("abcdefghij") * 3}
-        release_table(people, plan(keys=["k", "x"], match="0.5", protect={"theta": "0.1"}))
+        release_table(people, weak)
     assert "jointly" in caught.value.hint
 
 

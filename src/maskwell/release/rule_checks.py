@@ -1,0 +1,159 @@
+"""Whether the file and the matrices of a release keep the rules of its plan.
+
+Source: [Adeshiyan2011, section 4.5.2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import EditRuleError, PlanError
+from maskwell.release.entries import by_text, find_levels
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.rules import Moves, Rule, Steps
+from maskwell.release.stages import Stage
+from maskwell.release.tables_wanted import stage_columns
+
+Tables = Mapping[tuple[str, ...], CellTable]
+
+
+def check_rules(plan: ReleasePlan, tables: Tables) -> None:
+    """Raise where the file itself holds a forbidden combination."""
+    for number, rule in enumerate(plan.rules, 1):
+        if not isinstance(rule, Rule):
+            continue
+        table = tables[rule.columns]
+        for column, labels in rule.forbid.items():
+            find_levels(labels, _known(plan, table, column), f"[[rule]] number {number}: {column!r}")
+        bad = np.flatnonzero(_forbidden(rule, table))
+        if bad.size:
+            cell = ", ".join(f"{c} = {label}" for c, label in zip(table.columns, table.label(int(bad[0])), strict=True))
+            there, every = int(table.counts[bad[0]]), int(table.counts[bad].sum())
+            start, end = f"[[rule]] number {number} forbids ", f": {there:,} records are there"
+            more = f" ({every:,} in all that it forbids)" if every > there else ""
+            raise EditRuleError(
+                start + shorten(cell, MESSAGE - len(start + end + more)) + end + more,
+                hint="correct these records before the release, or take the rule out of the plan",
+                cell=table.label(int(bad[0])),
+                count=there,
+            )
+
+
+def _known(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
+    return [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
+
+
+def _forbidden(rule: Rule, table: CellTable, columns: Sequence[str] | None = None) -> Array:
+    """Which cells of a table have the labels of a rule."""
+    bad = np.ones(len(table), dtype=bool)
+    for column in columns or rule.columns:
+        place = table.place(column)
+        wanted = {*rule.forbid[column]}
+        hit = np.array([bool(wanted & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
+        bad &= hit[table.codes[:, place]]
+    return bad
+
+
+def check_swaps(plan: ReleasePlan) -> None:
+    """A swap moves counted records; within a column that was randomized before it, their number is not known."""
+    moved: set[str] = set()
+    for number, protection in enumerate(plan.protections, 1):
+        within, _ = stage_columns(plan, protection)
+        if protection.method == "swap" and moved & {*within}:
+            name = min(moved & {*within})
+            raise PlanError(
+                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
+                hint="put the swap before it, or use another method",
+                column=name,
+            )
+        moved |= {*protection.moved}
+
+
+def forbidden_moves(
+    plan: ReleasePlan, table: CellTable, kept: Array, cells: Array, variables: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Moves (released, true) between states of one cell that a rule does not allow."""
+    rules = [rule for rule in plan.rules if not isinstance(rule, Rule) and rule.variable in variables]
+    pairs: list[tuple[int, int]] = []
+    for rule in rules:
+        allowed, codes = _allowed(plan, rule, table), table.codes[kept, table.place(rule.variable)]
+        for cell in np.unique(cells):
+            own = np.flatnonzero(cells == cell)
+            i, j = np.nonzero(~allowed[np.ix_(codes[own], codes[own])])
+            pairs += zip(own[i].tolist(), own[j].tolist(), strict=True)
+    return [*dict.fromkeys(pairs)]
+
+
+def _allowed(plan: ReleasePlan, rule: Steps | Moves, table: CellTable) -> Array:
+    """Which label (row) a label (column) may become."""
+    levels = table.levels[table.place(rule.variable)]
+    texts = [next(iter(by_text([level]))) for level in levels]
+    if isinstance(rule, Steps) and not rule.order:
+        order = plan.codebook.get(rule.variable) or texts
+        rule = replace(rule, order=tuple(order))
+    named = [text for _, labels in rule.labels() for text in labels]
+    if not plan.codebook.get(rule.variable):
+        find_levels(named, levels, f"a rule for {rule.variable!r}")
+    return np.array([[rule.allows(true, released) for true in texts] for released in texts], dtype=bool)
+
+
+def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
+    """Raise where the matrix could make what a rule forbids."""
+    if not isinstance(stage.design, Sparse) or not plan.rules:
+        return
+    places = {label: i for i, label in enumerate(table.labels())}
+    kept = np.array([places[label] for label in stage.states if label in places], dtype=np.int64)
+    if len(kept) != len(stage.states):
+        return
+    true = np.repeat(np.arange(stage.design.k), np.diff(stage.design.starts))
+    for rule in plan.rules:
+        if isinstance(rule, Rule) or rule.variable not in stage.variables:
+            continue
+        codes = table.codes[kept, table.place(rule.variable)]
+        bad = np.flatnonzero(~_allowed(plan, rule, table)[codes[stage.design.rows], codes[true]])
+        if bad.size:
+            i, j = stage.states[stage.design.rows[bad[0]]], stage.states[true[bad[0]]]
+            raise EditRuleError(
+                f"{where}: {stage.method} could turn {_brief(j)} into {_brief(i)}, which a rule forbids",
+                hint='use method = "optimal", which keeps to such rules',
+                rule=rule,
+            )
+
+
+def check_combinations(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
+    """Raise where the matrix could make a forbidden combination. One that keeps the joint counts never can."""
+    places = {label: i for i, label in enumerate(stage.states)}
+    own = [table.place(name) for name in stage.columns]
+    states = np.array([places.get(tuple(label[i] for i in own), -1) for label in table.labels()], dtype=np.int64)
+    for rule in plan.rules:
+        inside = [name for name in rule.forbid if name in stage.variables] if isinstance(rule, Rule) else []
+        if not isinstance(rule, Rule) or not inside:
+            continue
+        released, true, p = stage.transitions
+        hit = np.array([_meets(rule, inside, stage.columns, label) for label in stage.outputs], dtype=bool)
+        reached = np.zeros(len(stage.states) + 1, dtype=bool)
+        reached[true[(p > 0) & hit[released]]] = True
+        outside = [name for name in rule.columns if name not in stage.variables and name in table.columns]
+        bad = np.flatnonzero(reached[states] & (_forbidden(rule, table, outside) if outside else True))
+        if bad.size:
+            raise EditRuleError(
+                f"{where}: {stage.method} could make of {int(table.counts[bad].sum()):,} records what a rule forbids",
+                hint="use a method that keeps the counts, such as optimal: it makes no new combinations",
+                rule=rule,
+            )
+
+
+def _meets(rule: Rule, names: Sequence[str], columns: Sequence[str], label: tuple[Hashable, ...]) -> bool:
+    """Whether a state has the labels of a rule in these columns."""
+    return all({*rule.forbid[name]} & {*by_text([label[columns.index(name)]])} for name in names)
+
+
+def _brief(label: tuple[Hashable, ...]) -> str:
+    return shorten(", ".join(map(str, label)), 14)

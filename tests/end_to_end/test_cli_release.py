@@ -1,0 +1,232 @@
+"""``maskwell release``: from a file to its folder, and every way to ask for something that cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.command_line import refused, run
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+PLAN = """
+[release]
+keys = ["sex", "region", "age"]
+match = 0.5
+
+[[protect]]
+variables = ["sex", "region", "age"]
+method = "inverse-frequency"
+"""
+
+
+def people(rows: int = 400, seed: int = 2) -> dict[str, list[object]]:
+    draw = np.random.default_rng(seed)
+    return {
+        "pid": list(range(1000, 1000 + rows)),
+        "sex": draw.choice(["f", "m"], rows).tolist(),
+        "region": draw.choice(["north", "south", "west"], rows, p=[0.7, 0.25, 0.05]).tolist(),
+        "age": draw.choice(["0-19", "20-64", "65+"], rows, p=[0.2, 0.7, 0.1]).tolist(),
+        "income": draw.integers(10, 99, rows).tolist(),
+    }
+
+
+@pytest.fixture
+def csv() -> Path:
+    rows = people()
+    lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+    path = Path("people.csv")
+    path.write_text("\n".join(lines) + "\n")
+    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\nmatch'))
+    return path
+
+
+def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path) -> None:
+    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
+    assert done["rows"] == 400
+    assert set(done["variables"]) == {"sex", "region", "age"}
+    assert {"method", "invariant", "expected_changed", "max_posterior", "changed"} <= set(done["variables"]["sex"])
+    assert done["risk"]["after"]["max_risk"] <= 0.5
+    assert done["risk"]["before"]["k_anonymity"]["smallest"] == done["risk"]["k_anonymity"]["smallest"]
+    assert all((Path("out") / name).is_file() for name in done["files"])
+    header = Path("out/public/data.csv").read_text().splitlines()[0]
+    assert header == "sex,region,age,income"
+    assert len(Path("out/public/data.csv").read_text().splitlines()) == 401
+
+
+def test_the_text_fits_a_terminal_and_ends_with_what_comes_next(csv: Path) -> None:
+    lines = run("release", csv, "--plan", "plan.toml", "-o", "out").out.splitlines()
+    assert lines[0].startswith("400 records released to out")
+    assert lines[-1].startswith("Next: maskwell estimate out/public/data.csv --receipt")
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_dry_run_writes_nothing_but_the_map(csv: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = run("release", csv, "--plan", "plan.toml", "--dry-run", "--plot", "map.svg", "--json").json()
+    assert [point["chosen"] for point in done["map"]].count(True) == 1
+    assert done["files"] == []
+    assert {path.name for path in Path().iterdir()} == {"people.csv", "plan.toml", "map.svg"}
+    risks = [point["risk"] for point in done["map"]]
+    assert risks == sorted(risks, reverse=True)
+
+
+def test_a_plan_that_is_not_kept_ends_with_status_1_when_tried_out_and_is_refused_when_carried_out(csv: Path) -> None:
+    Path("weak.toml").write_text(PLAN.replace('method = "inverse-frequency"', 'method = "method1"\ntheta = 0.01'))
+    run("release", csv, "--plan", "weak.toml", "--dry-run", status=1)
+    refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="keep a chance above 0.5")
+    assert not Path("out").exists()
+
+
+def test_the_plan_that_init_writes_works_as_it_is(csv: Path) -> None:
+    told = run("release", csv, "--init", "-o", "first.toml").out
+    assert "Next: maskwell release people.csv --plan first.toml --dry-run" in told
+    run("release", csv, "--plan", "first.toml", "--dry-run")
+    run("release", csv, "--plan", "first.toml", "-o", "out")
+    assert "[[protect]]" in run("release", "--init", csv).out
+
+
+def test_the_risk_of_every_record_stays_inside(csv: Path) -> None:
+    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--records", "--json").json()
+    assert "internal/records.csv" in done["files"]
+    lines = Path("out/internal/records.csv").read_text().splitlines()
+    assert len(lines) == 401
+    names, last = lines[0].split(","), lines[-1].split(",")
+    row = dict(zip(names, last, strict=True))
+    assert row["record"] == "400"
+    assert float(row["after"]) <= 0.5
+
+
+def test_parquet_comes_back_as_parquet_with_its_types() -> None:
+    table = pa.table(people())
+    pq.write_table(table, "people.parquet")
+    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\norder = "kept"\nmatch'))
+    run("release", "people.parquet", "--plan", "plan.toml", "-o", "out")
+    released = pq.read_table("out/public/data.parquet")
+    assert released.schema.types == table.schema.types[1:]
+    assert released.column("income").to_pylist() == table.column("income").to_pylist()
+
+
+def test_labels_of_a_spss_file_are_kept() -> None:
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    rows = people()
+    frame = pandas.DataFrame(
+        {"sex": [1 if s == "f" else 2 for s in rows["sex"]], "age": rows["age"], "x": rows["income"]}
+    )
+    frame.loc[5, "sex"] = 9
+    pyreadstat.write_sav(
+        frame,
+        "people.sav",
+        column_labels={"sex": "Sex of the person"},
+        variable_value_labels={"sex": {1: "female", 2: "male", 9: "refused"}},
+        missing_ranges={"sex": [9]},
+    )
+    Path("plan.toml").write_text('[release]\norder = "kept"\n[[protect]]\nvariables = "sex"\nmethod = "sequential"\n')
+    run("release", "people.sav", "--plan", "plan.toml", "-o", "out")
+    released, meta = pyreadstat.read_sav("out/public/data.sav", user_missing=True)
+    assert meta.variable_value_labels["sex"] == {1: "female", 2: "male", 9: "refused"}
+    assert meta.column_names_to_labels["sex"] == "Sex of the person"
+    assert released["sex"][5] == 9
+    assert (released["x"] == frame["x"]).all()
+    book = json.loads(Path("out/public/codebook.json").read_text())
+    assert "female" in json.dumps(book)
+
+
+def test_draws_are_kept_by_key_whatever_the_order_of_the_rows(csv: Path) -> None:
+    run("release", "--new-key", "secret.key")
+    keyed = PLAN.replace("match", 'id = "pid"\ndataset = "people"\norder = "kept"\nmatch')
+    Path("keyed.toml").write_text(keyed)
+    run("release", csv, "--plan", "keyed.toml", "--key", "secret.key", "-o", "one")
+    lines = csv.read_text().splitlines()
+    Path("turned.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    run("release", "turned.csv", "--plan", "keyed.toml", "--key", "secret.key", "-o", "two")
+    one, two = (Path(f"{name}/public/data.csv").read_text().splitlines()[1:] for name in ("one", "two"))
+    assert one == two[::-1]
+    assert "pid" not in Path("one/public/data.csv").read_text().splitlines()[0]
+    secret = Path("secret.key").read_text().strip()
+    assert not any(secret in path.read_text() for path in Path("one").rglob("*.json"))
+
+
+def test_a_seed_is_for_demonstrations(csv: Path) -> None:
+    refused("release", csv, "--plan", "plan.toml", "--seed", 1, "-o", "out", saying="seed")
+    Path("demo.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\ndemonstration = true\nmatch'))
+    one = run("release", csv, "--plan", "demo.toml", "--seed", 1, "-o", "one")
+    run("release", csv, "--plan", "demo.toml", "--seed", 1, "-o", "two")
+    assert "demonstration" in one.err
+    assert Path("one/public/data.csv").read_bytes() == Path("two/public/data.csv").read_bytes()
+    assert json.loads(Path("one/public/receipt.json").read_text())["demonstration"] is True
+
+
+def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
+    pytest.importorskip("formulaic")
+    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\nformulas = ["income ~ sex + age"]\nmatch'))
+    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
+    (compared,) = done["utility"]["regressions"]
+    assert compared["formula"] == "income ~ sex + age"
+    assert {"original", "released", "overlap"} <= set(compared["terms"][0])
+
+
+# ---- what cannot be
+
+
+def test_a_folder_that_exists_is_never_written_over(csv: Path) -> None:
+    Path("out").mkdir()
+    refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="exists")
+
+
+def test_what_is_missing_is_asked_for(csv: Path) -> None:
+    refused("release", saying="no FILE")
+    refused("release", csv, "-o", "out", saying="no plan")
+    refused("release", csv, "--plan", "plan.toml", saying="no folder")
+    refused("release", csv, "--plan", "absent.toml", "-o", "out", saying="absent.toml")
+    refused("release", "absent.csv", "--plan", "plan.toml", "-o", "out", saying="absent.csv")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "saying"),
+    [
+        ('"age"]', '"agee"]', "has no column 'agee'"),
+        ('method = "inverse-frequency"', 'method = "method3"', "there is no method 'method3'"),
+        ("match = 0.5", "match = 2", "match = 2 is out of range"),
+        ("[[protect]]", '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]', "records are there"),
+        ("[[protect]]", '[[rule]]\nforbid = { sex = ["x"], age = ["65+"] }\n[[protect]]', "no category 'x'"),
+        ("[release]", "[release", "not TOML"),
+        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "the codebook does not list"),
+    ],
+    ids=["column", "method", "range", "forbidden records", "unknown label", "toml", "codebook"],
+)
+def test_plans_that_cannot_be_are_refused(csv: Path, old: str, new: str, saying: str) -> None:
+    Path("bad.toml").write_text(PLAN.replace(old, new))
+    refused("release", csv, "--plan", "bad.toml", "-o", "out", saying=saying)
+    assert not Path("out").exists()
+
+
+def test_a_column_with_very_many_values_says_what_to_do() -> None:
+    rows = 100_500
+    pq.write_table(pa.table({"x": pa.array(range(rows)), "y": pa.array(["a", "b", "c"] * (rows // 3))}), "many.parquet")
+    Path("plan.toml").write_text('[[protect]]\nvariables = "x"\nmethod = "sequential"\n')
+    hint = refused("release", "many.parquet", "--plan", "plan.toml", "-o", "out", saying="'x' has more than 100,000")
+    assert "classes" in hint
+
+
+def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
+    run("release", "--new-key", "secret.key")
+    refused("release", csv, "--plan", "plan.toml", "--key", "secret.key", "-o", "out", saying="name of the data set")
+    Path("keyed.toml").write_text(PLAN.replace("match", 'id = "income"\ndataset = "people"\nmatch'))
+    refused("release", csv, "--plan", "keyed.toml", "--key", "secret.key", "-o", "out", saying="different ids")
+    refused("release", "--new-key", "secret.key", saying="exists")
+
+
+def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.release import releasing
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(releasing, "write_internal", interrupted)
+    with pytest.raises((KeyboardInterrupt, AssertionError)):
+        run("release", csv, "--plan", "plan.toml", "-o", "out")
+    assert {path.name for path in Path().iterdir()} == {"people.csv", "plan.toml"}
