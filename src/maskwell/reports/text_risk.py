@@ -66,7 +66,7 @@ def _file_rows(file: FileRisk) -> list[list[str]]:
     """The numbers of a file that is as it is."""
     small = file.violations or {}
     rows = [
-        ["Correct matches if all records are looked for", f"{count(round(file.expected_matches))}"],
+        ["Correct matches if all are looked for", f"{count(round(file.expected_matches))}"],
         ["Not exceeded by 95 % of the records", _plain(shown("match", file.percentile_95))],
         ["Fewest records with the same keys", count(file.smallest or 0)],
         *([f"Records with fewer than {size} alike", count(found)] for size, found in small.items()),

@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.release.risk.cell_keys import compressed, numbered
 from maskwell.release.risk.cell_risks import Arrivals
 from maskwell.release.risk.components import Component, components_of, expanded, needed_columns
 from maskwell.release.risk.listed import Listed
@@ -36,26 +37,27 @@ def arrivals_of(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) 
     """
     table = table.project(needed_columns(stages, keys))
     parts = components_of(stages, table, keys)
-    fixed = _numbered(table, [name for name in keys if not any(name in part.keys for part in parts)])
+    fixed, space = _numbered(table, [name for name in keys if not any(name in part.keys for part in parts)])
     entries = np.prod([part.lengths[part.state] for part in parts], axis=0, dtype=np.float64).sum()
     if len(parts) > 1 and entries > LISTED:
         return Product.of(table, parts, fixed)
-    return _listed(table, parts, fixed)
+    return _listed(table, parts, fixed, space)
 
 
-def _numbered(table: CellTable, columns: Sequence[str]) -> Array:
-    """One number for each combination of some columns."""
-    codes = table.codes[:, [table.place(name) for name in columns]]
-    return np.unique(codes, axis=0, return_inverse=True)[1].ravel() if columns else np.zeros(len(table), np.int64)
+def _numbered(table: CellTable, columns: Sequence[str]) -> tuple[Array, int]:
+    """Each combination of some columns as 0, 1, 2, ..., and how many there are."""
+    sizes = [table.sizes[table.place(name)] for name in columns]
+    keys = numbered(sizes, table.codes[:, [table.place(name) for name in columns]])
+    (place,), count = compressed(1 << 62, *keys)
+    return place, count
 
 
-def _listed(table: CellTable, parts: Sequence[Component], fixed: Array) -> Listed:
-    cell, row, own = np.arange(len(table)), fixed.astype(np.int64), fixed.astype(np.int64)
+def _listed(table: CellTable, parts: Sequence[Component], fixed: Array, space: int) -> Listed:
+    cell, row, own = np.arange(len(table)), fixed, fixed
     p: Real = np.ones(len(table))
     for part in parts:
         taken, entry = expanded(part.starts, part.state[cell])
         cell, p = cell[taken], p[taken] * part.p[entry]
         row, own = row[taken] * part.parts + part.row[entry], own * part.parts + part.own
-        places = np.unique(np.concatenate([row, own]), return_inverse=True)[1]
-        row, own = places.ravel()[: len(row)], places.ravel()[len(row) :]
-    return Listed.of(table.counts, own, int(max(row.max(), own.max())) + 1, row, cell, p)
+        (row, own), space = compressed(space * part.parts, row, own)
+    return Listed.of(table.counts, own, space, row, cell, p)

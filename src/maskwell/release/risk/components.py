@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.risk.cell_keys import find, numbered
+from maskwell.release.risk.cell_keys import compressed, find, numbered
 from maskwell.release.risk.listed import entries_of
-from maskwell.release.risk.summands import row_sums
 from maskwell.release.stages import Stage
 
 ENTRIES = 4 * 10**7
@@ -104,23 +104,46 @@ def _component(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -
     own_keys = tuple(name for name in keys if name in changed)
     columns = tuple(dict.fromkeys([*(name for stage in stages for name in stage.columns), *own_keys]))
     coding = _Coding(table, columns, stages)
-    true, state = np.unique(table.codes[:, [table.place(name) for name in columns]], axis=0, return_inverse=True)
-    origin, labels, p = np.arange(len(true)), true, np.ones(len(true))
+    true, state = _distinct(table.codes[:, [table.place(name) for name in columns]], coding.all_sizes)
+    reached = _Reached(np.arange(len(true)), np.arange(len(true)), np.ones(len(true)), true)
     for stage in stages:
-        origin, labels, p = _carried_out(stage, coding, origin, labels, p)
+        reached = _carried_out(stage, coding, reached)
     at = [columns.index(name) for name in own_keys]
-    parts, place = np.unique(np.concatenate([labels[:, at], true[:, at]]), axis=0, return_inverse=True)
-    row, p, starts = _merged(origin, place[: len(labels)], p, len(true), len(parts))
+    sizes = [coding.sizes[name] for name in own_keys]
+    (own, part), parts = _numbers(sizes, true[:, at], reached.labels[:, at])
+    row, p, starts = _merged(reached.origin, part[reached.at], reached.p, len(true), parts)
     return Component(
         within=tuple(name for name in columns if name not in changed),
         keys=own_keys,
-        state=state.ravel(),
-        own=place[len(labels) :][state.ravel()],
-        parts=len(parts),
+        state=state,
+        own=own[state],
+        parts=parts,
         starts=starts,
         row=row,
         p=p,
     )
+
+
+class _Reached(NamedTuple):
+    """What true states have become: entries (true state, place among ``labels``, probability), and distinct labels."""
+
+    origin: Array
+    at: Array
+    p: Real
+    labels: Array
+
+
+def _numbers(sizes: Sequence[int], *codes: Array) -> tuple[list[Array], int]:
+    """Combinations of codes as 0, 1, 2, ..., the same in all arrays."""
+    return compressed(max(1, int(np.prod([float(size) for size in sizes]))), *numbered(sizes, *codes))
+
+
+def _distinct(codes: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
+    """The combinations that occur, and the number of its combination for each row."""
+    (place,), count = _numbers(sizes, codes)
+    first = np.zeros(count, dtype=np.int64)
+    first[place] = np.arange(len(codes))
+    return codes[first].astype(np.int64), place
 
 
 class _Coding:
@@ -135,6 +158,7 @@ class _Coding:
         self._stages = list(stages)
         self.linked = [{name: self._follows(s, name) for name in s.linked if name in columns} for s in stages]
         self.sizes = {name: len(codes) for name, codes in self._codes.items()}
+        self.all_sizes = [self.sizes[name] for name in columns]
 
     def codes(self, columns: Sequence[str], labels: Sequence[tuple[Hashable, ...]]) -> Array:
         """Shape (labels, columns); labels not seen before get new numbers."""
@@ -153,12 +177,12 @@ class _Coding:
         return self._stages.index(stage)
 
 
-def _carried_out(stage: Stage, coding: _Coding, origin: Array, labels: Array, p: Real) -> tuple[Array, Array, Real]:
+def _carried_out(stage: Stage, coding: _Coding, reached: _Reached) -> _Reached:
     """One stage after others: labels that are no state of it, such as missing values, stay as they are."""
     number = coding.number(stage)
     at = [coding.columns.index(name) for name in stage.columns]
     states, outputs = coding.states[number]
-    state = find(*numbered([coding.sizes[name] for name in stage.columns], states, labels[:, at]))
+    state = find(*numbered([coding.sizes[name] for name in stage.columns], states, reached.labels[:, at]))
     if (state < 0).all():
         raise ParameterError(
             f"no cell of the table is a state of the stage that randomizes {', '.join(stage.variables)}",
@@ -167,16 +191,30 @@ def _carried_out(stage: Stage, coding: _Coding, origin: Array, labels: Array, p:
     report, truth, q = entries_of(stage.design)
     order = np.argsort(truth, kind="stable")
     starts = np.searchsorted(truth[order], np.arange(len(states) + 1))
-    moved = np.flatnonzero(state >= 0)
-    taken, entry = expanded(starts, state[moved])
-    came, chosen = moved[taken], order[entry]
-    after = labels[came].copy()
-    after[:, at] = outputs[report[chosen]]
+    moving = np.flatnonzero(state[reached.at] >= 0)
+    taken, entry = expanded(starts, state[reached.at[moving]])
+    came, chosen = moving[taken], report[order[entry]]
+    # the labels after it follow from what the stage does not touch, and from the report
+    moved = [*at, *(coding.columns.index(name) for name in coding.linked[number])]
+    others = [i for i in range(len(coding.columns)) if i not in moved]
+    kept, rest = _distinct(reached.labels[:, others], [coding.all_sizes[i] for i in others])
+    m = stage.design.m
+    key = rest[reached.at[came]] * m + chosen
+    (place,), count = compressed(len(kept) * m, key)
+    labels = np.zeros((count, len(coding.columns)), dtype=np.int64)
+    first = np.zeros(count, dtype=np.int64)
+    first[place] = key
+    labels[:, others] = kept[first // m]
+    labels[:, at] = outputs[first % m]
     for name, codes in coding.linked[number].items():
-        after[:, coding.columns.index(name)] = codes[report[chosen]]
-    stayed = np.flatnonzero(state < 0)
-    origin = np.concatenate([origin[came], origin[stayed]])
-    return origin, np.concatenate([after, labels[stayed]]), np.concatenate([p[came] * q[chosen], p[stayed]])
+        labels[:, coding.columns.index(name)] = codes[first % m]
+    stayed = np.flatnonzero(state[reached.at] < 0)
+    return _Reached(
+        np.concatenate([reached.origin[came], reached.origin[stayed]]),
+        np.concatenate([place, count + reached.at[stayed]]),
+        np.concatenate([reached.p[came] * q[order[entry]], reached.p[stayed]]),
+        np.concatenate([labels, reached.labels]),
+    )
 
 
 def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
@@ -197,6 +235,9 @@ def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
 
 def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tuple[Array, Real, Array]:
     """Entries sorted by state, those with the same state and part added up: parts, probabilities, starts."""
-    both, place = np.unique(origin * parts + part, return_inverse=True)
-    summed = row_sums(place.ravel(), p, len(both))
+    order = np.argsort(origin * parts + part, kind="stable")
+    key = (origin * parts + part)[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    summed = np.add.reduceat(p[order], first)
+    both = key[first]
     return both % parts, summed, np.searchsorted(both // parts, np.arange(states + 1))

@@ -10,7 +10,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.release.risk.summands import Summands, highest_of, row_sums, summands_of
+from maskwell.release.risk.summands import Summands, chance_of_one, highest_of, row_sums, summands_of
 
 _NEAR = 1 + 1e-9
 _ROOM = 8
@@ -43,7 +43,7 @@ class Listed:
     def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> Listed:
         """Entries in any order; those of empty cells are left out."""
         used = np.flatnonzero((counts[cell] > 0) & (p > 0))
-        used = used[np.argsort(row[used], kind="stable")]
+        used = used[_by_row(row[used], rows)]
         return cls(counts, own, rows, row[used].astype(np.int64), cell[used].astype(np.int64), p[used])
 
     @classmethod
@@ -85,7 +85,7 @@ class Listed:
 
     def expected_uniques(self) -> float:
         """Expected number of released cells with one record."""
-        return float(self.summands(np.arange(self.rows)).chance_of_one.sum())
+        return float(chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
 
     def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
         """Targets (place in ``cells``, row, p) that may be found more easily under another value than their own.
@@ -151,6 +151,11 @@ class Listed:
         out = np.empty(len(order))
         out[order] = 1 / shares
         return out
+
+
+def _by_row(row: Array, rows: int) -> Array:
+    """An order by row that keeps the order within; small numbers are sorted by their digits, which is much faster."""
+    return np.argsort(row.astype(np.uint16) if rows <= 1 << 16 else row, kind="stable")
 
 
 def _running(values: Real, starts: Array, sizes: Array) -> Real:

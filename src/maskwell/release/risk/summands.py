@@ -27,7 +27,8 @@ SMALL = 0.1
 _EXACT = 39.0
 """Natural logarithm of the accuracy at which the expansion is cut off."""
 
-_NOTHING = 1e-24
+_NOTHING = 1e-30
+_THINNED = (3, 6, 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,15 @@ def summands_of(row: Array, n: Array, p: Real, rows: int) -> Summands:
     )
 
 
+def chance_of_one(row: Array, n: Array, p: Real, rows: int) -> Real:
+    """Pr(T = 1) of each row, from listed terms with n > 0 and p > 0."""
+    sure = p == 1
+    q = np.where(sure, 0.0, p)
+    none = np.exp(row_sums(row, n * np.log1p(-q), rows))
+    certain = row_sums(row, n * sure, rows)
+    return np.select([certain == 0, certain == 1], [none * row_sums(row, n * q / (1 - q), rows), none], 0.0)
+
+
 def row_sums(row: Array, values: Array, rows: int) -> Real:
     """Sums of the values of each row, shape (rows,)."""
     return np.asarray(np.bincount(row, weights=values, minlength=rows), dtype=np.float64)
@@ -137,8 +147,10 @@ def power_sums(row: Array, n: Array, p: Real, rows: int) -> Real:
     term = n * p
     for m in range(powers):
         out[:, m] = row_sums(row, term, rows)
-        counts = term > _NOTHING / 2.0**m  # later powers of most are nothing
-        row, p, term = (row[counts], p[counts], term[counts] * p[counts]) if m else (row, p, term * p)
+        term = term * p
+        if m in _THINNED:  # by then most are nothing
+            left = term > _NOTHING
+            row, p, term = row[left], p[left], term[left]
     return out
 
 
