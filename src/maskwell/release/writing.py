@@ -13,11 +13,13 @@ from maskwell.release.ddi import ddi_codebook
 from maskwell.release.frictionless import datapackage
 from maskwell.release.reader import readme
 from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.risk_file import write_risks
 
 if TYPE_CHECKING:
     from maskwell.release.released import Release
 
 RECEIPT = "receipt.json"
+RISKS = "risk.csv"
 
 
 def write_public(release: Release, folder: Path) -> list[Path]:
@@ -49,7 +51,10 @@ def write_internal(release: Release, folder: Path) -> list[Path]:
     """Write what stays with the data holder; returns the files."""
     path = folder / RECEIPT
     path.write_text(dumps(internal_receipt(release)), encoding="utf-8", newline="\n")
-    return [path]
+    if release.risk is None:
+        return [path]
+    write_risks(release.risk, folder / RISKS)
+    return [path, folder / RISKS]
 
 
 def data_name(release: Release) -> str:

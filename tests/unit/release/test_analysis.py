@@ -128,6 +128,18 @@ def test_errors_of_the_data_holder_are_those_of_every_outcome() -> None:
     assert found.covariance == pytest.approx(second - np.outer(mean, mean), abs=1e-12)
 
 
+def test_the_whole_variance_of_the_data_holder(tmp_path: Path) -> None:
+    """``(D_p - p p' + C) / (n - 1) + C``, written out."""
+    made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof"])])
+    _, internal = receipts(made)
+    found = estimate_released(made.data, internal, ["roof"]).estimate
+    C = estimate_released(made.data, internal, ["roof"], target="file").estimate.covariance
+    p = found.pi_hat
+    assert C is not None
+    assert found.covariance == pytest.approx((np.diag(p) - np.outer(p, p) + C) / 119 + C, abs=1e-15)
+    assert found.randomization_variance == pytest.approx(np.diag(C))
+
+
 def receipt_group(stage: Stage) -> Any:
     from maskwell.release.receipt import Group
 

@@ -15,11 +15,13 @@ import pytest
 from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
 from maskwell.core.categories import Categories
+from maskwell.designs.base import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.leaks import check_public
 from maskwell.release.receipt_making import dumps, internal_receipt
 from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.stage_json import numbered
 from maskwell.release.writing import write_public
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
@@ -132,11 +134,12 @@ def test_a_secret_in_any_document(tmp_path: Path, name: str) -> None:
     assert key.lower() not in str(caught.value).lower()
 
 
-def test_the_fingerprint_of_a_withheld_matrix(tmp_path: Path) -> None:
-    """Matrices for all likely counts could be tried until one has this fingerprint."""
+@pytest.mark.parametrize("design", [STAGES[0].design, numbered(STAGES[0].design)])
+def test_the_fingerprint_of_a_withheld_matrix(tmp_path: Path, design: Design) -> None:
+    """Matrices for all likely counts could be tried until one has this fingerprint, with labels or without."""
     release = clean(tmp_path / "p")
     path = tmp_path / "p" / "README.md"
-    path.write_text(path.read_text() + STAGES[0].design.fingerprint)
+    path.write_text(path.read_text() + design.fingerprint)
     with pytest.raises(PublishError, match="holds a secret"):
         check_public(tmp_path / "p", release)
 
@@ -147,6 +150,14 @@ def test_a_column_too_many(tmp_path: Path, column: str) -> None:
     rows = [(*row, "x") for row in drawn(ROWS, COLUMNS, STAGES)]
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, column], rows)
     with pytest.raises(PublishError, match=f"column '{column}'"):
+        check_public(tmp_path / "p", release)
+
+
+def test_a_hidden_column_that_the_release_lists(tmp_path: Path) -> None:
+    release = clean(tmp_path / "p")
+    release = replace(release, columns=(*release.columns, ReleasedColumn("pid", "text")))
+    write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "pid"], [(*row, "x") for row in ROWS])
+    with pytest.raises(PublishError, match="'pid' is one that the plan keeps back"):
         check_public(tmp_path / "p", release)
 
 

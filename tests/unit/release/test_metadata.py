@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
 
+from maskwell.core.cell_table import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.release.codebook import codebook_csv, codebook_of
 from maskwell.release.ddi import NAMESPACE, ddi_codebook
@@ -22,6 +23,8 @@ from maskwell.release.frictionless import datapackage
 from maskwell.release.reader import readme
 from maskwell.release.receipt_making import public_receipt
 from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.risk_file import write_risks
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
 
@@ -157,3 +160,13 @@ def test_the_readme_says_what_to_type(tmp_path: Path) -> None:
     assert "maskwell estimate data.csv --receipt receipt.json --columns region,roof" in text
     assert max(map(len, text.splitlines())) <= 100
     assert text == readme(public_receipt(made.release), codebook_of(made.release), "data.csv")
+
+
+def test_the_risks_of_all_records(tmp_path: Path) -> None:
+    report = assess_risk(CellTable.of(["roof", "sex"], {("tin", "f"): 1, ("tile", None): 4}), ["roof", "sex"])
+    write_risks(report, tmp_path / "risk.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "risk.csv").read_text(encoding="utf-8"))))
+    assert [(row["roof"], row["sex"], row["records"], row["risk_before"]) for row in rows] == [
+        ("tile", "", "4", "0.25"),
+        ("tin", "f", "1", "1"),
+    ]

@@ -103,6 +103,16 @@ def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
         public_receipt(release_of(stages, bare))
 
 
+def test_a_matrix_of_the_file_that_does_not_keep_its_counts_is_one_all_the_same() -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    stages = [replace(stage, counts=stage.counts + np.array([5, 0, 0]), invariance="none")]
+    protection = replace(plan_of(stages).protections[0], publish="included", method="fixed", options={})
+    plan = plan_of(stages)
+    object.__setattr__(plan, "protections", (protection,))
+    with pytest.raises(PublishError, match="worked out from the file"):
+        public_receipt(release_of(stages, plan))
+
+
 def test_a_fixed_matrix_that_keeps_the_counts_is_one_of_the_file() -> None:
     """Worked out elsewhere from the same file and given as a fixed one, it would tell the counts all the same."""
     stages = [replace(stage_within(ROWS, COLUMNS, ["roof"]), derived=False, invariance="none", method="fixed")]
