@@ -238,6 +238,8 @@ def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tup
     order = np.argsort(origin * parts + part, kind="stable")
     key = (origin * parts + part)[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))
-    summed = np.add.reduceat(p[order], first)
+    summed = np.minimum(np.add.reduceat(p[order], first), 1.0)  # a sum of floats may be above one by a rounding
     both = key[first]
-    return both % parts, summed, np.searchsorted(both // parts, np.arange(states + 1))
+    starts = np.searchsorted(both // parts, np.arange(states + 1))
+    summed[starts[:-1][np.diff(starts) == 1]] = 1.0  # the only part that a state leads to: it gets there for sure
+    return both % parts, summed, starts
