@@ -51,6 +51,9 @@ def test_a_published_design_is_estimated_as_in_a_survey(made: Written) -> None:
     assert found["method"] == "ml"
     by = run(*estimate("--columns", "sex", "--by", "region", "--json")).json()
     assert [one["domain"] for one in by["domains"]] == ["north", "south"]
+    in_file = run(*estimate("--columns", "sex", "--target", "file", "--json")).json()
+    sampled = run(*estimate("--columns", "sex", "--json")).json()
+    assert in_file["estimates"][0]["standard_error"] < sampled["estimates"][0]["standard_error"]
     both = run(*estimate("--columns", "sex,region", "--json")).json()
     assert sum(row["estimate"] for row in both["estimates"]) == pytest.approx(1)
 

@@ -113,7 +113,7 @@ def estimate(
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     check_options(receipt, columns, {"--design": designs, "--direct": direct, "--counts": counts})
-    fixed = None if receipt is None else by_assignments(receipt, columns)
+    fixed = None if receipt is None else by_assignments(receipt, columns, target)
     if receipt is not None and fixed is None:
         asked_of = AskedOfRelease(file, receipt, columns, by, target, missing, confidence, interval, sampling)
         if method == "ml":

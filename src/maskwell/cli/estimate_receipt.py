@@ -73,12 +73,12 @@ def check_options(receipt: str | None, columns: str | None, others: Mapping[str,
         )
 
 
-def by_assignments(receipt: str, columns: str | None) -> tuple[list[Any], list[str]] | None:
+def by_assignments(receipt: str, columns: str | None, target: str) -> tuple[list[Any], list[str]] | None:
     """Columns with the designs that a receipt holds for them, and columns that were not moved; None for other tables.
 
-    Such columns are estimated as those of a survey, under any sampling plan.
+    Such columns are estimated as those of a survey, under any sampling plan, where the population is the target.
     """
-    if columns is None:
+    if columns is None or target == "file":
         return None
     from maskwell.engines.columns import Assignment
     from maskwell.release.receipt import load_receipt

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.json_values import plain
+from maskwell.core.version import version_text
 from maskwell.designs.sparse import Sparse
+from maskwell.errors import LabelError
 from maskwell.release.advice import advice_of
 from maskwell.release.margins import worst_inflation
 from maskwell.release.publishing import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
@@ -62,13 +64,11 @@ def dumps(receipt: Mapping[str, Any]) -> str:
 
 
 def _head(release: Release, audience: str) -> dict[str, Any]:
-    from maskwell import __version__
-
     return {
         "maskwell": "receipt",
         "version": VERSION,
         "audience": audience,
-        "program": f"maskwell {__version__}",
+        "program": f"maskwell {version_text()}",
         "dataset": release.plan.title or release.plan.dataset,
         "demonstration": release.plan.demonstration or not release.private,
         "rows": release.rows,
@@ -120,8 +120,17 @@ def _internal_group(release: Release, stage: Stage) -> dict[str, Any]:
         "matrix": INCLUDED if is_included(release.plan, stage) else WITHHELD,
         "changed_exactly": stage.expected_changed(),
         "clearance": protection_of(release.plan, stage).clearance,
+        "fingerprint": _fingerprint(stage),
         "stage": stage_to_dict(stage),
     }
+
+
+def _fingerprint(stage: Stage) -> str | None:
+    """Names the matrix with its labels; None where a label is a missing value, which has no JSON form."""
+    try:
+        return stage.design.fingerprint
+    except LabelError:
+        return None
 
 
 def _blocks(stage: Stage) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from maskwell.core.version import version_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.realise import Device
@@ -28,7 +29,7 @@ from maskwell.reports.device_words import (
     protection,
     words_for,
 )
-from maskwell.reports.html import environment, version_text
+from maskwell.reports.html import environment
 from maskwell.reports.spinner_drawing import spinner_svg
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS
 

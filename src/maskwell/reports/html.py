@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_text
+from maskwell.core.version import version_text
 from maskwell.designs.base import Design
 from maskwell.errors import MissingExtraError
 from maskwell.estimation.result import Estimate
@@ -106,14 +106,6 @@ def _compiled() -> Environment:
 
     loader = PackageLoader("maskwell.reports", "templates")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-
-
-def version_text() -> str:
-    """The version that made a page."""
-    try:
-        return version("maskwell")
-    except PackageNotFoundError:
-        return "from source"
 
 
 def _figures(content: PageContent) -> dict[str, Picture]:
