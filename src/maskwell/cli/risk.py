@@ -150,10 +150,9 @@ def _realised(report: RiskReport, released: CellTable | None) -> dict[str, Any]:
 
 
 def _picture(report: RiskReport) -> Picture:
-    from maskwell.reports.release_risk import RiskSpread, draw_release_risk
+    from maskwell.reports.release_risk import plot_risk_report
 
-    before, after = (RiskSpread.of(report.per_cell[when], report.table.counts) for when in ("before", "after"))
-    return draw_release_risk(before, after, bound=report.threshold, keys=report.keys)
+    return plot_risk_report(report)
 
 
 def _write_records(output: str | None, file: str, report: RiskReport, *, force: bool) -> dict[str, str]:
@@ -162,4 +161,4 @@ def _write_records(output: str | None, file: str, report: RiskReport, *, force: 
     from maskwell.engines.cell_values import write_cell_values
 
     write_cell_values(file, output, report.table, report.per_cell, force=force)
-    return {"records": output}
+    return {"records_file": output}

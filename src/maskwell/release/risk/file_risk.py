@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import CountsError, ParameterError
@@ -136,7 +134,7 @@ def assess_risk(
         drawn = None if released is None else released.project(keys)
         after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold)
         if weights:
-            after = replace(after, expected_reidentifications=_reidentified(own, place, risks))
+            after = replace(after, expected_reidentifications=_reidentified(risks, per_cell))
     return RiskReport(
         keys=keys,
         before=before,
@@ -236,10 +234,9 @@ def _guess(arrivals: Arrivals, n: int) -> float:
     return float(arrivals.best_guesses().sum() / n)
 
 
-def _reidentified(own: CellTable, place: Array, risks: CellRisks) -> float:
-    """Expected matches, each times the fraction of its cell in the population that is in the sample."""
-    sampled = np.minimum(1.0, own.counts / np.maximum(own.mass, own.counts * SLACK))
-    return float((risks.unconditional * risks.counts * sampled[place]).sum())
+def _reidentified(risks: CellRisks, per_cell: Mapping[str, Real]) -> float:
+    """Expected matches, each times the chance that goes with not knowing who is in the sample, as it was before."""
+    return float((risks.unconditional * risks.counts * per_cell["population"] / per_cell["before"]).sum())
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:

@@ -1,0 +1,132 @@
+"""``maskwell risk``: who is found in a file, and in its release."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.command_line import refused, run
+
+ROWS = ["A,baker,2", "A,clerk,3", "A,clerk,3", "A,clerk,3", "B,clerk,3", "B,clerk,3", "B,smith,4", "B,smith,4"]
+PLAN = """
+[release]
+keys = ["town", "job"]
+match = 0.6
+
+[[protect]]
+variables = ["town", "job"]
+method = "method1"
+theta = 0.9
+"""
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eight people in two towns."""
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("town,job,w\n" + "\n".join(ROWS) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def released(people: Path) -> Path:
+    """Forty times as many people, released."""
+    rng = np.random.default_rng(3)
+    rows = [*ROWS, *(f"{'AB'[a]},{['clerk', 'smith'][b]},1" for a, b in rng.integers(0, 2, (300, 2)))]
+    Path("people.csv").write_text("town,job,w\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    Path("plan.toml").write_text(PLAN, encoding="utf-8")
+    run("release", "people.csv", "--plan", "plan.toml", "-o", "out")
+    return people
+
+
+RECEIPT = ["--receipt", "out/internal/receipt.json"]
+
+
+def test_the_first_line_answers_and_the_last_says_what_is_next(people: Path) -> None:
+    lines = run("risk", "people.csv", "--keys", "town,job").out.splitlines()
+    assert lines[0] == "Who knows town, job of a person finds 1 of 8 records for sure: nobody else is like them."
+    assert lines[-1] == "Next: maskwell release people.csv --init -o plan.toml"
+    assert max(map(len, lines)) <= 100
+    safe = run("risk", "people.csv", "--keys", "town").out.splitlines()[0]
+    assert safe == "Who knows town of a person finds no record with a chance above 25 %."
+
+
+def test_json_has_the_file_at_the_top_and_under_before(people: Path) -> None:
+    content = run("risk", "people.csv", "--keys", "town,job", "--json").json()
+    assert content["k_anonymity"] == {"smallest": 1, "violations": {"2": 1, "3": 5, "5": 8}}
+    assert (content["uniques"], content["expected_matches"], content["guess_probability"]) == (1, 4, 1)
+    assert content["before"]["uniques"] == 1
+    assert content["after"] is None
+
+
+def test_a_bound_decides_the_exit_status(people: Path) -> None:
+    answer = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1)
+    assert "1 above the bound of 50 %" in " ".join(answer.out.split())
+    assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
+
+
+def test_weights_and_contributions(people: Path) -> None:
+    asked = ["risk", "people.csv", "--keys", "town,job", "--weights", "w", "--contributions"]
+    content = run(*asked, "--json").json()
+    assert 0 < content["expected_reidentifications"] < content["expected_matches"]
+    job, town = content["contributions"]["variables"]
+    assert (job["variable"], job["matches_without"], town["matches_without"]) == ("job", 2, 3)
+    assert content["contributions"]["levels"][0]["level"] == "baker"
+    text = run(*asked).out
+    assert "matches without it" in text
+    assert "job = baker" in text
+
+
+def test_before_and_after_a_release(released: Path) -> None:
+    asked = ["risk", "people.csv", "--keys", "town,job", "--released", "out/public/data.csv", *RECEIPT]
+    content = run(*asked, "--json").json()
+    after, before = content["after"], content["before"]
+    assert before["max_risk"] == 1
+    assert after["max_risk"] < 0.6
+    assert after["expected_matches"] < before["expected_matches"]
+    assert after["k_anonymity"]["smallest"] >= 1
+    assert after["records"] == 308
+    told = json.loads(Path("out/internal/receipt.json").read_text(encoding="utf-8"))["risk"]["after"]
+    assert after["max_risk"] == pytest.approx(told["max_risk"], rel=1e-12)
+    lines = run(*asked).out.splitlines()
+    assert "before it was 100 %" in " ".join(" ".join(lines[:2]).split())
+    assert max(map(len, lines)) <= 100
+    assert run(*shlex.split(lines[-1].removeprefix("Next: maskwell "))).out
+
+
+def test_a_release_without_its_receipt_shows_only_what_it_is(released: Path) -> None:
+    asked = ["risk", "people.csv", "--keys", "town,job", "--released", "out/public/data.csv"]
+    content = run(*asked, "--json").json()
+    assert content["after"]["k_anonymity"]["smallest"] >= 1
+    assert content["after"]["expected_matches"] is None
+    assert "--receipt" in content["flags"][0]
+    assert "is not known without --receipt" in run(*asked).out
+
+
+def test_pictures_and_records(released: Path) -> None:
+    content = run(
+        "risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "p.svg", "--records", "r.csv", "--json"
+    ).json()
+    assert (content["plot"], content["records_file"], content["records"]) == ("p.svg", "r.csv", 308)
+    assert Path("p.svg").read_text(encoding="utf-8").startswith("<svg")
+    with Path("r.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 308
+    assert float(rows[0]["before"]) == 1
+    assert float(rows[0]["after"]) == pytest.approx(content["after"]["max_risk"])
+    refused("risk", "people.csv", "--keys", "town,job", "--records", "r.csv", saying="r.csv")
+
+
+def test_bad_input_is_named(released: Path) -> None:
+    refused("risk", "people.csv", "--keys", "town,jobb", saying="jobb")
+    refused("risk", "people.csv", "--keys", "town,town", saying="named twice")
+    refused("risk", "people.csv", "--keys", "town", "--match", "2", saying="--match 2")
+    refused("risk", "people.csv", "--keys", "town", "--level", "1", saying="level")
+    refused("risk", "people.csv", "--keys", "town", "--plot", "p.svg", saying="before and after")
+    refused("risk", "people.csv", "--keys", "town", "--receipt", "out/public/receipt.json", saying="public receipt")
+    Path("other.csv").write_text("town,job,w\nA,baker,1\n", encoding="utf-8")
+    refused("risk", "other.csv", "--keys", "town", *RECEIPT, saying="1 records")
