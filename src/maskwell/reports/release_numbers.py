@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from maskwell.release.released import Release
+from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
+from maskwell.release.stages import Stage
 from maskwell.release.utility.regressions import RegressionComparison
 from maskwell.release.utility.report import VariableUtility
 from maskwell.reports.matrix_picture import name_of
@@ -20,6 +22,8 @@ from maskwell.reports.words import SPACE, percent
 SHOWN = 10
 NONE = "–"
 LARGE = 100
+MOST_CELLS = 20_000
+"""Cells of a file up to which the risk without each key is worked out."""
 
 
 def _chance(name: str) -> Callable[[FileRisk], str]:
@@ -82,6 +86,35 @@ def riskiest(release: Release) -> list[list[str]]:
         chances = (shown("match", float(before[cell])), shown("match", float(after[cell])))
         rows.append([name_of([label[i] for i in keys]), count(int(table.counts[cell])), *chances])
     return rows
+
+
+def key_rows(risk: RiskReport, stages: Sequence[Stage]) -> list[list[str]]:
+    """What somebody finds who does not know one of the keys; nothing for files where that would take long."""
+    if len(risk.table) > MOST_CELLS or len(risk.keys) == 1:
+        return []
+    found = variable_contributions(risk.table, risk.keys, stages, level=risk.level)
+    return [
+        [
+            one.variable,
+            f"{one.matches_without:,.1f}",
+            f"{100 * one.share:.0f}{SPACE}%",
+            shown("match", one.max_risk_without),
+        ]
+        for one in found
+    ]
+
+
+def label_rows(risk: RiskReport) -> list[list[str]]:
+    """The labels of keys whose records are found most easily."""
+    return [
+        [
+            f"{one.variable} = {name_of([one.level])}",
+            count(one.records),
+            shown("match", one.mean_risk),
+            shown("match", one.max_risk),
+        ]
+        for one in level_contributions(risk)[:SHOWN]
+    ]
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from maskwell.core.exact import to_decimal
+from maskwell.core.version import version_text
 from maskwell.release.advice import in_words
 from maskwell.release.mapping import expected_change
 from maskwell.release.publishing import is_included, protection_of
 from maskwell.release.receipt_making import public_receipt
 from maskwell.release.released import Release
 from maskwell.release.stages import Stage
-from maskwell.reports.html import environment, version_text
+from maskwell.reports.html import environment
 from maskwell.reports.matrix_picture import columns_of, plot_matrix
 from maskwell.reports.picture import Picture
-from maskwell.reports.release_numbers import regression_rows, risk_rows, riskiest, utility_rows
+from maskwell.reports.release_numbers import key_rows, label_rows, regression_rows, risk_rows, riskiest, utility_rows
 from maskwell.reports.release_risk import plot_release_risk
 from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promises, rule_in_words, shown
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
@@ -165,6 +166,8 @@ def _risk(release: Release) -> dict[str, Any]:
         "caption": "How many records have at least a given chance of being found, over the numbers of similar records "
         "that turn up in 95 of 100 releases. The curve after the release should end at the bound or before it.",
         "rows": risk_rows(release.risk),
+        "without": key_rows(release.risk, release.stages),
+        "labels": label_rows(release.risk),
         "flags": release.risk.flags,
     }
 

@@ -15,6 +15,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.errors import InputError
 from maskwell.release.released import Release
+from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.stages import Stage
 from maskwell.reports.cost_panel import Cost, cost_row, draw_costs
 from maskwell.reports.matrix_picture import columns_of
@@ -48,12 +49,17 @@ def plot_release_risk(release: Release) -> Picture:
     release
         With its risk: a release whose plan names keys.
     """
-    risk = release.risk
-    if risk is None or risk.after is None:
+    if release.risk is None:
         raise InputError("the release has no risk to draw", hint="name keys in the plan: [release] keys = [...]")
-    before, after = (RiskSpread.of(risk.per_cell[when], risk.table.counts) for when in ("before", "after"))
-    costs = [_cost(release, stage) for stage in release.stages]
-    return draw_release_risk(before, after, bound=risk.threshold, costs=costs, keys=risk.keys)
+    return plot_risk_report(release.risk, costs=[_cost(release, stage) for stage in release.stages])
+
+
+def plot_risk_report(report: RiskReport, *, costs: Sequence[Cost] = ()) -> Picture:
+    """The same from the risk of a file and its release alone, without what it costs unless that is given."""
+    if report.after is None:
+        raise InputError("the file is not released, so there is nothing to compare", hint="assess it with its stages")
+    before, after = (RiskSpread.of(report.per_cell[when], report.table.counts) for when in ("before", "after"))
+    return draw_release_risk(before, after, bound=report.threshold, costs=costs, keys=report.keys)
 
 
 def _cost(release: Release, stage: Stage) -> Cost:
