@@ -13,6 +13,7 @@ from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.stages import Stage
 from maskwell.release.utility.association import WEAKENED, Association, cramers_v
+from maskwell.release.utility.coded_stages import CodedStage
 from maskwell.release.utility.distances import expected_variation, table_distance
 from maskwell.release.utility.expected import expected_table, needed_columns
 from maskwell.release.utility.inflation import Inflation, inflation_of
@@ -68,7 +69,8 @@ def assess_utility(
     told = {name: _variable(name, stage, tables, released, changed or {}) for name, stage in names.items()}
     together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
     pairs = [pair for pair in together if {*pair} & names.keys()]
-    found = tuple(_pair(pair, tables, released, stages) for pair in _unordered(pairs))
+    coded = [CodedStage.of(stage) for stage in stages]
+    found = tuple(_pair(pair, tables, released, coded) for pair in _unordered(pairs))
     return UtilityReport(told, found, flags=_flags(told, found, stages))
 
 
@@ -108,9 +110,9 @@ def _variable(
         expected_changed=stage.expected_changed(name if name in stage.variables else None),
         realised_changed=changed.get(name),
         categories=labels,
-        before=a / a.sum(),
-        after=None if b is None else b / b.sum(),
-        distance=None if b is None else table_distance(a, b),
+        before=a / max(a.sum(), 1),
+        after=None if b is None else b / max(b.sum(), 1),
+        distance=None if b is None or not a.any() or not b.any() else table_distance(a, b),
         expected_variation=usual,
         most_variation=most,
         inflation=told,
@@ -142,10 +144,10 @@ def _pair(
     pair: tuple[str, str],
     tables: Sequence[CellTable],
     released: Sequence[CellTable] | None,
-    stages: Sequence[Stage],
+    stages: Sequence[CodedStage],
 ) -> Association:
     own = _covering(tables, pair)
-    whole = _covering(tables, needed_columns(stages, pair))
+    whole = _covering(tables, needed_columns([one.stage for one in stages], pair))
     expected = None if whole is None else _association(expected_table(stages, whole, pair))
     after = None if released is None else _covering(released, pair)
     return Association(
@@ -158,7 +160,7 @@ def _pair(
 
 def _association(table: CellTable) -> float | None:
     try:
-        return cramers_v(table.grid())
+        return cramers_v(table.grid()) if len(table) else None
     except TooLargeError:
         return None
 

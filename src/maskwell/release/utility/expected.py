@@ -16,6 +16,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.release.stages import Stage
+from maskwell.release.utility.coded_stages import CodedStage, distinct
 
 Labels = list[Hashable]
 
@@ -39,8 +40,12 @@ def needed_columns(stages: Sequence[Stage], columns: Iterable[str]) -> tuple[str
     return tuple(needed)
 
 
-def expected_table(stages: Sequence[Stage], table: CellTable, columns: Sequence[str]) -> CellTable:
+def expected_table(
+    stages: Sequence[Stage] | Sequence[CodedStage], table: CellTable, columns: Sequence[str]
+) -> CellTable:
     """The expected counts of these columns in the released file, from a table that has all that are needed.
+
+    Stages that were numbered before are taken as they are.
 
     >>> from maskwell.designs.dense import Dense
     >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
@@ -51,16 +56,14 @@ def expected_table(stages: Sequence[Stage], table: CellTable, columns: Sequence[
     >>> found.grid().tolist()   # each margin is kept, the association is not
     [[15.0, 5.0], [5.0, 5.0]]
     """
-    after = [_after(stages[place + 1 :], columns) for place in range(len(stages))]
-    flow = _Flow.of(table, needed_columns(stages, columns))
-    for stage, wanted in zip(stages, after, strict=True):
-        if {*stage.variables, *stage.linked} & {*wanted}:
-            flow = flow.through(stage, wanted)
+    coded = [one if isinstance(one, CodedStage) else CodedStage.of(one) for one in stages]
+    plain = [one.stage for one in coded]
+    flow = _Flow.of(table, needed_columns(plain, columns))
+    for place, one in enumerate(coded):
+        wanted = needed_columns(plain[place + 1 :], columns)
+        if one.changed & {*wanted}:
+            flow = flow.through(one, wanted)
     return flow.table(tuple(columns))
-
-
-def _after(later: Sequence[Stage], columns: Sequence[str]) -> tuple[str, ...]:
-    return needed_columns(later, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,62 +80,42 @@ class _Flow:
         codes = {name: own.codes[:, i].astype(np.int64) for i, name in enumerate(columns)}
         return cls(codes, {name: list(own.levels[i]) for i, name in enumerate(columns)}, own.counts.astype(np.float64))
 
-    def through(self, stage: Stage, wanted: Sequence[str]) -> _Flow:
-        """After one stage, with the columns that are still wanted."""
-        from scipy.sparse import coo_array, csr_array
-
-        state, changed = self._states(stage), {*stage.variables, *stage.linked}
-        inside, rest = state >= 0, [name for name in wanted if name not in changed]
-        groups, of_cell = _distinct([self.codes[name][inside] for name in rest], int(inside.sum()))
-        shape = (len(groups), len(stage.states))
-        M = csr_array(coo_array((self.mass[inside], (of_cell, state[inside])), shape=shape))
-        new = [name for name in wanted if name in changed]
-        targets, of_output = _targets(stage, new)
-        released, true, p = stage.transitions
-        P = csr_array(coo_array((p, (of_output[released], true)), shape=(len(targets), len(stage.states))))
-        moved = coo_array(M @ P.T)
-        labels = {**{name: self.labels[name] for name in rest}, **{name: list(self.labels[name]) for name in new}}
+    def through(self, coded: CodedStage, wanted: Sequence[str]) -> _Flow:
+        """After one stage, with the columns that are still wanted; records that it leaves alone stay as they are."""
+        state = self._states(coded)
+        inside, rest = state >= 0, [name for name in wanted if name not in coded.changed]
+        new = [name for name in wanted if name in coded.changed]
+        groups, of_cell = distinct([self.codes[name][inside] for name in rest], int(inside.sum()))
+        targets, of_output = distinct([coded.outputs[name] for name in new], len(coded.stage.outputs))
+        moved = self._moved(coded, state, of_cell, of_output, (len(groups), len(targets)))
+        labels = {name: list(self.labels[name]) for name in wanted}
         codes = {name: groups[moved.row, i] for i, name in enumerate(rest)}
         for i, name in enumerate(new):
-            codes[name] = _coded([target[i] for target in targets], labels[name])[moved.col]
-        left = {name: np.concatenate([codes[name], self.codes[name][~inside]]) for name in wanted}
-        return _Flow(left, labels, np.concatenate([moved.data, self.mass[~inside]]))
+            met = [coded.levels[name][code] for code in targets[:, i]]
+            codes[name] = _coded(met, labels[name])[moved.col]
+        both = {name: np.concatenate([codes[name], self.codes[name][~inside]]) for name in wanted}
+        return _Flow(both, labels, np.concatenate([moved.data, self.mass[~inside]]))
 
-    def _states(self, stage: Stage) -> Array:
+    def _moved(self, coded: CodedStage, state: Array, of_cell: Array, of_output: Array, shape: tuple[int, int]) -> Any:
+        """``M P'`` with the rows of P added up to what is wanted of the released states."""
+        from scipy.sparse import coo_array, csr_array
+
+        inside, k = state >= 0, len(coded.stage.states)
+        M = csr_array(coo_array((self.mass[inside], (of_cell, state[inside])), shape=(shape[0], k)))
+        released, true, p = coded.stage.transitions
+        P = csr_array(coo_array((p, (of_output[released], true)), shape=(shape[1], k)))
+        return coo_array(M @ P.T)
+
+    def _states(self, coded: CodedStage) -> Array:
         """The state of each cell; -1 for records that the stage leaves alone, such as those without a value."""
-        distinct, of_cell = _distinct([self.codes[name] for name in stage.columns], len(self.mass))
-        places = {tuple(state): i for i, state in enumerate(stage.states)}
-        parts = [[self.labels[name][c] for c in distinct[:, i]] for i, name in enumerate(stage.columns)]
-        own = [places.get(label, -1) for label in zip(*parts, strict=True)]
-        return np.array(own, dtype=np.int64)[of_cell]
+        names = coded.stage.columns
+        return coded.find([coded.translation(name, self.labels[name])[self.codes[name]] for name in names])
 
     def table(self, columns: tuple[str, ...]) -> CellTable:
         """As a table of cells."""
-        distinct, of_cell = _distinct([self.codes[name] for name in columns], len(self.mass))
-        counts = np.bincount(of_cell, self.mass, minlength=len(distinct))
-        return CellTable(columns, tuple(tuple(self.labels[name]) for name in columns), distinct, counts)
-
-
-def _distinct(codes: Sequence[Array], rows: int) -> tuple[Array, Array]:
-    """The distinct rows of codes, in order, and which of them each row is."""
-    if not codes:
-        return np.zeros((1, 0), dtype=np.int64), np.zeros(rows, dtype=np.int64)
-    found: tuple[Any, Any] = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
-    return found[0], found[1].ravel()
-
-
-def _targets(stage: Stage, names: Sequence[str]) -> tuple[list[tuple[Hashable, ...]], Array]:
-    """Distinct labels of some of the columns that a stage changes, and which of them each released state has."""
-    first = len(stage.within)
-
-    def label(output: tuple[Hashable, ...], name: str) -> Hashable:
-        if name in stage.variables:
-            return output[first + stage.variables.index(name)]
-        return stage.linked[name][tuple(output[first:])]
-
-    places: dict[tuple[Hashable, ...], int] = {}
-    of_output = [places.setdefault(tuple(label(o, name) for name in names), len(places)) for o in stage.outputs]
-    return [*places], np.array(of_output, dtype=np.int64)
+        cells, of_cell = distinct([self.codes[name] for name in columns], len(self.mass))
+        counts = np.bincount(of_cell, self.mass, minlength=len(cells))
+        return CellTable(columns, tuple(tuple(self.labels[name]) for name in columns), cells, counts)
 
 
 def _coded(found: Sequence[Hashable], labels: Labels) -> Array:

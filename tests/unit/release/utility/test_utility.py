@@ -331,3 +331,13 @@ def test_a_pair_whose_expected_table_is_not_known() -> None:
 def test_a_variable_that_was_not_counted() -> None:
     with pytest.raises(ParameterError, match="'x'"):
         assess_utility([CellTable.of(["y"], {("u",): 1})], stages=[X])
+
+
+def test_a_file_without_records() -> None:
+    empty = CellTable.of(["x", "y"], {})
+    stage = stage_of(("x",), [("a",)], [[1]], [0])
+    found = assess_utility([empty], [empty], [stage])
+    assert found.variables["x"].distance is None
+    assert found.variables["x"].inflation is None
+    assert found.pairs[0].before is None
+    assert found.to_dict()["variables"]["x"]["expected_changed"] == 0
