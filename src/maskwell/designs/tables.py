@@ -54,7 +54,7 @@ class ThresholdTable:
         return unsettled[:found]
 
 
-_GUIDED = 8  # columns of more entries have a guide
+_GUIDED = 16  # columns of more entries have a guide
 _PARTS = 4  # what is told of a column: its first and last entry, where its guide starts, and the guide's bits
 
 
@@ -116,15 +116,21 @@ def _divided(rest: Array, divisors: Array) -> Array:
 
 
 def _guides(columns: Columns, thresholds: Array) -> tuple[Array, Array]:
-    lengths = columns.lengths
-    long = np.flatnonzero(lengths > _GUIDED)
-    told = np.zeros((len(lengths), _PARTS), dtype=np.int64)
+    """What is told of each column, and the guides of the long ones, one after the other.
+
+    A threshold is below the first number of line b when its leading bits are below b, so that a guide is a running
+    count of thresholds by their leading bits.
+    """
+    told = np.zeros((len(columns.lengths), _PARTS), dtype=np.int64)
     told[:, 0], told[:, 1] = columns.starts[:-1], columns.starts[1:] - 1
-    told[long, 3] = [int(length).bit_length() for length in lengths[long]]
-    sizes = np.where(told[:, 3] > 0, 1 << told[:, 3], 0)
-    told[:, 2] = np.cumsum(sizes) - sizes
-    guide = np.zeros(int(sizes.sum()), dtype=np.uint32)
-    for first, last, at, bits in told[long].tolist():
-        starts = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
-        guide[at : at + 2**bits] = np.searchsorted(thresholds[first:last], starts, side="left")
-    return told, guide
+    bits = np.where(columns.lengths > _GUIDED, np.frexp(columns.lengths)[1], 0)  # 2**bits above the length
+    sizes = np.where(bits > 0, 1 << bits, 0)
+    told[:, 2], told[:, 3] = np.cumsum(sizes) - sizes, bits
+    guided = np.repeat(bits > 0, columns.lengths)
+    guided[told[:, 1]] = False
+    owners = columns.owners[guided]
+    leading = thresholds[guided] >> (64 - bits[owners]).astype(np.uint64)
+    counts = np.bincount(told[owners, 2] + leading.astype(np.int64), minlength=int(sizes.sum()))
+    below = np.cumsum(counts) - counts
+    first = np.repeat(below[told[bits > 0, 2]], sizes[bits > 0])
+    return told, (below - first).astype(np.uint32)
