@@ -124,11 +124,10 @@ def _optimal(local: Local) -> Sparse:
     _check_program_size(local)
     if local.bounds.match is not None:
         return _lowered(local)
-    cost = local.options.get("cost")
     return optimal(
         local.mass,
         local.bounds,
-        cost=None if cost == "agreement" else cost,
+        cost=_cost(local),
         forbidden=local.forbidden,
         band=local.options.get("band"),
         categories=local.categories,
@@ -137,10 +136,20 @@ def _optimal(local: Local) -> Sparse:
 
 def _lowered(local: Local) -> Sparse:
     _check_program_size(local)
-    bounds = replace(local.bounds, match=None)
     return lower_until(
-        local.counts, local.match, bounds=bounds, forbidden=local.forbidden, categories=local.categories
+        local.counts,
+        local.match,
+        bounds=replace(local.bounds, match=None),
+        forbidden=local.forbidden,
+        cost=_cost(local),
+        band=local.options.get("band"),
+        categories=local.categories,
     ).design
+
+
+def _cost(local: Local) -> Any:
+    cost = local.options.get("cost")
+    return None if cost == "agreement" else cost
 
 
 def _check_program_size(local: Local) -> None:
