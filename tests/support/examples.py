@@ -56,7 +56,7 @@ EXAMPLES: dict[str, Design] = {
     ),
     "sparse, dependent columns": Sparse.of_columns([{0: 1, 1: 2}, {0: 1, 1: 2}, {2: 1}], ABC),
     "sparse that moves all": Sparse.of_columns([{1: 1}, {2: 1}, {0: 1}], ABC),
-    "sparse of large integers": Sparse.of_columns([{0: 3**80, 1: 2}, {0: 1, 1: 7**60}], YES_NO),
+    "sparse of large integers": Sparse.of_columns([{0: 3**80 + 1, 1: 3**79}, {0: 5**50, 1: 2 * 5**50 + 7}], YES_NO),
     "sparse of many": Sparse.of_columns([{j: 5, (j + 1) % 40: 3, (j + 17) % 40: 1} for j in range(40)]),
     "sparse with a long column": Sparse.of_columns([dict(enumerate(range(1, 21))), *({j: 1} for j in range(1, 20))]),
     "patterns k=2": Patterns.of(3, [[0], [1]], ["1/4", "1/4"], YES_NO),
