@@ -12,9 +12,12 @@ from maskwell.core.given_counts import check_counts
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.strict import strict_risk, strict_when_highest
+from maskwell.release.risk.strict import strict_bound, strict_risk, strict_when_highest
 from maskwell.release.risk.summands import Summands, row_sums
 from maskwell.release.risk.targets import check_level, target_risks
+
+SEARCHED = 2000
+"""Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
 
 
 class Arrivals(Protocol):
@@ -63,7 +66,8 @@ class CellRisks:
     in_range, t_low, t_high
         The largest chance of a correct match given T = t, over the range that holds T with the stated probability.
     strict
-        The same over every t that is possible.
+        The same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others
+        than from themselves, those of the least risk have a bound from above.
     any_release
         The same as ``in_range`` for somebody who looks at the released value that is best for him.
     p_unique
@@ -137,7 +141,7 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
         in_range=risks.in_range,
         t_low=risks.t_low,
         t_high=risks.t_high,
-        strict=_strict(arrivals, terms, rows, place, p, risks.in_range),
+        strict=_strict(arrivals, terms, rows, place, p, alike, risks.in_range),
         any_release=any_release,
         p_unique=terms.chance_of_one[place],
         true_unique=_true_unique(terms, place, p, alike),
@@ -161,10 +165,15 @@ def _look_elsewhere(arrivals: Arrivals, asked: Array, found: Real, level: float)
         np.maximum.at(found, target, target_risks(arrivals.summands(rows), place, p, level=level).in_range)
 
 
-def _strict(arrivals: Arrivals, terms: Summands, rows: Array, place: Array, p: Real, in_range: Real) -> Real:
+def _strict(
+    arrivals: Arrivals, terms: Summands, rows: Array, place: Array, p: Real, alike: Real, in_range: Real
+) -> Real:
     """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
     found = strict_when_highest(terms, place, p)
-    for target in np.flatnonzero(np.isnan(found)).tolist():
+    others = np.flatnonzero(np.isnan(found))
+    found[others] = strict_bound(terms, place[others], p[others], alike[others])
+    unsettled = others[found[others] > in_range[others] * (1 + 1e-12)]
+    for target in unsettled[np.argsort(-found[unsettled], kind="stable")][:SEARCHED].tolist():
         found[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))
     return np.maximum(found, in_range)
 

@@ -8,6 +8,7 @@ from tests.support.matching import exact_risk
 
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError
+from maskwell.release.risk import cell_risks as module
 from maskwell.release.risk.cell_risks import cell_risks
 from maskwell.release.risk.matching import match_risk_row
 
@@ -75,6 +76,16 @@ def test_large_cells_of_many_sizes() -> None:
         alone = match_risk_row(counts, P[x], x)
         assert found.in_range[x] == pytest.approx(alone.risk_in_range, rel=1e-11)
         assert found.unconditional[x] == pytest.approx(alone.p_correct, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_bound_from_above_where_there_is_too_much_to_search(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, P = random_case(seed)
+    exact = cell_risks(counts, P).strict
+    monkeypatch.setattr(module, "SEARCHED", 0)
+    bound = cell_risks(counts, P).strict
+    assert (bound >= exact * (1 - 1e-12)).all()
+    assert (bound <= cell_risks(counts, P).before * (1 + 1e-12)).all()
 
 
 def test_bad_input_is_named() -> None:
