@@ -185,6 +185,8 @@ def test_inflation_lies_between_one_and_two() -> None:
     np.testing.assert_allclose(variance_inflation(constant(counts), counts), [2, 2, 2])
     np.testing.assert_allclose(variance_inflation(Dense.of(np.eye(3)), counts), [1, 1, 1])
     assert variance_inflation([[1, 0], [0, 1]], [5, 0]).tolist() == [1, 1]
+    with pytest.raises(NotInvariantError, match="category 0 is expected to change by 1"):
+        variance_inflation([["0.9", "0.3"], ["0.1", "0.7"]], [5, 5])
     assert contrast_inflation(constant(counts), counts, [1, -2, 0.5]) == pytest.approx(2)
 
 
@@ -245,6 +247,11 @@ def test_the_interval_without_the_matrix_is_wilsons() -> None:
     assert shown["interval_method"] == "wilson"
     assert shown["design"] == "withheld"
     assert "a" in repr(found)
+
+
+def test_a_category_that_no_released_record_has_tells_as_little_as_the_bound() -> None:
+    assert estimate_unknown([10, 0]).effective.tolist() == [10 / 1.9, 10 / 1.9]
+    assert estimate_unknown([10, 0], target="file").effective.tolist() == [10, 10]
 
 
 def test_shares_within_others_by_the_delta_method() -> None:

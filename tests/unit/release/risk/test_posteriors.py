@@ -10,6 +10,7 @@ import pytest
 
 from maskwell import Dense, Sparse, best_guess, binary_guess, guess_probability, posterior_matrix, repeated_guess
 from maskwell.core.categories import Categories
+from maskwell.designs import coded
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
 from maskwell.release.risk import repeated
 from maskwell.release.risk.posteriors import check_prior
@@ -43,6 +44,11 @@ def test_sparse_and_dense_designs_tell_the_same() -> None:
     np.testing.assert_allclose(one.posterior, other.posterior)
     assert one.to_dict().keys() == other.to_dict().keys()
     assert one.rule.tolist() == other.rule.tolist() == [0, 1, 0]  # three as likely: the first
+
+
+def test_the_first_of_several_is_taken_also_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coded, "ENTRY_WORK", 1)
+    assert best_guess(Dense.of([["1/2"] * 3, ["1/2"] * 3]), [1, 1, 1]).rule.tolist() == [0, 0]
 
 
 def test_a_large_sparse_design_needs_no_matrix() -> None:

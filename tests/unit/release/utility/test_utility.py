@@ -91,6 +91,7 @@ def test_relative_changes_only_where_there_was_something() -> None:
     assert found.largest_relative == pytest.approx(0.25)
     assert (found.largest_change, found.changed_most) == (pytest.approx(0.2), 0)
     assert table_distance([1, 0], [0, 1]).hellinger == pytest.approx(1)
+    assert table_distance([1, 1], [1, 0]).hellinger == pytest.approx(np.sqrt(1 - np.sqrt(0.5)))
 
 
 # ---- association
@@ -101,6 +102,7 @@ def test_cramers_v_is_that_of_scipy() -> None:
 
     table = np.array([[10, 3, 4], [2, 8, 6]])
     assert cramers_v(table) == pytest.approx(association(table, method="cramer"))
+    assert cramers_v(table.T) == pytest.approx(association(table, method="cramer"))
     padded = np.zeros((4, 4))
     padded[np.ix_([0, 2], [0, 1, 3])] = table
     assert cramers_v(padded) == pytest.approx(association(table, method="cramer"))
