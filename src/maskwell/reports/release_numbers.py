@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ from maskwell.release.released import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
-from maskwell.release.stages import Stage
 from maskwell.release.utility.regressions import RegressionComparison
 from maskwell.release.utility.report import VariableUtility
 from maskwell.reports.matrix_picture import name_of
@@ -22,8 +21,6 @@ from maskwell.reports.words import SPACE, percent
 SHOWN = 10
 NONE = "–"
 LARGE = 100
-MOST_CELLS = 20_000
-"""Cells of a file up to which the risk without each key is worked out."""
 
 
 def _chance(name: str) -> Callable[[FileRisk], str]:
@@ -88,19 +85,18 @@ def riskiest(release: Release) -> list[list[str]]:
     return rows
 
 
-def key_rows(risk: RiskReport, stages: Sequence[Stage]) -> list[list[str]]:
-    """What somebody finds who does not know one of the keys; nothing for files where that would take long."""
-    if len(risk.table) > MOST_CELLS or len(risk.keys) == 1:
+def key_rows(risk: RiskReport) -> list[list[str]]:
+    """What somebody would find in the original file who does not know one of the keys."""
+    if len(risk.keys) == 1:
         return []
-    found = variable_contributions(risk.table, risk.keys, stages, level=risk.level)
     return [
         [
             one.variable,
-            f"{one.matches_without:,.1f}",
+            f"{one.matches_without:,.0f}",
             f"{100 * one.share:.0f}{SPACE}%",
-            shown("match", one.max_risk_without),
+            f"{one.uniques_without:,.0f}",
         ]
-        for one in found
+        for one in variable_contributions(risk.table, risk.keys)
     ]
 
 

@@ -166,7 +166,7 @@ def _risk(release: Release) -> dict[str, Any]:
         "caption": "How many records have at least a given chance of being found, over the numbers of similar records "
         "that turn up in 95 of 100 releases. The curve after the release should end at the bound or before it.",
         "rows": risk_rows(release.risk),
-        "without": key_rows(release.risk, release.stages),
+        "without": key_rows(release.risk),
         "labels": label_rows(release.risk),
         "flags": release.risk.flags,
     }
