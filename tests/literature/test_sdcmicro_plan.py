@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from maskwell import plan_from_sdcmicro, starting_plan
-from maskwell.engines.cell_counting import count_columns, count_tables
-from maskwell.release.building import build_stages, wanted_tables
+from maskwell.engines.cell_counting import count_columns
+from maskwell.release.building import build_stages
+from maskwell.release.counting import count_file
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.plan_file import read_plan
 from maskwell.release.stages import Stage
@@ -18,9 +19,7 @@ FILES = ("sdc_testdata", "nist_acs_national2019", "simpop_ghana")
 
 
 def stages_of(path: Path, plan: ReleasePlan) -> tuple[Stage, ...]:
-    wanted = wanted_tables(plan)
-    tables = count_tables(str(path), wanted, weights=plan.weights)
-    return build_stages(plan, dict(zip(wanted, tables, strict=True)))
+    return build_stages(plan, count_file(str(path), plan))
 
 
 def test_every_stratum_has_a_matrix_that_keeps_its_counts(shared: Path) -> None:
