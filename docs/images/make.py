@@ -9,14 +9,17 @@ from __future__ import annotations
 import html
 import re
 import textwrap
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from runpy import run_path
 from typing import NamedTuple
 
 import numpy as np
 
 from maskwell.core.categories import Categories
+from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
@@ -28,6 +31,11 @@ from maskwell.procedures.forced import forced
 from maskwell.procedures.realise import make_device
 from maskwell.procedures.spinner import make_spinner
 from maskwell.procedures.warner import warner
+from maskwell.release.assessing import assess_tables
+from maskwell.release.counting import tables_of
+from maskwell.release.mapping import risk_utility_map
+from maskwell.release.plan import ReleasePlan
+from maskwell.release.released import Release
 from maskwell.reports.device_cards import Face, faces_of, sheets_of
 from maskwell.reports.picture import NARROW, WIDE, Picture
 from maskwell.reports.plots import (
@@ -39,7 +47,9 @@ from maskwell.reports.plots import (
     plot_frontier,
     plot_learned,
     plot_margins,
+    plot_release_risk,
     plot_revealed,
+    plot_risk_utility,
     plot_variance,
 )
 from maskwell.reports.spinner_drawing import spinner_svg
@@ -152,6 +162,18 @@ def _card(face: Face, x: int, y: int) -> str:
     return f'{box} stroke-dasharray="3 2"/>{lines}'
 
 
+def released(**protect: object) -> Release:
+    """What the plan of the tutorial does to its made-up survey."""
+    survey = run_path(str(FOLDER.parent / "tutorials/labour_survey.py"))
+    keys = ["region", "sex", "age", "job"]
+    file = CellTable.of(
+        [*keys, "income"], Counter(tuple(row[1:6]) for row in survey["people"](np.random.default_rng(2026)))
+    )
+    protect = {"variables": keys, "method": "inverse-frequency", "xi": "0.5", **protect}
+    plan = ReleasePlan.of([protect], keys=keys, sensitive=["income"], match="0.5")
+    return assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan)
+
+
 def pages() -> dict[str, Picture | Drawing]:
     """The pictures of the pages, by the name of their file."""
     return {
@@ -167,6 +189,8 @@ def pages() -> dict[str, Picture | Drawing]:
         "variance": plot_variance(),
         "frontier": plot_frontier(10, demand=Demand.from_epsilon(1)),
         "devices": devices(),
+        "release": plot_release_risk(released(within=["income"])),
+        "release-map": plot_risk_utility(risk_utility_map(released()), bound=0.5),
     }
 
 

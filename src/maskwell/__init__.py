@@ -262,6 +262,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_revealed as plot_revealed
     from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
     from maskwell.reports.plots import plot_variance as plot_variance
+    from maskwell.reports.release_page import release_page as release_page
     from maskwell.reports.releasing import release_file as release_file
 
 __version__ = "0.1.0"
@@ -365,6 +366,7 @@ _HOMES = {
     "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
     "maskwell.reports.device_page": ["SheetOptions", "device_page"],
     "maskwell.release.risk_utility": ["RiskUtilityPoint"],
+    "maskwell.reports.release_page": ["release_page"],
     "maskwell.reports.plots": [
         "Picture",
         "plot_associations",
