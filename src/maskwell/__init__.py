@@ -171,12 +171,12 @@ if TYPE_CHECKING:
     from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
+    from maskwell.release.analysis import Analysis as Analysis
+    from maskwell.release.analysis import estimate_released as estimate_released
     from maskwell.release.assessing import assess_file as assess_file
     from maskwell.release.in_memory import ReleasedTable as ReleasedTable
     from maskwell.release.in_memory import release_table as release_table
     from maskwell.release.mapping import risk_utility_map as risk_utility_map
-    from maskwell.release.analysis import Analysis as Analysis
-    from maskwell.release.analysis import estimate_released as estimate_released
     from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
@@ -210,9 +210,9 @@ if TYPE_CHECKING:
     from maskwell.release.plan import ReleasePlan as ReleasePlan
     from maskwell.release.plan_file import load_plan as load_plan
     from maskwell.release.protection import Protection as Protection
-    from maskwell.release.released import Release as Release
     from maskwell.release.receipt import Receipt as Receipt
     from maskwell.release.receipt import load_receipt as load_receipt
+    from maskwell.release.released import Release as Release
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
     from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
