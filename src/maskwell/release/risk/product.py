@@ -78,16 +78,23 @@ class Block:
         return out
 
     def arrivals(self, m: int) -> Real:
-        """``sum N p^m`` over all cells whose own key it is not, for every released cell, flattened."""
+        """``sum N p^m`` over all cells whose own key it is not, for every released cell, flattened.
+
+        Along each axis records are kept apart that have been released as their own so far, and all others.
+        """
         same = self.grid(self.counts)
+        same = same.reshape(len(same), -1)
         other = np.zeros_like(same)
-        for axis, (P, kept) in enumerate(zip(self.matrices, self.kept, strict=True)):
+        for P, kept in zip(self.matrices, self.kept, strict=True):
+            same, other = (part.reshape(P.shape[1], -1) for part in (same, other))
             power = P**m
+            stay = power[kept, np.arange(P.shape[1])]
             rest = power.copy()
             rest[kept, np.arange(P.shape[1])] = 0.0
-            other = _along(rest, same, axis) + _along(power, other, axis)
-            same = _along(power - rest, same, axis)
-        return np.asarray(other.ravel())
+            # transposed, so that the next axis comes first; after all axes the order is the first one again
+            other = np.ascontiguousarray((np.hstack([rest, power]) @ np.vstack([same, other])).T)
+            same = np.ascontiguousarray(_gathered(same * stay[:, None], kept, len(P)).T)
+        return other.ravel()
 
     def largest(self, values: Array) -> Real:
         """``max_j value_j p_xj`` for every released cell, flattened."""
@@ -183,8 +190,14 @@ class Tail:
     odds: Real
 
 
-def _along(P: Real, grid: Real, axis: int) -> Real:
-    return np.moveaxis(np.tensordot(P, grid, axes=(1, axis)), 0, axis)
+def _gathered(values: Real, place: Array, rows: int) -> Real:
+    """Rows put in their places, those with the same place added up."""
+    out = np.zeros((rows, values.shape[1]))
+    if len(np.unique(place)) == len(place):
+        out[place] = values
+    else:
+        np.add.at(out, place, values)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
