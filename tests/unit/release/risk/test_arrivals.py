@@ -135,6 +135,18 @@ def _own_first(cell: int) -> list[int]:
     return order
 
 
+def test_a_product_with_columns_outside_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    stages = [stage(("a", "b"), matrix(6, rng)), stage(("c",), matrix(3, rng))]
+    counted = table(rng)
+    listed = risks_of(arrivals_of(stages, counted, ["a", "c"]))
+    monkeypatch.setattr(module, "LISTED", 0)
+    product_of_two = arrivals_of(stages, counted, ["a", "c"])
+    assert isinstance(product_of_two, Product)
+    for name in COMPARED:
+        np.testing.assert_allclose(getattr(risks_of(product_of_two), name), getattr(listed, name), atol=1e-12)
+
+
 def test_stages_that_do_not_touch_the_key_are_left_out() -> None:
     rng = np.random.default_rng(12)
     counted = table(rng, ("a", "b"))
