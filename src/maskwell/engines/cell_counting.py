@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,9 @@ from maskwell.errors import CountsError, DataFileError, TooLargeError
 
 DENSE_CELLS = 1 << 21
 """Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
+
+MERGED_CELLS = 1 << 17
+"""Tables are counted as one where together they have at most so many possible cells."""
 
 MOST_LISTED = 20_000
 """Labels of a column that are told apart where all columns of a file are looked at."""
@@ -71,6 +74,31 @@ def count_rows(
             if progress is not None:
                 progress(counter.rows, source.done())
     return counter.tables()
+
+
+def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Fewer tables that contain all of these, joined while they have few possible cells.
+
+    >>> merged([("a", "b"), ("b",), ("b", "c"), ("d",)], {"a": 2, "b": 3, "c": 5, "d": 10**6})
+    [('a', 'b', 'c'), ('d',)]
+    """
+    found: list[tuple[str, ...]] = []
+    for table in sorted(tables, key=lambda columns: -len(columns)):
+        for place, other in enumerate(found):
+            union = tuple(dict.fromkeys([*other, *table]))
+            if len(union) == len(other) or math.prod(sizes[name] + 1 for name in union) <= MERGED_CELLS:
+                found[place] = union
+                break
+        else:
+            found.append(tuple(table))
+    return found
+
+
+def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
+    """A table from the smallest of those that contain it."""
+    holders = [own for own in counted if {*table} <= {*own.columns}]
+    smallest = min(holders, key=len)
+    return smallest if smallest.columns == tuple(table) else smallest.project(table)
 
 
 def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTable]:
@@ -125,7 +153,8 @@ class FileCounter:
         self.coders = coders_of(source, names)
         if weights in self.coders:
             self.coders[str(weights)].most = MOST_WEIGHTS
-        self._counters = [CellCounter([self.coders[name] for name in table], weights is not None) for table in tables]
+        self._wanted = tables
+        self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any) -> None:
         """Count the next rows."""
@@ -133,13 +162,22 @@ class FileCounter:
         weights = None
         if self._weights is not None:
             weights = check_weights(batch.column(self._read[self._weights]), self._weights, self.rows)
-        for counter in self._counters:
+        for counter in self._ready():
             counter.add(codes, len(batch), weights)
         self.rows += len(batch)
 
+    def _ready(self) -> list[CellCounter]:
+        """The counters, made when the first rows have shown how many labels there are about."""
+        if self._counters is None:
+            sizes = {name: len(coder.labels) for name, coder in self.coders.items()}
+            own = merged(self._wanted, sizes)
+            self._counters = [CellCounter([self.coders[n] for n in t], self._weights is not None) for t in own]
+        return self._counters
+
     def tables(self) -> list[CellTable]:
         """All tables so far."""
-        return [counter.table() for counter in self._counters]
+        counted = [counter.table() for counter in self._ready()]
+        return [part_of(table, counted) for table in self._wanted]
 
 
 def coders_of(source: Source, names: Sequence[str]) -> dict[str, LevelCoder]:

@@ -8,7 +8,7 @@ rows whose state never occurred in the true file, stay as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,6 +20,10 @@ from maskwell.engines.levels import MISSING, LevelCoder
 
 DENSE_STATES = 1 << 22
 """States are found in a table up to so many combinations of labels, else by searching."""
+
+
+Naming = Callable[[Array], Array]
+"""From record ids to what keyed draws know a record by, worked out once for all stages."""
 
 
 class Draws(Protocol):
@@ -115,8 +119,9 @@ class RowReleaser:
         *,
         dropped: Sequence[str] = (),
         identity: str | None = None,
+        naming: Naming | None = None,
     ) -> None:
-        self._coders, self._stages, self._identity = coders, stages, identity
+        self._coders, self._stages, self._identity, self._naming = coders, stages, identity, naming
         self._finders = [StateFinder(s.states, [len(coders[c].labels) for c in s.columns]) for s in stages]
         self._moved = [*dict.fromkeys(name for s in stages for name in (*s.variables, *s.linked))]
         self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
@@ -138,7 +143,7 @@ class RowReleaser:
     def release(self, batch: Any) -> tuple[Any, dict[str, Array], dict[str, Array]]:
         """The released batch, and the codes of all columns that matter, before and after."""
         before = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
-        ids = None if self._identity is None else _ids(batch.column(self._places[self._identity]))
+        ids = self._ids(batch)
         after = dict(before)
         for stage, finder in zip(self._stages, self._finders, strict=True):
             self._carry_out(stage, finder, after, ids)
@@ -148,6 +153,11 @@ class RowReleaser:
             arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
         released = require().RecordBatch.from_arrays([arrays[i] for i in self._kept], schema=self.schema)
         return released, before, after
+
+    def _ids(self, batch: Any) -> Array | None:
+        if self._identity is None or self._naming is None:
+            return None
+        return self._naming(_ids(batch.column(self._places[self._identity])))
 
     def finish(self) -> None:
         """Check that all rows came."""

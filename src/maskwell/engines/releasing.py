@@ -22,7 +22,7 @@ from maskwell.engines.files import find_column, lost_in, open_sink
 from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.randomize import EvenRows, Progress, pieces
-from maskwell.engines.release_rows import RowReleaser, RowStage
+from maskwell.engines.release_rows import Naming, RowReleaser, RowStage
 from maskwell.engines.shuffling import ShuffledRows
 from maskwell.errors import DataFileError, MissingValueError, ParameterError
 
@@ -43,8 +43,8 @@ class RowPlan:
         Column with the weights of the records, if any.
     dropped
         Columns that are not published.
-    identity
-        Column with the record ids that keyed draws use, if any.
+    identity, naming
+        Column with the record ids that keyed draws use, if any, and what they become.
     shuffled
         Where random order comes from, ``None`` where the order is kept.
     """
@@ -55,6 +55,7 @@ class RowPlan:
     weights: str | None = None
     dropped: Sequence[str] = ()
     identity: str | None = None
+    naming: Naming | None = None
     shuffled: RandomSource | None = None
 
 
@@ -153,7 +154,9 @@ def _ready(source: Source, path: str, plan: RowPlan) -> tuple[RowReleaser, Relea
         name: LevelCoder(name, levels, coder.about)
         for (name, levels), coder in zip(plan.levels.items(), coders_of(source, [*plan.levels]).values(), strict=True)
     }
-    releaser = RowReleaser(source.schema, coders, plan.stages, dropped=plan.dropped, identity=plan.identity)
+    releaser = RowReleaser(
+        source.schema, coders, plan.stages, dropped=plan.dropped, identity=plan.identity, naming=plan.naming
+    )
     return releaser, ReleaseCounter(releaser, coders, plan, source, path)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from maskwell.engines.cell_counting import MOST_WEIGHTS
+from maskwell.engines.cell_counting import MOST_WEIGHTS, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
-from maskwell.engines.releasing import file_columns
+from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import InfeasibleError
 from maskwell.release.building import build_stages
 from maskwell.release.counting import Tables, compared_tables, count_external, count_file, risk_columns, weight_tables
@@ -44,6 +44,12 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
         warnings=tuple(_telling_weights(plan, tables)),
     )
     return judged(release)
+
+
+def released_tables(release: Release, done: RowsReleased) -> Tables:
+    """The tables of the released file: counted where a column was randomized, else those of the true one."""
+    moved = {*release.plan.randomized}
+    return {c: part_of(c, done.tables) if moved & {*c} else table for c, table in release.tables.items()}
 
 
 def judged(release: Release) -> Release:

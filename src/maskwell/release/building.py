@@ -16,7 +16,7 @@ from maskwell.core.phrases import MESSAGE, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.release.entries import find_levels
-from maskwell.release.fixed import FIXED, fixed_stage
+from maskwell.release.fixed import FIXED, fixed_stage, known_levels
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.mixing import mixed
 from maskwell.release.methods import Local, make_matrix
@@ -44,6 +44,7 @@ def build_stages(
 
     ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
     """
+    _check_codebook(plan, tables)
     check_rules(plan, tables)
     check_swaps(plan)
     found = []
@@ -51,6 +52,14 @@ def build_stages(
         other = (external or {}).get(",".join(protection.variables))
         found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
     return tuple(found)
+
+
+def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
+    """Raise where the file holds a label that its codebook does not list."""
+    for column in plan.codebook:
+        table = next((own for columns, own in tables.items() if column in columns), None)
+        if table is not None:
+            known_levels(plan, table, column)
 
 
 def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
@@ -166,7 +175,8 @@ def _bounds(
     """The bounds of a protection, with the match of the whole release and with caps by place."""
     by_match = protection.base.match and not (protection.options.keys() & {"theta", "xi"})
     alone = by_match and not protection.bounds.asked() and not protection.caps
-    match = plan.match_of(protection) if alone else protection.bounds.match
+    needed = protection.base.name == "lowered"
+    match = plan.match_of(protection) if alone or needed else protection.bounds.match
     caps: dict[int, Fraction] = {}
     if protection.caps:  # of a single variable
         levels = [label[n_within] for label in labels]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,9 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.designs.sampler import KeyedSampler, Sampler
 from maskwell.designs.sparse import Sparse
+from maskwell.engines.cell_counting import merged
 from maskwell.engines.release_rows import Draws, RowStage
 from maskwell.engines.releasing import RowPlan
-from maskwell.release.counting import largest
 from maskwell.release.fixed import known_levels
 from maskwell.release.matrices.swapping import SwapSampler
 from maskwell.release.matrices.whole_flows import whole_flows
@@ -51,7 +52,8 @@ class _Keyed(_Independent):
 
     def draw(self, codes: Array, ids: Array | None) -> Array:
         """Released states."""
-        return np.asarray(self.sampler.sample(codes, ids).data)
+        assert ids is not None
+        return np.asarray(self.sampler.sample_named(codes, ids).data)
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,11 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
     return RowPlan(
         levels=levels,
         stages=[_row_stage(stage, levels, random, key) for stage in release.stages],
-        tables=largest(tables),
+        tables=merged(tables, {name: len(own) for name, own in levels.items()}),
         weights=plan.weights,
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
         identity=plan.id if key is not None else None,
+        naming=None if key is None else key.names,
         shuffled=random if plan.order == "shuffled" else None,
     )
 
@@ -126,5 +129,5 @@ def _draws(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws
         assert isinstance(stage.design, Sparse)
         return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
     if key is not None:
-        return _Keyed(KeyedSampler(stage.design, key, ",".join(stage.variables)))
+        return _Keyed(KeyedSampler(stage.design, key, json.dumps(stage.variables)))  # unlike for any other columns
     return _Sampled(stage.design.sampler(random))

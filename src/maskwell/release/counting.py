@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from maskwell.core.cell_table import CellTable
@@ -64,15 +64,9 @@ def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
 
 
 def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -> Tables:
-    """Count a file in all tables of a plan; those that others contain are summed from them."""
-    whole = largest(tables_of(plan))
-    return all_tables(plan, whole, count_tables(path, whole, weights=plan.weights, progress=progress))
-
-
-def all_tables(plan: ReleasePlan, whole: Sequence[Columns], counted: Sequence[CellTable]) -> Tables:
-    """Every table of a plan, from the largest ones."""
-    found = dict(zip(whole, counted, strict=True))
-    return {table: projected(table, found) for table in tables_of(plan)}
+    """Count a file in all tables of a plan, in one pass."""
+    wanted = tables_of(plan)
+    return dict(zip(wanted, count_tables(path, wanted, weights=plan.weights, progress=progress), strict=True))
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:
@@ -83,20 +77,3 @@ def count_external(plan: ReleasePlan) -> dict[str, CellTable]:
             within, variables = stage_columns(plan, protection)
             found[",".join(variables)] = count_tables(protection.counts_from, [(*within, *variables)])[0]
     return found
-
-
-def projected(table: Columns, counted: Mapping[Columns, CellTable]) -> CellTable:
-    """A table from those that were counted."""
-    if table in counted:
-        return counted[table]
-    holders = [columns for columns in counted if {*table} <= {*columns}]
-    return counted[min(holders, key=lambda columns: len(counted[columns]))].project(table)
-
-
-def largest(tables: Sequence[Columns]) -> list[Columns]:
-    """The tables that no other one contains.
-
-    >>> largest([("sex",), ("sex", "region"), ("age",), ("region", "sex")])
-    [('age',), ('region', 'sex')]
-    """
-    return [t for t in tables if not any({*t} < {*other} or ({*t} == {*other} and t > other) for other in tables)]

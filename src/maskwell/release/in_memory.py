@@ -9,9 +9,9 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
-from maskwell.release.assessing import assess_tables, check_match, judged
+from maskwell.release.assessing import assess_tables, check_match, judged, released_tables
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.counting import all_tables, largest, projected, tables_of
+from maskwell.release.counting import tables_of
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.publishing import check_randomness
 from maskwell.release.released import Release
@@ -56,14 +56,11 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     check_randomness(private=source.private, demonstration=plan.demonstration)
     rows = MemoryRows(data)
     plan.check(rows.schema.names)
-    whole = largest(tables_of(plan))
-    tables = all_tables(plan, whole, count_rows(rows, "the table", whole, weights=plan.weights))
+    wanted = tables_of(plan)
+    tables = dict(zip(wanted, count_rows(rows, "the table", wanted, weights=plan.weights), strict=True))
     release = replace(assess_tables(tables, plan), private=source.private)
     check_match(release)
     work = row_plan(release, source, None)
     batches, schema, done = release_batches(rows, "the table", work)
-    counted = dict(zip(work.tables, done.tables, strict=True))
-    moved = {*plan.randomized}
-    after = {c: projected(c, counted) if moved & {*c} else table for c, table in tables.items()}
-    release = judged(replace(release, released_tables=after, changed=done.changed))
+    release = judged(replace(release, released_tables=released_tables(release, done), changed=done.changed))
     return ReleasedTable(rows.like_given(batches, schema), release)

@@ -17,9 +17,8 @@ from maskwell.engines.cell_values import write_cell_values
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_rows
 from maskwell.errors import ParameterError, PlanError
-from maskwell.release.assessing import assess_file, check_match, judged
+from maskwell.release.assessing import assess_file, check_match, judged, released_tables
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.counting import projected
 from maskwell.release.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
 from maskwell.release.leaks import check_public
 from maskwell.release.plan import ReleasePlan
@@ -93,19 +92,18 @@ def release_folder_of(
 
 def _finished(release: Release, rows: RowPlan, done: RowsReleased, path: str) -> Release:
     """The release with what became of its rows."""
-    counted = dict(zip(rows.tables, done.tables, strict=True))
-    changed = {*release.plan.randomized}
-    after = {
-        columns: projected(columns, counted) if changed & {*columns} else table
-        for columns, table in release.tables.items()
-    }
     names = {column.name: column for column in file_columns(path)}
     columns = [
         ReleasedColumn(name, names[name].kind, tuple(rows.levels[name]) if name in rows.levels else None)
         for name in done.names
     ]
     release = replace(
-        release, released_tables=after, changed=done.changed, columns=columns, labels=done.labels, lost=done.lost
+        release,
+        released_tables=released_tables(release, done),
+        changed=done.changed,
+        columns=columns,
+        labels=done.labels,
+        lost=done.lost,
     )
     return judged(release)
 

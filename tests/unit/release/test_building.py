@@ -14,7 +14,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
 from maskwell.release.building import build_stages
-from maskwell.release.counting import all_tables, largest, tables_of
+from maskwell.release.counting import tables_of
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.stages import Stage
 
@@ -29,8 +29,7 @@ def stages_of(
 ) -> tuple[Stage, ...]:
     table = CellTable.of(columns, counts)
     read = ReleasePlan.of(**plan)
-    whole = largest(tables_of(read))
-    return build_stages(read, all_tables(read, whole, [table.project(own) for own in whole]))
+    return build_stages(read, {own: table.project(own) for own in tables_of(read)})
 
 
 def matrix(stage: Stage) -> np.ndarray[Any, Any]:
@@ -256,3 +255,16 @@ def test_a_missing_value_is_a_category_of_a_uniform_design_where_the_plan_says_s
     (stage,) = stages_of(["x"], counts, plan)
     assert stage.states == [("a",), ("b",), (None,)]
     assert stage.counts.tolist() == [5, 4, 3]
+
+
+def test_a_label_that_the_codebook_does_not_list_is_refused_whatever_the_method() -> None:
+    plan = {"protect": [{"variables": "x", "method": "sequential"}], "codebook": {"x": ["a", "b"]}}
+    with pytest.raises(UnknownCategoryError, match=r"'z' \(4 times\)"):
+        stages_of(["x"], {("a",): 3, ("z",): 4}, plan)
+
+
+def test_lowered_takes_the_match_of_the_whole_release_beside_its_own_bounds() -> None:
+    protect = {"variables": "x", "method": "lowered", "posterior": "0.95"}
+    counts = {("a",): 1, ("b",): 2, ("c",): 4, ("d",): 10, ("e",): 30}
+    (stage,) = stages_of(["x"], counts, {"protect": [protect], "keys": ["x"], "match": "0.4"})
+    assert stage.keeps[0] <= 0.4
