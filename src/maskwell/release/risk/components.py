@@ -14,6 +14,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.cell_keys import compressed, find, numbered
 from maskwell.release.risk.listed import entries_of
@@ -188,12 +189,10 @@ def _carried_out(stage: Stage, coding: _Coding, reached: _Reached) -> _Reached:
             f"no cell of the table is a state of the stage that randomizes {', '.join(stage.variables)}",
             hint="give the counts of the file that the stage was made for",
         )
-    report, truth, q = entries_of(stage.design)
-    order = np.argsort(truth, kind="stable")
-    starts = np.searchsorted(truth[order], np.arange(len(states) + 1))
+    report, q, starts = _by_truth(stage.design)
     moving = np.flatnonzero(state[reached.at] >= 0)
     taken, entry = expanded(starts, state[reached.at[moving]])
-    came, chosen = moving[taken], report[order[entry]]
+    came, chosen = moving[taken], report[entry]
     # the labels after it follow from what the stage does not touch, and from the report
     moved = [*at, *(coding.columns.index(name) for name in coding.linked[number])]
     others = [i for i in range(len(coding.columns)) if i not in moved]
@@ -212,9 +211,19 @@ def _carried_out(stage: Stage, coding: _Coding, reached: _Reached) -> _Reached:
     return _Reached(
         np.concatenate([reached.origin[came], reached.origin[stayed]]),
         np.concatenate([place, count + reached.at[stayed]]),
-        np.concatenate([reached.p[came] * q[order[entry]], reached.p[stayed]]),
+        np.concatenate([reached.p[came] * q[entry], reached.p[stayed]]),
         np.concatenate([labels, reached.labels]),
     )
+
+
+def _by_truth(design: CodedDesign) -> tuple[Array, Real, Array]:
+    """Reports and probabilities of all entries, sorted by truth, and where each truth starts."""
+    report, truth, q = entries_of(design)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(truth, minlength=design.k))])
+    if (np.diff(truth) < 0).any():
+        order = np.argsort(truth, kind="stable")
+        return report[order], q[order], starts
+    return report, q, starts
 
 
 def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
@@ -230,7 +239,9 @@ def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
             hint="protect the keys in blocks (inverse-frequency, optimal), or ask for fewer keys",
         )
     taken = np.repeat(np.arange(len(columns)), sizes)
-    return taken, np.arange(total) + np.repeat(starts[columns] - (np.cumsum(sizes) - sizes), sizes)
+    offset = starts[columns] - (np.cumsum(sizes) - sizes)
+    entry = np.arange(total)
+    return taken, entry + np.repeat(offset, sizes) if offset.any() else entry
 
 
 def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tuple[Array, Real, Array]:
