@@ -6,16 +6,18 @@ is likelier. Of a large one each state is a dot: how many records it has, and th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.engines.labels import Labels
 from maskwell.release.stages import Stage
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
 from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas, Picture
 from maskwell.reports.scales import number, round_numbers
+from maskwell.reports.state_names import PARTS, columns_of, name_of
 from maskwell.reports.style import colour
 from maskwell.reports.tables import count, counted, shorten
 from maskwell.reports.words import SPACE, percent
@@ -30,7 +32,6 @@ FAINT, STRONG = 0.06, 0.46
 """Strength of a colour at a chance of almost none and of one; ink stays readable on both."""
 
 SIDE, TOP = 150, 70
-PARTS = " · "
 NARROW_SIDE = 92
 DOTS_LEFT, DOTS_TOP, DOTS_HEIGHT = 52, 40, 230
 MOST_DOTS = 1500
@@ -39,44 +40,28 @@ TOLD = 3  # reports of each truth that are told in words
 READABLE = 5  # letters below which a label that is cut says nothing
 
 
-def plot_matrix(stage: Stage) -> Picture:
+def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
     """The matrix of one randomization: where the records of each state go.
 
     Parameters
     ----------
     stage
         As it is carried out; a state is the labels of the columns within which is randomized, then of the variables.
+    labels
+        What the values of the columns stand for, where a labelled file tells it.
     """
     whole = len(stage.states) <= WHOLE and len(stage.outputs) <= WHOLE
-    return _whole(stage) if whole else _large(stage)
-
-
-def name_of(state: Sequence[Hashable]) -> str:
-    """The labels of a state; a missing value is told.
-
-    >>> name_of(("north", None))
-    'north · missing'
-    """
-    return PARTS.join("missing" if label is None else str(label) for label in state)
-
-
-def columns_of(stage: Stage) -> str:
-    """What is randomized, within what.
-
-    >>> from types import SimpleNamespace
-    >>> columns_of(SimpleNamespace(variables=("roof", "sex"), within=("region",)))
-    'roof, sex within region'
-    """
-    within = f" within {', '.join(stage.within)}" if stage.within else ""
-    return ", ".join(stage.variables) + within
+    return _whole(stage, labels) if whole else _large(stage, labels)
 
 
 # ---- a whole matrix
 
 
-def _whole(stage: Stage) -> Picture:
+def _whole(stage: Stage, labels: Labels | None) -> Picture:
     P = stage.design.matrix()
-    truths, reports = ([name_of(s) for s in states] for states in (stage.states, stage.outputs))
+    truths, reports = (
+        [name_of(state, stage.columns, labels) for state in states] for states in (stage.states, stage.outputs)
+    )
     notes = [
         Note("stays as it is", area_mark(**_cell("truth", 0.7))),
         Note("becomes another report; stronger where it is likelier", area_mark(**_cell("report", 0.7))),
@@ -175,7 +160,7 @@ def _cell(tone: str, p: float) -> dict[str, Any]:
 # ---- a large one
 
 
-def _large(stage: Stage) -> Picture:
+def _large(stage: Stage, labels: Labels | None) -> Picture:
     keeps, counts = stage.keeps, np.asarray(stage.counts)
     order = np.argsort(keeps, kind="stable")
     notes = [Note("one combination of labels", point_mark(**_dot()))]
@@ -183,11 +168,15 @@ def _large(stage: Stage) -> Picture:
     return Picture(
         name="matrix",
         title=f"How often the records of {columns_of(stage)} stay",
-        text=_large_in_words(stage, keeps, order),
+        text=_large_in_words(stage, keeps, order, labels),
         data={"records": counts, "keeps": keeps},
         columns=["labels", "records", "stay as they are"],
         rows=[
-            [name_of(stage.states[j]), count(int(counts[j])), f"{percent(float(keeps[j]))}{SPACE}%"]
+            [
+                name_of(stage.states[j], stage.columns, labels),
+                count(int(counts[j])),
+                f"{percent(float(keeps[j]))}{SPACE}%",
+            ]
             for j in order[:SHOWN_ROWS].tolist()
         ],
         heights=(height + notes_height(notes, x=DOTS_LEFT, width=WIDE), height + notes_height(notes)),
@@ -195,12 +184,13 @@ def _large(stage: Stage) -> Picture:
     )
 
 
-def _large_in_words(stage: Stage, keeps: Real, order: Array) -> str:
+def _large_in_words(stage: Stage, keeps: Real, order: Array, labels: Labels | None) -> str:
     least, most = int(order[0]), int(order[-1])
+    first, last = (name_of(stage.states[j], stage.columns, labels) for j in (least, most))
     said = (
         f"Chance to stay of each of {counted(len(keeps), 'combination', 'combinations')} of {columns_of(stage)}: from "
-        f"{percent(float(keeps[least]))} percent for {name_of(stage.states[least])} to "
-        f"{percent(float(keeps[most]))} percent for {name_of(stage.states[most])}; all records together "
+        f"{percent(float(keeps[least]))} percent for {first} to "
+        f"{percent(float(keeps[most]))} percent for {last}; all records together "
         f"{percent(1 - stage.expected_changed())} percent."
     )
     left = len(keeps) - SHOWN_ROWS

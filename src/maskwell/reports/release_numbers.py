@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.engines.labels import Labels
 from maskwell.release.released import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
 from maskwell.release.utility.regressions import RegressionComparison
 from maskwell.release.utility.report import VariableUtility
-from maskwell.reports.matrix_picture import name_of
 from maskwell.reports.release_words import shown
+from maskwell.reports.state_names import label_of, name_of
 from maskwell.reports.tables import count
 from maskwell.reports.words import SPACE, percent
 
@@ -81,7 +82,9 @@ def riskiest(release: Release) -> list[list[str]]:
     for cell in np.argsort(-after, kind="stable")[:SHOWN].tolist():
         label = table.label(cell)
         chances = (shown("match", float(before[cell])), shown("match", float(after[cell])))
-        rows.append([name_of([label[i] for i in keys]), count(int(table.counts[cell])), *chances])
+        rows.append(
+            [name_of([label[i] for i in keys], risk.keys, release.labels), count(int(table.counts[cell])), *chances]
+        )
     return rows
 
 
@@ -100,11 +103,11 @@ def key_rows(risk: RiskReport) -> list[list[str]]:
     ]
 
 
-def label_rows(risk: RiskReport) -> list[list[str]]:
+def label_rows(risk: RiskReport, labels: Labels | None = None) -> list[list[str]]:
     """The labels of keys whose records are found most easily."""
     return [
         [
-            f"{one.variable} = {name_of([one.level])}",
+            f"{one.variable} = {label_of(one.level, one.variable, labels)}",
             count(one.records),
             shown("match", one.mean_risk),
             shown("match", one.max_risk),

@@ -18,11 +18,12 @@ from maskwell.release.receipt_making import public_receipt
 from maskwell.release.released import Release
 from maskwell.release.stages import Stage
 from maskwell.reports.html import environment
-from maskwell.reports.matrix_picture import columns_of, plot_matrix
+from maskwell.reports.matrix_picture import plot_matrix
 from maskwell.reports.picture import Picture
 from maskwell.reports.release_numbers import key_rows, label_rows, regression_rows, risk_rows, riskiest, utility_rows
 from maskwell.reports.release_risk import plot_release_risk
 from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promises, rule_in_words, shown
+from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.tables import counted, label
 from maskwell.reports.utility_plots import plot_associations, plot_inflation
@@ -102,6 +103,7 @@ def _warnings(release: Release) -> list[tuple[str, str]]:
         found.append(
             ("A demonstration.", "The draws came from a seed, so anyone can repeat them: nothing is protected.")
         )
+    found += [("Something could undo the protection.", f"{text[:1].upper()}{text[1:]}.") for text in release.warnings]
     found += [
         ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
         for one in promises(release)
@@ -167,7 +169,7 @@ def _risk(release: Release) -> dict[str, Any]:
         "that turn up in 95 of 100 releases. The curve after the release should end at the bound or before it.",
         "rows": risk_rows(release.risk),
         "without": key_rows(release.risk),
-        "labels": label_rows(release.risk),
+        "labels": label_rows(release.risk, release.labels),
         "flags": release.risk.flags,
     }
 
@@ -209,6 +211,7 @@ def _untouched(release: Release) -> list[str]:
     if gaps:
         told = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
         found.append(f"Missing values stay missing: {told}.")
+    found += [f"Told by the original file and not kept in the released one: {text}." for text in release.lost]
     return found or ["Every column of the file is randomized, and every record can change."]
 
 
@@ -228,7 +231,9 @@ def _never_changed(stage: Stage) -> list[str]:
 def _stages(release: Release, first: int) -> list[dict[str, Any]]:
     found = []
     for i, stage in enumerate(release.stages):
-        picture = replace(plot_matrix(stage), name=f"matrix-{i + 1}") if i < MOST_MATRICES else None
+        picture = (
+            replace(plot_matrix(stage, labels=release.labels), name=f"matrix-{i + 1}") if i < MOST_MATRICES else None
+        )
         found.append(
             {
                 "columns": columns_of(stage),

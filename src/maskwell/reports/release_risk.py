@@ -18,11 +18,11 @@ from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.stages import Stage
 from maskwell.reports.cost_panel import Cost, cost_row, draw_costs
-from maskwell.reports.matrix_picture import columns_of
 from maskwell.reports.notes import Note, area_mark, line_mark, notes_height, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
 from maskwell.reports.risk_spread import RiskSpread
 from maskwell.reports.scales import number, round_numbers
+from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import colour
 from maskwell.reports.tables import count, counted
 from maskwell.reports.words import SPACE, as_decimal, percent, percent_bound

@@ -15,7 +15,7 @@ from maskwell.release.publishing import protection_of
 from maskwell.release.released import Release
 from maskwell.release.rules import AnyRule, Moves, Rule
 from maskwell.release.stages import Stage
-from maskwell.reports.matrix_picture import columns_of
+from maskwell.reports.state_names import columns_of
 from maskwell.reports.tables import number
 from maskwell.reports.words import SPACE, as_decimal, percent_bound
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
-from maskwell.reports.matrix_picture import columns_of
 from maskwell.reports.release_numbers import factor_text, risk_rows, utility_rows
 from maskwell.reports.release_words import greatest_risk, promises, shown
+from maskwell.reports.state_names import columns_of
 from maskwell.reports.tables import broken, counted, notes, shorten, table
 from maskwell.reports.words import SPACE, percent
 
@@ -26,7 +26,9 @@ def release_text(release: Release, folder: str) -> list[str]:
     lines += notes([*_broken_promises(release), *_remarks(release)])
     data = shlex.quote(f"{folder}/public/data{release.ending}")
     receipt = shlex.quote(f"{folder}/public/receipt.json")
-    lines.append(f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other.")
+    lines += broken(
+        f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other."
+    )
     return [*lines, f"Next: maskwell estimate {data} --receipt {receipt}"]
 
 
