@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from maskwell.core.cell_table import CellTable
+from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.release.assessing import assess_tables
 from maskwell.release.counting import tables_of
@@ -139,6 +140,21 @@ def test_a_demonstration_is_marked() -> None:
     release = release_of(planned(demonstration=True), private=False)
     assert "A demonstration." in release_page(release)
     assert any("nothing is protected" in line for line in release_text(release, "out"))
+
+
+def test_what_could_undo_the_protection_is_told_above_all() -> None:
+    release = release_of(warnings=("ten weights tell the region",), lost=("value labels",))
+    words = Outline(release_page(release)).words
+    assert "Something could undo the protection. Ten weights tell the region." in words
+    assert words.index("Ten weights") < words.index("What was asked") and "value labels" in words
+
+
+def test_values_are_named_by_the_labels_of_the_file() -> None:
+    labels = Labels(".sav", {"sex": ColumnLabels(values={"f": "a woman", "m": "a man"})})
+    release = release_of(labels=labels)
+    assert any("a woman" in row[0] for row in riskiest(release))
+    words = Outline(release_page(release)).words
+    assert "north · a man · clerk" in words and "north · m · clerk" not in words
 
 
 def test_without_keys_there_is_no_risk_to_show() -> None:
