@@ -49,7 +49,7 @@ class LevelCoder:
         coded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()
         table = self._table(coded.dictionary)
         indices = coded.indices if coded.indices.null_count == 0 else coded.indices.fill_null(len(table) - 1)
-        found: Array = table[indices.to_numpy(zero_copy_only=False)]
+        found: Array = table[integers_of(indices)]
         return found
 
     def _table(self, dictionary: Any) -> Array:
@@ -109,6 +109,19 @@ class LevelCoder:
         self._places[label] = len(self.labels)
         self.labels.append(label)
         return len(self.labels) - 1
+
+
+def integers_of(values: Any) -> Array:
+    """Whole numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
+
+    >>> import pyarrow as pa
+    >>> integers_of(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
+    [2, 3]
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.int64)
+    numbers = np.frombuffer(values.buffers()[1], dtype=str(values.type))
+    return numbers[values.offset : values.offset + len(values)]
 
 
 def too_many_levels(column: str, count: int) -> TooLargeError:

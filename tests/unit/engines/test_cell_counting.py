@@ -102,3 +102,9 @@ def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch:
     path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
     with pytest.raises(TooLargeError, match="possible combinations"):
         count_tables(str(path), [("x", "y")])
+
+
+def test_an_empty_batch_has_no_codes() -> None:
+    from maskwell.engines.levels import LevelCoder
+
+    assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
