@@ -24,12 +24,13 @@ from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.program import Pairs, Program, program_of
-from maskwell.release.matrices.solver import Model, solve
+from maskwell.release.matrices.solver import TIED_FLOWS, Model, SolverError, solve
 
 NEAR = Fraction(1, 10**12)
 """A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there."""
 
 _FROM_BELOW = ("least_kept", "changed_at_least")
+_RATIOS = ("factor", "parity")
 
 _STEPS = 10_000
 """Bounds that are suggested have four decimals, and are rounded so that they work."""
@@ -223,6 +224,7 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
     if cut is not None:
         return cut
     near = nearest(bounds, states, pairs)
+    _check_contradicted(bounds, near)
     asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
     asked += ["caps"] if bounds.caps else []
     return _error(
@@ -233,6 +235,16 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
     )
 
 
+def _check_contradicted(bounds: Bounds, near: Mapping[str, float]) -> None:
+    """Raise where a bound would do as it is: then the solver failed, and nothing is wrong with the bounds."""
+    for name, value in near.items():
+        slack = float(bounds.asked()[name]) - value
+        if (-slack if name in _FROM_BELOW else slack) > 1 / _STEPS:
+            raise SolverError(
+                f"the solver found no matrix, though {name} = {value:g} should do", hint="ask for slightly other bounds"
+            )
+
+
 def _in_words(near: Mapping[str, float]) -> str:
     parts = [f"{name} at {'most' if name in _FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
     return f"give {'; or '.join(parts)}" if parts else ""
@@ -240,13 +252,14 @@ def _in_words(near: Mapping[str, float]) -> str:
 
 def nearest(bounds: Bounds, states: States, pairs: Pairs) -> dict[str, float]:
     """The nearest value of each bound that goes with all the others, rounded so that it works."""
-    found = {name: _nearest(name, bounds, states, pairs) for name in bounds.asked()}
+    plain = [name for name in bounds.asked() if name not in _RATIOS]
+    found = {name: _nearest(name, bounds, states, pairs) for name in plain}
+    if len(pairs) <= TIED_FLOWS or not any(value is not None for value in found.values()):
+        found |= {name: _by_halving(name, bounds, states, pairs) for name in bounds.asked() if name in _RATIOS}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _nearest(name: str, bounds: Bounds, states: States, pairs: Pairs) -> float | None:
-    if name in ("factor", "parity"):
-        return _by_halving(name, bounds, states, pairs)
     others = bounds.with_bound(name, None)
     program = program_of(states.counts, pairs, others)
     if np.any(program.least > program.most):

@@ -1,4 +1,4 @@
-"""The program solved in floats by HiGHS: a suggestion, which is made exact afterwards.
+"""The program solved in floats, as a rule by HiGHS: a suggestion, which is made exact afterwards.
 
 Unknowns are the flows in units of ``s_ij``, so that all of them, all coefficients and all right sides are of ordinary
 size: ``s_ij = min(v_i, v_j)``, or ``v_i v_j / n`` where every flow must be positive. After them come, where they are
@@ -14,10 +14,15 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.errors import MaskwellError
+from maskwell.release.matrices.interior import minimise
+from maskwell.release.matrices.interior_form import Layout, standard
 from maskwell.release.matrices.program import Program
 
 TIGHT = 1e-9
 """Guess, parity and shares changed are asked for this much stricter, relatively, to leave room for the rounding."""
+
+TIED_FLOWS = 2500
+"""Programs with more flows, and bounds that tie them together, go to the interior-point method."""
 
 _SAME = 1e-12
 """Objectives that differ by less, relatively, are the same."""
@@ -79,6 +84,7 @@ class Model:
         self.lower = [_shares(program.least, program.scale) / self.unit]
         self.upper = [_shares(program.most, program.scale) / self.unit]
         self.equal, self.rows = Rows(), Rows()
+        self.by_state: list[Array] = []
         self._sums()
         if program.guess is not None:
             self._guess(program.guess)
@@ -106,6 +112,7 @@ class Model:
     def _guess(self, guess: int) -> None:
         rows = np.zeros(len(self.v), dtype=np.int64)
         self.largest = self.unknowns(np.zeros(len(rows)), np.ones(len(rows)))
+        self.by_state.append(self.largest)
         into = self.unit / self.v[self.i]
         self.rows.add(np.zeros(len(self.i)), (self.flows, self.flows, into), (self.flows, self.largest[self.i], -1.0))
         limit = guess / self.program.total * (1 - self.tight)
@@ -113,7 +120,9 @@ class Model:
 
     def _parity(self, eta: float) -> None:
         even = self.unit * self.n / (self.v[self.i] * self.v[self.j])
-        least = self.unknowns(np.full(len(self.v), 1 / eta), np.ones(len(self.v)))[self.i]
+        shares = self.unknowns(np.full(len(self.v), 1 / eta), np.ones(len(self.v)))
+        self.by_state.append(shares)
+        least = shares[self.i]
         none = np.zeros(len(self.i))
         self.rows.add(none, (self.flows, self.flows, -even), (self.flows, least, 1.0))
         self.rows.add(none, (self.flows, self.flows, even), (self.flows, least, -eta))
@@ -137,21 +146,29 @@ class Model:
 
     def minimise(self, costs: Real) -> tuple[Real, float] | None:
         """The unknowns where the objective is least, and its value; None where there is no solution."""
-        from scipy.optimize import linprog
-
         objective = np.concatenate([costs, np.zeros(self.count - len(costs))])
-        (A_ub, b_ub), (A_eq, b_eq) = self.rows.matrix(self.count), self.equal.matrix(self.count)
-        bounds = np.column_stack([np.concatenate(self.lower), np.concatenate(self.upper)])
-        for method in ("highs-ds", "highs-ipm"):
-            found = linprog(objective, A_ub, b_ub, A_eq, b_eq, bounds, method=method, options=_OPTIONS)
-            if found.status == _SOLVED:
-                return found.x, float(found.fun)
-            if found.status == _INFEASIBLE:
-                return None
-        raise SolverError(
-            f"the solver gave up on a program of {self.count:,} unknowns: {found.message[:40]}",
-            hint="use fewer categories in a block, or fewer bounds at a time",
-        )
+        lower, upper = np.concatenate(self.lower), np.concatenate(self.upper)
+        matrices = *self.rows.matrix(self.count), *self.equal.matrix(self.count)
+        if self.by_state and len(self.unit) > TIED_FLOWS and np.all(lower < upper):
+            even = self.v[self.i] * self.v[self.j] / (self.n * self.unit)
+            layout = Layout(self.i, self.j, len(self.v), tuple(self.by_state), even)
+            return minimise(standard(objective, *matrices, lower, upper, layout))
+        return _by_highs(objective, matrices, np.column_stack([lower, upper]))
+
+
+def _by_highs(objective: Real, matrices: tuple[Any, ...], bounds: Real) -> tuple[Real, float] | None:
+    from scipy.optimize import linprog
+
+    for method in ("highs-ds", "highs-ipm"):
+        found = linprog(objective, *matrices, bounds, method=method, options=_OPTIONS)
+        if found.status == _SOLVED:
+            return found.x, float(found.fun)
+        if found.status == _INFEASIBLE:
+            return None
+    raise SolverError(
+        f"the solver gave up on a program of {len(objective):,} unknowns: {found.message[:40]}",
+        hint="use fewer categories in a block, or fewer bounds at a time",
+    )
 
 
 def _shares(units: Array, scale: int) -> Real:
