@@ -48,7 +48,11 @@ class LevelCoder:
         arrow = require()
         coded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()
         table = self._table(coded.dictionary)
-        indices = coded.indices if coded.indices.null_count == 0 else coded.indices.fill_null(len(table) - 1)
+        indices = coded.indices
+        if indices.null_count:
+            indices = indices.cast(arrow.int64()).fill_null(
+                len(table) - 1
+            )  # one more than there are labels
         found: Array = table[integers_of(indices)]
         return found
 

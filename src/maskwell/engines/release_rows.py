@@ -124,6 +124,7 @@ class RowReleaser:
         self._coders, self._stages, self._identity, self._naming = coders, stages, identity, naming
         self._finders = [StateFinder(s.states, [len(coders[c].labels) for c in s.columns]) for s in stages]
         self._moved = [*dict.fromkeys(name for s in stages for name in (*s.variables, *s.linked))]
+        self._can_be_lost = {name for s in stages for name, codes in _released_codes(s) if (codes == MISSING).any()}
         self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
         self._labels = {name: _label_array(schema.field(name).type, coders[name].labels) for name in self._moved}
         self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
@@ -175,15 +176,24 @@ class RowReleaser:
             codes[name] = values if isinstance(rows, slice) else _replaced(codes[name], rows, values)
 
     def _column(self, name: str, codes: Array, original: Any) -> Any:
-        """Labels of the codes; a value that stands for a missing one stays as it was."""
+        """Labels of the codes; a value that stands for a missing one stays as it was.
+
+        Where a missing value can be drawn, all of them become the same one: the true value stands in the rows that
+        have drawn it, and a mark of its own, such as NaN or 99, would tell the others from them.
+        """
         arrow, labels = require(), self._labels[name]
         lost = codes == MISSING
         some = bool(lost.any())
         found = labels.take(arrow.array(codes, mask=lost) if some else arrow.array(codes))
-        if some and original.null_count < int(lost.sum()):
+        if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
             plain = original if original.type == found.type else original.cast(found.type)
             found = require("pyarrow.compute").if_else(arrow.array(lost), plain, found)
         return found
+
+
+def _released_codes(stage: RowStage) -> list[tuple[str, Array]]:
+    """The codes that each column of a stage can get."""
+    return [*zip(stage.variables, stage.released.T, strict=True), *stage.linked.items()]
 
 
 def _replaced(codes: Array, rows: Array, values: Array) -> Array:

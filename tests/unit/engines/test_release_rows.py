@@ -87,6 +87,32 @@ def test_codes_that_stand_for_missing_values_stay_as_they_are() -> None:
     assert np.isnan(released.to_pydict()["x"][3])
 
 
+def test_a_missing_value_that_is_drawn_replaces_the_true_one_and_looks_like_all_others() -> None:
+    """1 becomes 2, 2 becomes a missing value and that becomes 1: no true 2 may be left, whatever stood for missing."""
+    given = batch(x=[1.0, 2.0, 2.0, 99.0, float("nan"), None, 2.0])
+    coder = LevelCoder("x", [1, 2], ColumnLabels(missing=((99, 99),)))
+    states = np.array([[0], [1], [-1]])
+    released, _, after = RowReleaser(
+        given.schema, {"x": coder}, [RowStage(("x",), ("x",), states, states, Turn(3))]
+    ).release(given)
+    assert after["x"].tolist() == [1, -1, -1, 0, 0, 0, -1]
+    assert released.to_pydict()["x"] == [2.0, None, None, 1.0, 1.0, 1.0, None]
+
+    unchanged = RowStage(("x",), ("x",), states[2:], states[2:], Turn(1))
+    kept, _, _ = RowReleaser(given.schema, {"x": coder}, [unchanged]).release(given)
+    assert kept.to_pydict()["x"] == [1.0, 2.0, 2.0, None, None, None, 2.0], "99 and NaN would tell who drew nothing"
+
+
+def test_a_linked_column_without_a_value_does_not_keep_the_true_one() -> None:
+    given = batch(x=["a", "b"], g=["A", None])
+    two = np.array([[0], [1]])
+    stage = RowStage(("x",), ("x",), two, two, Turn(2), linked={"g": np.array([0, -1])})
+    work = releaser(given, [stage], {"x": ["a", "b"], "g": ["A"]})
+    assert work.release(given)[0].to_pydict() == {"x": ["b", "a"], "g": [None, "A"]}
+    alone = given.slice(0, 1)
+    assert work.release(alone)[0].to_pydict() == {"x": ["b"], "g": [None]}
+
+
 def test_dictionary_columns_keep_their_kind_and_list_all_labels() -> None:
     given = pa.RecordBatch.from_arrays([pa.array(["b", "a", "b"]).dictionary_encode()], names=["x"])
     stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
@@ -95,3 +121,12 @@ def test_dictionary_columns_keep_their_kind_and_list_all_labels() -> None:
     assert pa.types.is_dictionary(column.type)
     assert column.to_pylist() == ["a", "b", "a"]
     assert column.dictionary.to_pylist() == ["a", "b", "c"]
+
+
+def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> None:
+    """128 labels fill the indices of 8 bits, so that none is left to stand for a missing value."""
+    labels = [f"c{i}" for i in range(128)]
+    indices = pa.array([0, None, 127], type=pa.int8())
+    given = pa.DictionaryArray.from_arrays(indices, pa.array(labels))
+    assert LevelCoder("x", labels).codes(given).tolist() == [0, -1, 127]
+    assert LevelCoder("x", labels).codes(given.slice(1, 2)).tolist() == [-1, 127]
