@@ -33,7 +33,7 @@ def release_text(release: Release, folder: str) -> list[str]:
 
 
 def dry_run_text(
-    release: Release, points: Sequence[RiskUtilityPoint], *, source: str, plan: str, folder: str = "release"
+    release: Release, points: Sequence[RiskUtilityPoint], *, source: str, plan: str, folder: str = "released"
 ) -> list[str]:
     """What several bounds would give and cost, before anything is written; the plan's own is marked."""
     first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}: "

@@ -199,7 +199,7 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     assert "people" not in done[0] and done[0].startswith(f"{FILE.n:,} records released to out: no record is found")
     assert done[-1] == "Next: maskwell estimate out/public/data.csv --receipt out/public/receipt.json"
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
-    assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o release"
+    assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"
     assert max(map(len, [*done, *dry])) <= WIDTH
 
 
