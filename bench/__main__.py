@@ -6,7 +6,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from bench import intervals, likelihood, planning, proofs, regression, release_risk, sampling, speed, tables
+from bench import intervals, likelihood, planning, proofs, regression, release, release_risk, sampling, speed, tables
 from bench.measure import on_one_core
 
 SECTIONS = {
@@ -18,6 +18,7 @@ SECTIONS = {
     "Tables": tables,
     "Sampling plans": sampling,
     "Regression": regression,
+    "Releases (two cores)": release,
     "Risk of a release": release_risk,
 }
 

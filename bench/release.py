@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from bench.measure import on_all_cores
 from bench.speed import Line
 
 SIZES = (2, 5, 8, 12, 30)
@@ -72,7 +73,7 @@ def measured(command: list[str], folder: Path) -> tuple[float, float]:
 
 def lines(rows: int = 10**7, rounds: int = 3) -> Iterator[Line]:
     """The bar, with the order of the rows kept and with the rows shuffled."""
-    with tempfile.TemporaryDirectory() as name:
+    with on_all_cores(), tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make(folder, rows)
         commands = {"copy": COPY}
