@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Thread
+
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.randomize import Progress
+from maskwell.errors import MissingExtraError
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.releasing import release_folder_of
 from maskwell.reports.release_page import release_page
+
+LIBRARIES = ("jinja2", "matplotlib.figure", "matplotlib.backends.backend_svg")
 
 
 def release_file(
@@ -48,6 +55,18 @@ def release_file(
     PlanError, InfeasibleError, EditRuleError, PublishError
         Before anything is written.
     """
+    _load_early()
     return release_folder_of(
         path, plan, folder, random=random, key=key, report=release_page, records=records, progress=progress
     )
+
+
+def _load_early() -> None:
+    """Load the libraries that draw the report while the file is being counted; without them, say so at once."""
+    missing = [name for name in LIBRARIES if find_spec(name.partition(".")[0]) is None]
+    if missing:
+        raise MissingExtraError(
+            f"the report of a release needs {missing[0]}, which is not installed",
+            hint="pip install 'maskwell[report]'",
+        )
+    Thread(target=lambda: [import_module(name) for name in LIBRARIES], daemon=True).start()
