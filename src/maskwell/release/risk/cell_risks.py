@@ -141,7 +141,7 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
         in_range=risks.in_range,
         t_low=risks.t_low,
         t_high=risks.t_high,
-        strict=_strict(arrivals, terms, rows, place, p, alike, risks.in_range),
+        strict=_strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range),
         any_release=any_release,
         p_unique=terms.chance_of_one[place],
         true_unique=_true_unique(terms, place, p, alike),
@@ -166,12 +166,12 @@ def _look_elsewhere(arrivals: Arrivals, asked: Array, found: Real, level: float)
 
 
 def _strict(
-    arrivals: Arrivals, terms: Summands, rows: Array, place: Array, p: Real, alike: Real, in_range: Real
+    arrivals: Arrivals, terms: Summands, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
 ) -> Real:
     """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
     found = strict_when_highest(terms, place, p)
     others = np.flatnonzero(np.isnan(found))
-    found[others] = strict_bound(terms, place[others], p[others], alike[others])
+    found[others] = strict_bound(terms, place[others], p[others], counts[others])
     unsettled = others[found[others] > in_range[others] * (1 + 1e-12)]
     for target in unsettled[np.argsort(-found[unsettled], kind="stable")][:SEARCHED].tolist():
         found[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))

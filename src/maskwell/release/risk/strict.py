@@ -32,9 +32,11 @@ def strict_when_highest(rows: Summands, row: Array, p: Real) -> Real:
     return np.where((p > 0) & (p < rows.highest[row]), np.nan, risk)
 
 
-def strict_bound(rows: Summands, row: Array, p: Real, alike: Real) -> Real:
-    """What the strict risk of targets cannot exceed, at once for many: ``max(o) / sum N o``, and ``1 / N_x``.
+def strict_bound(rows: Summands, row: Array, p: Real, counts: Array) -> Real:
+    """What the strict risk of targets cannot exceed, at once for many: ``max(o) / sum N o``, and ``1 / N``.
 
+    N counts the records of the target's own cell, which all arrive with its probability; records with the same key and
+    another probability do not hide it as well.
     A target that may stay away cannot be found before all arrive that are certain to, so neither is it above
     ``1 / (certain + 1)``.
     """
@@ -42,7 +44,7 @@ def strict_bound(rows: Summands, row: Array, p: Real, alike: Real) -> Real:
     free = (certain == 0) & (rows.odds[row] > 0)
     odds = np.where(free, highest / np.where(highest < 1, 1 - highest, 1.0), 1.0)
     share = np.where(free, odds / np.where(free, rows.odds[row], 1.0), 1.0)
-    return np.where(p > 0, np.minimum(np.minimum(share, 1 / alike), np.where(p < 1, 1 / (certain + 1), 1.0)), 0.0)
+    return np.where(p > 0, np.minimum(np.minimum(share, 1 / counts), np.where(p < 1, 1 / (certain + 1), 1.0)), 0.0)
 
 
 def highest_share(n: Array, p: Real, target: float) -> float:

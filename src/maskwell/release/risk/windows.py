@@ -21,7 +21,7 @@ from maskwell.release.risk.summands import SMALL, Summands
 
 _TAIL = 39.2  # -log of the mass left out on each side
 _FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
-_VANISHED = -1400.0  # the logarithm of nothing: exp of half of it is zero
+_NEARLY_ALL = 0.9
 _WORK = 1 << 22
 
 
@@ -115,10 +115,11 @@ def _terms(n: Array, p: Real, w: Real) -> tuple[Real, Real]:
     """``N log(1 - p + p exp(i w))`` as logarithm of the modulus and angle, shape (terms, frequencies)."""
     half = np.sin(w / 2) ** 2
     lost = np.outer(4 * p * (1 - p), half)
-    vanishes = lost >= 1  # p = 1/2 at w = pi: the term is zero, unless it is the only one and is taken out
-    log_size = np.where(vanishes, _VANISHED, np.log1p(-np.where(vanishes, 0.0, lost)))
-    angle = np.arctan2(np.outer(p, np.sin(w)), 1 - np.outer(2 * p, half))
-    return n[:, None] / 2 * log_size, n[:, None] * angle
+    real, imaginary = 1 - np.outer(2 * p, half), np.outer(p, np.sin(w))
+    # near p = 1/2 and w = pi nothing is left of 1 - lost but rounding, which the root would make a million times larger
+    near = lost > _NEARLY_ALL
+    log_size = np.where(near, 2 * np.log(np.hypot(real, imaginary)), np.log1p(-np.where(near, 0.0, lost)))
+    return n[:, None] / 2 * log_size, n[:, None] * np.arctan2(imaginary, real)
 
 
 def _inverted(log_size: Real, angle: Real, size: int) -> Real:
