@@ -15,6 +15,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import MESSAGE, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
+from maskwell.release.combinations import check_combinations
 from maskwell.release.entries import find_levels
 from maskwell.release.fixed import FIXED, fixed_stage, known_levels
 from maskwell.release.matrices.bounds import Bounds
@@ -22,14 +23,7 @@ from maskwell.release.matrices.mixing import mixed
 from maskwell.release.methods import Local, make_matrix
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.protection import Protection
-from maskwell.release.rule_checks import (
-    Tables,
-    check_combinations,
-    check_moves,
-    check_rules,
-    check_swaps,
-    forbidden_moves,
-)
+from maskwell.release.rule_checks import Tables, check_moves, check_rules, check_swaps, forbidden_moves
 from maskwell.release.stages import Stage, state_categories
 from maskwell.release.tables_wanted import stage_columns
 
@@ -51,6 +45,7 @@ def build_stages(
     for number, protection in enumerate(plan.protections, 1):
         other = (external or {}).get(",".join(protection.variables))
         found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
+    check_combinations(plan, found, tables)
     return tuple(found)
 
 
@@ -71,8 +66,8 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
     else:
         stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
     check_moves(plan, stage, table, where)
-    check_combinations(plan, stage, table, where)
-    added = [name for name in within if name not in protection.within]
+    _check_linked(stage, linked, where)
+    added = [name for name in stage.within if name not in protection.within]
     notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
 
@@ -91,6 +86,19 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
                 column=name,
             )
     return found
+
+
+def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...], Hashable]], where: str) -> None:
+    """Raise where a combination can be released for which no record tells the label of a linked column."""
+    for name, follows in linked.items():
+        for label in stage.outputs:
+            if (own := label[len(stage.within) :]) not in follows:
+                raise PlanError(
+                    f"{where}: {shorten(', '.join(map(str, own)), 30)} may be released, but what {name!r} is then "
+                    "no record tells",
+                    hint="keep to labels that occur, or randomize the linked column with the others",
+                    column=name,
+                )
 
 
 # ---- matrices that are worked out from counts

@@ -170,6 +170,7 @@ def _by_cell(
 ) -> Stage:
     """One matrix for each cell of ``within``."""
     n_within = len(protection.within)
+    table = table.project([*protection.within, *protection.variables])  # without columns that rules join to them
     cells = [*dict.fromkeys(label[:n_within] for label in table.labels())]
     levels = [known_levels(plan, table, name) for name in protection.variables]
     labels: list[Labels] = []
@@ -184,9 +185,11 @@ def _by_cell(
             )
         used.add(key)
         design = given_design(matrices[key], protection.options, f"{where}, {_shown(cell)}")
-        own = design.inputs if not isinstance(design.inputs.labels, range) else Categories.of(levels[0])
-        labels += [(*cell, *label) for label in _typed(own, levels)]
-        outputs += [(*cell, *label) for label in _typed(own, levels)]
+        assert isinstance(design, CodedDesign)
+        if isinstance(design.inputs.labels, range):
+            design = design.with_labels(state_categories([(level,) for level in levels[0]]))
+        labels += [(*cell, *label) for label in _typed(design.inputs, levels)]
+        outputs += [(*cell, *label) for label in _typed(design.outputs, levels)]
         parts.append(Sparse.of_matrix(design.exact_matrix()))
         numbers += [number] * design.k
     if unused := [key for key in matrices if key not in used]:
@@ -200,7 +203,7 @@ def _by_cell(
         within=protection.within,
         states=labels,
         outputs=outputs,
-        design=Sparse.stacked(parts, places, state_categories(labels)),
+        design=Sparse.stacked(parts, places).with_labels(state_categories(labels), state_categories(outputs)),
         cells=np.array(numbers, dtype=np.int64),
         method=protection.method,
         invariance="none",

@@ -12,8 +12,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
+from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import MESSAGE, shorten
-from maskwell.designs.sparse import Sparse
 from maskwell.errors import EditRuleError, PlanError
 from maskwell.release.entries import by_text, find_levels
 from maskwell.release.plan import ReleasePlan
@@ -50,10 +50,10 @@ def _known(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
     return [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
 
 
-def _forbidden(rule: Rule, table: CellTable, columns: Sequence[str] | None = None) -> Array:
+def _forbidden(rule: Rule, table: CellTable) -> Array:
     """Which cells of a table have the labels of a rule."""
     bad = np.ones(len(table), dtype=bool)
-    for column in columns or rule.columns:
+    for column in rule.columns:
         place = table.place(column)
         wanted = {*rule.forbid[column]}
         hit = np.array([bool(wanted & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
@@ -83,7 +83,8 @@ def forbidden_moves(
     rules = [rule for rule in plan.rules if not isinstance(rule, Rule) and rule.variable in variables]
     pairs: list[tuple[int, int]] = []
     for rule in rules:
-        allowed, codes = _allowed(plan, rule, table), table.codes[kept, table.place(rule.variable)]
+        place = table.place(rule.variable)
+        allowed, codes = _allowed(plan, rule, table.levels[place]), table.codes[kept, place]
         for cell in np.unique(cells):
             own = np.flatnonzero(cells == cell)
             i, j = np.nonzero(~allowed[np.ix_(codes[own], codes[own])])
@@ -91,68 +92,40 @@ def forbidden_moves(
     return [*dict.fromkeys(pairs)]
 
 
-def _allowed(plan: ReleasePlan, rule: Steps | Moves, table: CellTable) -> Array:
+def _allowed(plan: ReleasePlan, rule: Steps | Moves, levels: Sequence[Hashable]) -> Array:
     """Which label (row) a label (column) may become."""
-    levels = table.levels[table.place(rule.variable)]
-    texts = [next(iter(by_text([level]))) for level in levels]
-    if isinstance(rule, Steps) and not rule.order:
-        order = plan.codebook.get(rule.variable) or texts
-        rule = replace(rule, order=tuple(order))
-    named = [text for _, labels in rule.labels() for text in labels]
     if not plan.codebook.get(rule.variable):
+        named = [text for _, labels in rule.labels() for text in labels]
         find_levels(named, levels, f"a rule for {rule.variable!r}")
+    texts = [next(iter(by_text([level]))) for level in levels]
+    one = {text: texts[i] for i, level in reversed([*enumerate(levels)]) for text in by_text([level])}
+    if isinstance(rule, Steps):
+        order = rule.order or plan.codebook.get(rule.variable) or texts
+        rule = replace(rule, order=tuple(one.get(text, text) for text in order))
+    else:
+        rule = replace(rule, pairs=tuple((one.get(a, a), one.get(b, b)) for a, b in rule.pairs))
     return np.array([[rule.allows(true, released) for true in texts] for released in texts], dtype=bool)
 
 
 def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
-    """Raise where the matrix could make what a rule forbids."""
-    if not isinstance(stage.design, Sparse) or not plan.rules:
-        return
-    places = {label: i for i, label in enumerate(table.labels())}
-    kept = np.array([places[label] for label in stage.states if label in places], dtype=np.int64)
-    if len(kept) != len(stage.states):
-        return
-    true = np.repeat(np.arange(stage.design.k), np.diff(stage.design.starts))
+    """Raise where the matrix could make a move that a rule does not allow."""
     for rule in plan.rules:
         if isinstance(rule, Rule) or rule.variable not in stage.variables:
             continue
-        codes = table.codes[kept, table.place(rule.variable)]
-        bad = np.flatnonzero(~_allowed(plan, rule, table)[codes[stage.design.rows], codes[true]])
+        place = stage.columns.index(rule.variable)
+        before, after = ([label[place] for label in labels] for labels in (stage.states, stage.outputs))
+        levels = sorted_levels({*table.levels[table.place(rule.variable)], *before, *after})
+        number = {level: i for i, level in enumerate(levels)}
+        true, released = (np.array([number[level] for level in own], dtype=np.int64) for own in (before, after))
+        to, of, _ = stage.transitions
+        bad = np.flatnonzero(~_allowed(plan, rule, levels)[released[to], true[of]])
         if bad.size:
-            i, j = stage.states[stage.design.rows[bad[0]]], stage.states[true[bad[0]]]
+            i, j = stage.outputs[to[bad[0]]], stage.states[of[bad[0]]]
             raise EditRuleError(
                 f"{where}: {stage.method} could turn {_brief(j)} into {_brief(i)}, which a rule forbids",
                 hint='use method = "optimal", which keeps to such rules',
                 rule=rule,
             )
-
-
-def check_combinations(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -> None:
-    """Raise where the matrix could make a forbidden combination. One that keeps the joint counts never can."""
-    places = {label: i for i, label in enumerate(stage.states)}
-    own = [table.place(name) for name in stage.columns]
-    states = np.array([places.get(tuple(label[i] for i in own), -1) for label in table.labels()], dtype=np.int64)
-    for rule in plan.rules:
-        inside = [name for name in rule.forbid if name in stage.variables] if isinstance(rule, Rule) else []
-        if not isinstance(rule, Rule) or not inside:
-            continue
-        released, true, p = stage.transitions
-        hit = np.array([_meets(rule, inside, stage.columns, label) for label in stage.outputs], dtype=bool)
-        reached = np.zeros(len(stage.states) + 1, dtype=bool)
-        reached[true[(p > 0) & hit[released]]] = True
-        outside = [name for name in rule.columns if name not in stage.variables and name in table.columns]
-        bad = np.flatnonzero(reached[states] & (_forbidden(rule, table, outside) if outside else True))
-        if bad.size:
-            raise EditRuleError(
-                f"{where}: {stage.method} could make of {int(table.counts[bad].sum()):,} records what a rule forbids",
-                hint="use a method that keeps the counts, such as optimal: it makes no new combinations",
-                rule=rule,
-            )
-
-
-def _meets(rule: Rule, names: Sequence[str], columns: Sequence[str], label: tuple[Hashable, ...]) -> bool:
-    """Whether a state has the labels of a rule in these columns."""
-    return all({*rule.forbid[name]} & {*by_text([label[columns.index(name)]])} for name in names)
 
 
 def _brief(label: tuple[Hashable, ...]) -> str:

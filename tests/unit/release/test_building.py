@@ -111,6 +111,58 @@ def test_a_fixed_matrix_that_could_make_a_forbidden_record_is_refused() -> None:
         stages_of(["age", "marital"], FAMILY, plan)
 
 
+def matrix_of(variable: str, categories: list[str], rows: list[list[str]], **more: Any) -> dict[str, Any]:
+    named = {"matrix": rows, "orientation": "columns", "categories": categories}
+    return {"variables": variable, "method": "fixed", **named, **more}
+
+
+def test_a_linked_column_does_not_make_what_a_rule_forbids() -> None:
+    counts = {("north", "1", "X"): 5, ("north", "2", "Y"): 5, ("south", "2", "Y"): 7}
+    rule = [{"forbid": {"group": ["X"], "region": ["south"]}}]
+    protect = matrix_of("roof", ["1", "2"], [["0.9", "0.1"], ["0.1", "0.9"]], linked="group")
+    with pytest.raises(EditRuleError, match="7 records"):
+        stages_of(["region", "roof", "group"], counts, {"protect": [protect], "rule": rule})
+    within = {"variables": "roof", "method": "sequential", "linked": "group"}
+    (stage,) = stages_of(["region", "roof", "group"], counts, {"protect": [within], "rule": rule})
+    assert ("south", "1") not in stage.outputs
+    never = [{"forbid": {"group": ["X"], "roof": ["2"]}}]
+    stages_of(["region", "roof", "group"], counts, {"protect": [protect], "rule": never})  # the group follows the roof
+
+
+def test_what_one_fixed_matrix_makes_is_not_made_forbidden_by_the_next() -> None:
+    """A teenager may become a child, and a single person married; only both together are forbidden."""
+    counts = {("teen", "single"): 4, ("adult", "single"): 3, ("adult", "married"): 5, ("child", "never"): 2}
+    rule = [{"forbid": {"age": ["child"], "marital": ["married"]}}]
+    younger = matrix_of("age", ["child", "teen", "adult"], [["1", "1/2", "0"], ["0", "1/2", "0"], ["0", "0", "1"]])
+    wed = matrix_of("marital", ["never", "single", "married"], [["1", "0", "0"], ["0", "1/2", "0"], ["0", "1/2", "1"]])
+    for one in (younger, wed):
+        stages_of(["age", "marital"], counts, {"protect": [one], "rule": rule})
+    for both in ([younger, wed], [wed, younger]):
+        with pytest.raises(EditRuleError, match="number 2: fixed could make of what earlier protections make"):
+            stages_of(["age", "marital"], counts, {"protect": both, "rule": rule})
+    second = {"variables": "marital", "method": "sequential"}  # within the ages: it makes nothing new
+    stages_of(["age", "marital"], counts, {"protect": [younger, second], "rule": rule})
+
+
+def test_a_fixed_matrix_keeps_rules_about_moves_whatever_the_spelling_of_labels() -> None:
+    rows = [["1/2", "1/2"], ["1/2", "1/2"]]
+    rule = [{"variable": "x", "never": [["a", "b"]]}]
+    with pytest.raises(EditRuleError, match="could turn a into b"):
+        stages_of(["x"], {("a",): 3, ("b",): 4}, {"protect": [matrix_of("x", ["a", "b"], rows)], "rule": rule})
+    rule = [{"variable": "x", "never": [["true", "false"]]}]
+    with pytest.raises(EditRuleError, match="could turn True into False"):
+        stages_of(
+            ["x"], {(True,): 3, (False,): 4}, {"protect": [matrix_of("x", ["true", "false"], rows)], "rule": rule}
+        )
+
+
+def test_a_released_combination_without_a_linked_label_is_refused() -> None:
+    protect = {"variables": "roof", "method": "uniform", "gamma": 3, "linked": "group"}
+    plan = {"protect": [protect], "codebook": {"roof": ["1", "2", "3"]}}
+    with pytest.raises(PlanError, match="3 may be released, but what 'group' is"):
+        stages_of(["roof", "group"], {("1", "X"): 3, ("2", "Y"): 4}, plan)
+
+
 def test_steps_are_kept_by_the_linear_program_and_refused_where_they_cannot_be() -> None:
     counts = {("1",): 10, ("2",): 12, ("3",): 9}
     rule = [{"variable": "x", "steps": 1}]
@@ -223,6 +275,22 @@ def test_one_matrix_for_each_cell() -> None:
     assert any("w" in note for note in stage.notes)
     with pytest.raises(UnknownCategoryError, match="no matrix for s"):
         stages_of(["r", "x"], counts, fixed(**{**more, "matrix": {"n": north}}))
+
+
+def test_reports_of_a_matrix_by_cell_keep_their_own_order(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(",a,b\nb,0.1,0.8\na,0.9,0.2\n")
+    counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
+    protect = {"variables": "x", "within": "r", "method": "fixed", "orientation": "columns"}
+    rule = [{"forbid": {"x": ["b"], "sex": ["m"]}}]  # joins a column that the matrices know nothing of
+    plan = {"protect": [{**protect, "matrix": {"n": str(path), "s": str(path)}}], "rule": rule}
+    both = {(r, x, sex): n for (r, x), n in counts.items() for sex in (("f", "m") if x == "a" else ("f",))}
+    with pytest.raises(EditRuleError, match="4 records"):
+        stages_of(["r", "x", "sex"], both, plan)
+    (stage,) = stages_of(["r", "x"], counts, {"protect": plan["protect"]})
+    assert stage.outputs[0] == ("n", "b")
+    assert stage.design.outputs.labels[0] == ("n", "b")
+    np.testing.assert_allclose(stage.keeps, [0.9, 0.8, 0.9, 0.8])
 
 
 def test_a_demand_makes_a_uniform_design_over_the_codebook() -> None:
