@@ -135,6 +135,29 @@ def test_labels_of_a_spss_file_are_kept() -> None:
     assert "female" in json.dumps(book)
 
 
+def test_free_text_about_the_true_file_is_not_published() -> None:
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sex": people()["sex"], "income": people()["income"]})
+    pyreadstat.write_sav(frame, "people.sav", file_label="true file of 2025", note=["31 women in truth"])
+    table = pa.Table.from_pandas(frame)
+    noted = table.schema.field("income").with_metadata({b"note": b"31 women in truth"})
+    pq.write_table(table.cast(table.schema.set(1, noted)), "people.parquet")
+    Path("plan.toml").write_text('[[protect]]\nvariables = "sex"\nmethod = "sequential"\n')
+    for ending in ("sav", "parquet"):
+        out = run("release", f"people.{ending}", "--plan", "plan.toml", "-o", f"out-{ending}")
+        content = Path(f"out-{ending}/public/data.{ending}").read_bytes()
+        assert b"in truth" not in content and b"true file" not in content
+        assert ("notes of the file are left out" in out.stdout) == (ending == "sav")
+
+
+def test_an_index_that_is_not_published_leaves_no_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(people()).set_index("pid").to_parquet("people.parquet")
+    Path("plan.toml").write_text('[release]\nid = "pid"\n[[protect]]\nvariables = "sex"\nmethod = "sequential"\n')
+    run("release", "people.parquet", "--plan", "plan.toml", "-o", "out")
+    assert b"pid" not in Path("out/public/data.parquet").read_bytes()
+
+
 def test_draws_are_kept_by_key_whatever_the_order_of_the_rows(csv: Path) -> None:
     run("release", "--new-key", "secret.key")
     keyed = PLAN.replace("match", 'id = "pid"\ndataset = "people"\norder = "kept"\nmatch')
@@ -182,6 +205,7 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
     refused("release", csv, "-o", "out", saying="no plan")
     refused("release", csv, "--plan", "plan.toml", saying="no folder")
     refused("release", csv, "--plan", "absent.toml", "-o", "out", saying="absent.toml")
+    refused("release", "-", "--plan", "plan.toml", "-o", "out", stdin=b"sex\nf\n", saying="reads the file twice")
     refused("release", "absent.csv", "--plan", "plan.toml", "-o", "out", saying="absent.csv")
 
 

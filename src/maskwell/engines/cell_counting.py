@@ -25,6 +25,9 @@ from maskwell.errors import CountsError, DataFileError, TooLargeError
 DENSE_CELLS = 1 << 21
 """Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
 
+WRITTEN_AS = {".sas7bdat": ".xpt"}
+"""Kinds of file that can only be read, and the kind that takes their place."""
+
 MERGED_CELLS = 1 << 17
 """Tables are counted as one where together they have at most so many possible cells."""
 
@@ -121,8 +124,9 @@ def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTa
 @contextmanager
 def open_rows(path: str, names: Sequence[str]) -> Iterator[Source]:
     """Open a file whose columns hold categories; those of SPSS, Stata and SAS come as the codes that are stored."""
-    stored = ENGINES[ending_of(path)] == "maskwell.engines.labelled"
-    with open_source(path, coded=() if stored else names, exact=True) as source:
+    ending = ending_of(path)
+    stored = ENGINES[ending] == "maskwell.engines.labelled"
+    with open_source(path, coded=() if stored else names, exact=ending not in WRITTEN_AS) as source:
         yield source
 
 

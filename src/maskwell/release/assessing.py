@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from maskwell.engines.cell_counting import MOST_WEIGHTS, part_of
+from maskwell.engines.cell_counting import MOST_WEIGHTS, WRITTEN_AS, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
-from maskwell.errors import InfeasibleError
+from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.building import build_stages
 from maskwell.release.counting import Tables, compared_tables, count_external, count_file, risk_columns, weight_tables
 from maskwell.release.plan import ReleasePlan
@@ -24,6 +24,10 @@ from maskwell.release.utility.report import UtilityReport
 
 def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = None) -> Release:
     """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written."""
+    if path == "-":
+        raise ParameterError(
+            "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
+        )
     plan.check([column.name for column in file_columns(path)])
     return assess_tables(count_file(path, plan, progress), plan, path)
 
@@ -39,11 +43,17 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
         tables=tables,
         missing=_missing(tables),
         source_name=Path(path).name,
-        ending=ending_of(path) if path else "",
+        ending=_ending(path),
         shuffled=plan.order == "shuffled",
         warnings=tuple(_telling_weights(plan, tables)),
     )
     return judged(release)
+
+
+def _ending(path: str) -> str:
+    """The kind of the released file: that of the true one, where such files can be written."""
+    ending = ending_of(path) if path else ""
+    return WRITTEN_AS.get(ending, ending)
 
 
 def released_tables(release: Release, done: RowsReleased) -> Tables:
