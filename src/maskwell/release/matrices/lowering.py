@@ -1,12 +1,13 @@
-"""Lowering what stays as it is until every record is hard enough to match.
+"""Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
-Source: the threshold rule of [Adeshiyan2011, section 4.7.4], with its formula (4.24) corrected.
+The chance of a correct match is no linear function of the matrix. Cells are therefore given caps on the chance that
+their records stay, which are lowered, a step at a time, where the risk of the optimal matrix is still too high.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,51 +15,57 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import MESSAGE, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.counts import check_counts
+from maskwell.release.matrices.counts import Amounts, check_counts, check_length
+from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.optimal import optimal
-from maskwell.release.risk.cell_risks import cell_risks
+from maskwell.release.matrices.optimal import Optimal, optimal
 
 STEP = Fraction(1, 20)
-GRID = 1 << 20
-SLACK = 1e-12
+"""By how much a cap is lowered at a time."""
+
+_SLACK = 1e-12
+
+BITS = 20
+"""Halvings of the interval in which the theta of Method 1 is looked for."""
 
 Risk = Callable[[Sparse], Real]
+"""The risk of every state under a design, shape (k,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A matrix under which no record is matched too easily.
+    """A matrix under which no record is matched correctly with more than a chance nu.
 
     Attributes
     ----------
     design
-        The matrix.
+        The matrix, in exact fractions.
     caps
-        By state, the largest chance to stay as it is that was allowed; only where it is below one.
+        The bounds on the chance to stay that were needed, by state; empty where a single theta was looked for.
+    risk
+        Shape (k,): the chance of a correct match of a record of each state; 0 for states that are safe by their number.
     rounds
         How many matrices were tried.
-    risk
-        Shape (states that occur,): the risk of the records of each, ``risk.max()`` is at most the threshold.
+    theta
+        The strength of Method 1 where that was used.
+    found
+        The last optimal matrix with all it achieves, where one was.
+    notes
+        What a reader should know, in words.
     """
 
     design: Sparse
-    caps: dict[int, Fraction]
-    rounds: int
+    caps: Mapping[int, Fraction]
     risk: Real
-
-
-def match_risks(counts: Any, design: Sparse) -> Real:
-    """The largest chance of a correct match over the numbers of records that turn up in 95 of 100 releases."""
-    found = cell_risks(counts, design)
-    risk = np.zeros(design.k)
-    risk[found.cells] = found.in_range
-    return risk
+    rounds: int
+    theta: Fraction | None = None
+    found: Optimal | None = None
+    notes: tuple[str, ...] = ()
 
 
 def lower_until(
@@ -66,107 +73,152 @@ def lower_until(
     nu: Number,
     *,
     bounds: Bounds | None = None,
-    forbidden: Iterable[tuple[int, int]] = (),
-    cost: Any = None,
-    band: int | None = None,
-    categories: Categories | None = None,
     risk: Risk | None = None,
     step: Number = STEP,
+    categories: Categories | None = None,
+    **options: Any,
 ) -> Lowered:
-    """The optimal matrix, with diagonals lowered step by step until no record has a risk above ``nu``.
+    """The optimal matrix with the diagonals of risky cells lowered until every risk is at most nu.
 
-    Caps start at one. The linear program of :func:`~maskwell.release.matrices.optimal.optimal` is solved with them,
-    the risk of every state worked out, and the cap of each state with a risk above ``nu`` lowered by ``step``; changing
-    one state changes the arrivals of others, so that all are looked at again. States with ``1 / nu`` records or more
-    are safe whatever the matrix is.
+    A cell of ``1 / nu`` records or more is safe whatever the matrix: a match is right with at most one over the number
+    of records. Only the others are looked at.
 
     Parameters
     ----------
     v
-        Counts of the states.
+        Counts of the k states.
     nu
-        The largest chance of a correct match.
-    bounds, forbidden, cost, band
-        What else the matrix must keep to.
+        The chance of a correct match that is allowed, above 0 and at most 1.
+    bounds
+        What else is asked of the matrix.
     risk
-        From a matrix to the risk of each state; the match within these states by default.
+        The risk of every state under a design; left out, the largest chance of a correct match over the range that
+        holds the number of candidates with 95 %.
+    step
+        By how much a cap is lowered at a time.
+    options
+        ``cost``, ``forbidden``, ``band`` and ``blocks`` of :func:`~maskwell.release.matrices.optimal.optimal`.
 
-    >>> found = lower_until([1, 2, 4, 10, 30], "0.4")
-    >>> round(float(found.risk.max()), 3) <= 0.4, {state: float(cap) for state, cap in found.caps.items()}
-    (True, {0: 0.35, 1: 0.6})
+    Raises
+    ------
+    InfeasibleError
+        Where a cell would have to be left by all its records, or no matrix keeps to the caps; names the cell.
+
+    Source: after [Adeshiyan2011, section 4.7.4]; the iteration is derived.
+
+    >>> found = lower_until([1, 2, 4, 10, 30], 0.4)
+    >>> float(found.risk.max()) <= 0.4, found.caps[0], found.caps[1]   # the unique record stays with 35 % at most
+    (True, Fraction(7, 20), Fraction(3, 5))
     """
-    amounts, bound = check_counts(v), _threshold(nu)
-    asked, down = bounds or Bounds(), Fraction(step)
+    allowed, by = _allowed(nu), as_fraction(step, "step")
+    amounts = check_counts(v)
+    labels = check_length(amounts, categories)
+    asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
+    measure = risk or in_range_risk(amounts, small)
     caps: dict[int, Fraction] = {}
-    risks = risk or (lambda design: match_risks(amounts.integers, design))
-    pairs = list(forbidden)
-    for rounds in range(1, int(1 / down) * len(amounts) + 2):
-        held = replace(asked, caps={**asked.caps, **{i: min(c, asked.caps.get(i, c)) for i, c in caps.items()}})
-        design = optimal(amounts.integers, held, cost=cost, forbidden=pairs, band=band, categories=categories).design
-        found = risks(design)
-        above = np.flatnonzero(found > float(bound) + SLACK)
-        if not above.size:
-            return Lowered(design, caps, rounds, found)
-        _lower(caps, above, down, found, bound, categories)
-    raise AssertionError("caps only fall, and end at zero")
+    rounds = 0
+    while True:  # each round lowers a cap, and none goes below 0
+        rounds += 1
+        found = optimal(v, _capped(asked, caps), categories=categories, **options)
+        risks = measure(found.design)
+        risky = small[risks[small] > float(allowed) + _SLACK]
+        if not len(risky):
+            return Lowered(found.design, caps, risks, rounds, found=found, notes=found.notes)
+        caps = _lowered(caps, risky, by, asked, labels, allowed)
 
 
-def _lower(
-    caps: dict[int, Fraction],
-    above: Array,
-    step: Fraction,
-    risk: Real,
-    bound: Fraction,
-    categories: Categories | None,
-) -> None:
-    for state in above.tolist():
-        caps[state] = caps.get(state, Fraction(1)) - step
-        if caps[state] <= 0:
-            raise _not_reached(state, risk, bound, categories)
+def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categories: Categories | None = None) -> Lowered:
+    """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
 
-
-def _not_reached(state: int, risk: Real, bound: Fraction, categories: Categories | None) -> InfeasibleError:
-    label = state if categories is None else categories.labels[state]
-    end = f" keeps a chance of {risk[state]:.3g} of a correct match; {to_decimal(bound)} is not reached"
-    return InfeasibleError(
-        f"category {shorten(str(label), MESSAGE - len(end) - 10)}{end}",
-        hint="merge small categories, allow more transitions or a larger match, or use inverse-frequency",
-        state=state,
-        nearest=float(risk.max()),
-    )
-
-
-def method1_for_match(v: Any, nu: Number, *, categories: Categories | None = None) -> Lowered:
-    """Method 1 with the smallest theta under which no record has a risk above ``nu``, to 2^-20 and never below.
-
-    The risk fell with theta in all trials; the theta that is returned is checked in any case.
+    The largest risk falls as theta grows in all cases tried; that is not proved, but the answer itself is checked.
 
     >>> found = method1_for_match([1, 2, 4, 10, 30], "0.4")
-    >>> float(round(1 - found.design.columns_exact(0)[0], 4))   # theta: the smallest category has one record
+    >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
     0.7589
     """
-    amounts, bound = check_counts(v), _threshold(nu)
+    allowed = _allowed(nu)
+    amounts = check_counts(v)
+    labels = check_length(amounts, categories)
+    small = _small(amounts, allowed)
+    measure = risk or in_range_risk(amounts, small)
 
-    def tried(theta: int) -> tuple[Sparse, Real]:
-        design = method1(amounts.integers, Fraction(theta, GRID), categories=categories)
-        return design, match_risks(amounts.integers, design)
+    def risks_at(theta: Fraction) -> Real:
+        return measure(method1(v, theta, categories=categories))
 
-    low, high, rounds = -1, GRID, 1
-    design, risk = tried(high)
-    if risk.max() > float(bound) + SLACK:
-        raise _not_reached(int(risk.argmax()), risk, bound, categories)
+    def is_safe(risks: Real) -> bool:
+        return bool((risks[small] <= float(allowed) + _SLACK).all())
+
+    strongest = risks_at(Fraction(1))
+    if not is_safe(strongest):
+        raise _too_risky(strongest, small, labels, allowed)
+    low, high = (-1, 0) if is_safe(risks_at(Fraction(0))) else (0, 1 << BITS)
     while high - low > 1:
-        middle, rounds = (low + high) // 2, rounds + 1
-        found = tried(middle)
-        if found[1].max() <= float(bound) + SLACK:
-            high, (design, risk) = middle, found
-        else:
-            low = middle
-    return Lowered(design, {}, rounds, risk)
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_safe(risks_at(Fraction(middle, 1 << BITS))) else (middle, high)
+    theta = Fraction(high, 1 << BITS)
+    design = method1(v, theta, categories=categories)
+    return Lowered(design, {}, measure(design), BITS + 2, theta=theta, notes=tuple(design.provenance["notes"]))
 
 
-def _threshold(nu: Number) -> Fraction:
-    bound = check_probability(nu, "match")
-    if not bound:
-        raise ParameterError("match = 0 cannot be reached", hint="give a chance above 0, such as 0.5", match=nu)
-    return bound
+def in_range_risk(amounts: Amounts, cells: Array) -> Risk:
+    """The largest chance of a correct match, over the range that holds the number of candidates with 95 %."""
+    from maskwell.release.risk.cell_risks import cell_risks
+
+    def risks(design: Sparse) -> Real:
+        every = np.zeros(len(amounts))
+        if len(cells):
+            found = cell_risks(amounts.integers, design, cells=cells, every_release=False)
+            every[found.cells] = found.in_range
+        return every
+
+    return risks
+
+
+def _allowed(nu: Number) -> Fraction:
+    allowed = as_fraction(nu, "nu")
+    if not 0 < allowed <= 1:
+        raise ParameterError(
+            f"nu = {to_decimal(allowed)} is out of range", hint=f"give a number above 0, at most 1{percent_meant(nu)}"
+        )
+    return allowed
+
+
+def _small(amounts: Amounts, allowed: Fraction) -> Array:
+    """The states whose records may be at risk: they occur, and less often than ``1 / nu`` times."""
+    counts = amounts.integers
+    return np.flatnonzero(amounts.support & np.asarray(counts * allowed.numerator < allowed.denominator, dtype=bool))
+
+
+def _capped(bounds: Bounds, caps: Mapping[int, Fraction]) -> Bounds:
+    """The bounds with these caps, where they are tighter than what is asked already."""
+    tighter = {place: min(cap, bounds.own(place)) for place, cap in caps.items()}
+    return bounds.with_caps({**bounds.caps, **tighter})
+
+
+def _lowered(
+    caps: Mapping[int, Fraction], risky: Array, step: Fraction, bounds: Bounds, labels: Categories, allowed: Fraction
+) -> dict[int, Fraction]:
+    lower = dict(caps)
+    for place in risky.tolist():
+        lower[place] = min(lower.get(place, Fraction(1)), bounds.own(place)) - step
+        if lower[place] <= 0:
+            raise InfeasibleError(
+                shorten(
+                    f"even if all records of {named(labels.labels[place])!r} change, a match of one has more than"
+                    f" {to_decimal(allowed)}",
+                    MESSAGE,
+                ),
+                hint="allow a larger chance, merge it with other categories, or use larger blocks",
+                state=place,
+            )
+    return lower
+
+
+def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
+    worst = int(small[np.argmax(risks[small])])
+    return InfeasibleError(
+        f"Method 1 at its strongest leaves {shorten(named(labels.labels[worst]), 24)!r} a risk of {risks[worst]:.3f},"
+        f" more than {to_decimal(allowed)}",
+        hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
+        state=worst,
+    )

@@ -21,7 +21,7 @@ from maskwell.release.matrices.infeasible import States, at_limits, checked_prog
 from maskwell.release.matrices.noted import noted
 from maskwell.release.matrices.program import Pairs, Program, program_of
 from maskwell.release.matrices.rounding import round_flows
-from maskwell.release.matrices.solver import TIGHT, Solution, solve, solve_evenly
+from maskwell.release.matrices.solver import TIGHT, Solution, goes_inside, solve, solve_evenly
 
 EVEN_PAIRS = 2500
 """Programs of up to so many pairs are solved a second time, for the optimum with the smallest other posteriors."""
@@ -178,8 +178,8 @@ def _exact_flows(program: Program) -> Array | None:
 
 
 def _evened(program: Program, best: Solution, tight: float) -> Real:
-    few = len(program.pairs) <= EVEN_PAIRS
-    return solve_evenly(program, best, tight=tight).flows if few else best.flows
+    evened = len(program.pairs) <= EVEN_PAIRS and not goes_inside(program)
+    return solve_evenly(program, best, tight=tight).flows if evened else best.flows
 
 
 # ---- all blocks together

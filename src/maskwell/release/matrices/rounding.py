@@ -9,6 +9,7 @@ bounds of single flows. The result is checked in integers; nothing that fails is
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,8 +19,8 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.release.matrices.program import Program, parity_holds, row_largest
 
-_ZERO = 1e-11
-"""Flows that are smaller than this part of the smaller of their two counts are none."""
+_NEAR = 1e-10
+"""Flows that are nearer to a bound than this part of the smaller of their two counts are put on it."""
 
 _WORD = 1 << 29
 """Largest flows are found in machine words of 32 bits; amounts are sent in parts below this."""
@@ -37,12 +38,32 @@ def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
     if np.any(bounded.least > bounded.most):
         return None
     units = np.minimum(np.maximum(units, bounded.least), bounded.most)
-    zero = np.asarray((units == 0) & (bounded.least == 0), dtype=bool)
-    for most in (np.where(zero, 0, bounded.most), bounded.most):
-        found = _balanced(replace(bounded, most=most), units)
+    for attempt, start in _attempts(bounded, units):
+        found = _balanced(attempt, start)
         if found is not None and keeps_bounds(program, found):
             return found
     return None
+
+
+def _attempts(program: Program, units: Array) -> Iterator[tuple[Program, Array]]:
+    """Bounds for the repair, and where it starts: first with flows near a bound held on it, then only no flow at none,
+    then all free.
+    """
+    near = np.array([int(x) for x in np.minimum(*_margins(program)) * _NEAR], dtype=object)
+    low, high = units - program.least <= near, program.most - units <= near
+    held = np.where(low, program.least, np.where(high, program.most, units))
+    fixed = np.asarray(low | high, dtype=bool)
+    least, most = np.where(fixed, held, program.least), np.where(fixed, held, program.most)
+    yield replace(program, least=least, most=most), held
+    zero = np.asarray(low & (program.least == 0), dtype=bool)
+    yield replace(program, most=np.where(zero, 0, program.most)), np.where(zero, 0, units)
+    yield program, units
+
+
+def _margins(program: Program) -> tuple[Real, Real]:
+    """The sums of the row and of the column of each flow, in units."""
+    sums = np.array([float(x) for x in program.sums])
+    return sums[program.pairs.released], sums[program.pairs.true]
 
 
 def keeps_bounds(program: Program, units: Array) -> bool:
@@ -69,10 +90,7 @@ def keeps_bounds(program: Program, units: Array) -> bool:
 
 
 def _to_grid(program: Program, flows: Real) -> Array:
-    v = program.v.astype(np.float64)
-    small = np.minimum(v[program.pairs.released], v[program.pairs.true]) * _ZERO
-    scaled = np.where(flows < small, 0.0, flows) * float(program.scale)
-    return np.array([int(x) for x in np.rint(scaled).tolist()], dtype=object)
+    return np.array([int(x) for x in np.rint(flows * float(program.scale)).tolist()], dtype=object)
 
 
 # ---- bounds of several flows, shared out among the rows

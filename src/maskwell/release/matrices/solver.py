@@ -21,13 +21,18 @@ from maskwell.release.matrices.program import Program
 TIGHT = 1e-9
 """Guess, parity and shares changed are asked for this much stricter, relatively, to leave room for the rounding."""
 
-TIED_FLOWS = 2500
+TIED_FLOWS = 900
 """Programs with more flows, and bounds that tie them together, go to the interior-point method."""
 
 _SAME = 1e-12
 """Objectives that differ by less, relatively, are the same."""
 
-_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-9, "time_limit": 600}
+_OPTIONS = {
+    "primal_feasibility_tolerance": 1e-10,
+    "dual_feasibility_tolerance": 1e-9,
+    "presolve": False,  # finds nothing in these programs, and at times searches for minutes
+    "time_limit": 600,
+}
 _SOLVED, _INFEASIBLE = 0, 2
 
 
@@ -149,11 +154,17 @@ class Model:
         objective = np.concatenate([costs, np.zeros(self.count - len(costs))])
         lower, upper = np.concatenate(self.lower), np.concatenate(self.upper)
         matrices = *self.rows.matrix(self.count), *self.equal.matrix(self.count)
-        if self.by_state and len(self.unit) > TIED_FLOWS and np.all(lower < upper):
+        if goes_inside(self.program) and np.all(lower < upper):
             even = self.v[self.i] * self.v[self.j] / (self.n * self.unit)
             layout = Layout(self.i, self.j, len(self.v), tuple(self.by_state), even)
             return minimise(standard(objective, *matrices, lower, upper, layout))
         return _by_highs(objective, matrices, np.column_stack([lower, upper]))
+
+
+def goes_inside(program: Program) -> bool:
+    """Whether a program is solved by the interior-point method, which gives the centre of all solutions."""
+    tied = program.guess is not None or program.parity is not None
+    return tied and len(program.pairs) > TIED_FLOWS
 
 
 def _by_highs(objective: Real, matrices: tuple[Any, ...], bounds: Real) -> tuple[Real, float] | None:
