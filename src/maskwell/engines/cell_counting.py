@@ -172,11 +172,20 @@ class FileCounter:
 
     def _ready(self) -> list[CellCounter]:
         """The counters, made when the first rows have shown how many labels there are about."""
+        sizes = {name: len(coder.labels) for name, coder in self.coders.items()}
         if self._counters is None:
-            sizes = {name: len(coder.labels) for name, coder in self.coders.items()}
             own = merged(self._wanted, sizes)
             self._counters = [CellCounter([self.coders[n] for n in t], self._weights is not None) for t in own]
+        else:
+            self._counters = [part for counter in self._counters for part in self._parts(counter, sizes)]
         return self._counters
+
+    def _parts(self, counter: CellCounter, sizes: Mapping[str, int]) -> list[CellCounter]:
+        """A counter, or several where later rows have shown too many labels to count its tables together."""
+        if math.prod(sizes[name] + 1 for name in counter.columns) <= MERGED_CELLS:
+            return [counter]
+        own = merged([table for table in self._wanted if {*table} <= {*counter.columns}], sizes)
+        return [counter] if len(own) == 1 else [counter.part(table) for table in own]
 
     def tables(self) -> list[CellTable]:
         """All tables so far."""
@@ -211,11 +220,31 @@ class CellCounter:
 
     def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
         self._coders = coders
-        self._sizes = [2] * len(coders)
+        self._sizes = [1] * len(coders)
         self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
         self._dense: list[Array] | None = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
         self._pieces: list[tuple[Array, ...]] = []
         self._kept = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the classifying columns."""
+        return tuple(coder.column for coder in self._coders)
+
+    def part(self, columns: Sequence[str]) -> CellCounter:
+        """A counter of some of the columns, with what was counted so far."""
+        cells, *sums = self._found()
+        codes = dict(zip(self.columns, self._separate(cells, self._sizes), strict=True))
+        coders = {coder.column: coder for coder in self._coders}
+        made = CellCounter([coders[name] for name in columns], len(sums) > 1)
+        made._grow()
+        joint = np.zeros(len(cells), dtype=np.int64)
+        for name, size in zip(columns, made._sizes, strict=True):
+            joint = joint * size + codes[name]
+        found, first = np.unique(joint, return_inverse=True)
+        totals = [np.bincount(first, own, minlength=len(found)).astype(own.dtype) for own in sums]
+        made._start(found, totals)
+        return made
 
     @property
     def _possible(self) -> int:
@@ -257,7 +286,7 @@ class CellCounter:
         matrix = np.stack(columns, axis=1) if columns else np.zeros((len(cells), 0), dtype=np.int32)
         order_ = np.lexsort(matrix.T[::-1]) if columns else np.arange(len(cells))
         weights: list[Any] = [values[order_] for values in sums] or [None, None]
-        return CellTable(tuple(c.column for c in self._coders), tuple(levels), matrix[order_], counts[order_], *weights)
+        return CellTable(self.columns, tuple(levels), matrix[order_], counts[order_], *weights)
 
     def _grow(self) -> None:
         """Make room for labels that were not there before."""
@@ -278,12 +307,16 @@ class CellCounter:
         moved = np.zeros(len(found[0]), dtype=np.int64)
         for own, size in zip(self._separate(found[0], old), self._sizes, strict=True):
             moved = moved * size + own
-        self._pieces, self._kept = [(moved, *found[1:])], len(moved)
+        self._start(moved, found[1:])
+
+    def _start(self, cells: Array, sums: Sequence[Array]) -> None:
+        """Go on from these counts, in an array where it is small enough."""
+        self._pieces, self._kept = [(cells, *sums)], len(cells)
         self._dense = None
         if self._possible <= DENSE_CELLS:
             self._dense = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
-            for sums, own in zip(self._dense, found[1:], strict=True):
-                sums[moved] = own
+            for total, own in zip(self._dense, sums, strict=True):
+                total[cells] = own
             self._pieces, self._kept = [], 0
 
     @staticmethod

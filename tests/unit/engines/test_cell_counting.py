@@ -108,3 +108,26 @@ def test_an_empty_batch_has_no_codes() -> None:
     from maskwell.engines.levels import LevelCoder
 
     assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_tables_that_outgrow_each_other_are_counted_apart(tmp_path: Path, weights: str | None) -> None:
+    """The first rows have one label each, so that all columns are counted as one table; the later ones have many."""
+    draw, n = np.random.default_rng(3), 150_000
+    columns = {f"c{i}": np.where(np.arange(n) < 140_000, 0, draw.integers(0, 5000, n)) for i in range(6)}
+    pq.write_table(pa.table({**columns, "w": np.arange(n) % 3}), tmp_path / "grows.parquet", row_group_size=70_000)
+    wanted = [("c0",), ("c1", "c2"), *((name,) for name in columns)]
+    found = count_tables(str(tmp_path / "grows.parquet"), wanted, weights=weights)
+    for name, table in zip(columns, found[2:], strict=True):
+        values, counts = np.unique(columns[name], return_counts=True)
+        assert ([label for (label,) in table.labels()], table.counts.tolist()) == (values.tolist(), counts.tolist())
+        assert table.weights is None or table.weights[0] == (np.arange(n) % 3)[columns[name] == 0].sum()
+    joint = Counter(zip(columns["c1"].tolist(), columns["c2"].tolist(), strict=True))
+    assert dict(zip(found[1].labels(), found[1].counts.tolist(), strict=True)) == joint
+
+
+def test_a_table_of_many_columns_needs_no_room_before_it_is_counted(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(30)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["a"] * 30) + "\n")
+    (table,) = count_tables(str(tmp_path / "wide.csv"), [names])
+    assert table.counts.tolist() == [1]
