@@ -78,16 +78,19 @@ def described(field: Any, about: dict[str, Any]) -> Any:
 HARMLESS_NOTES = ("index_columns", "column_indexes", "pandas_version", "creator")
 
 
-def without_traces(schema: Any, columns: Sequence[str]) -> Any:
+def without_traces(schema: Any, columns: Sequence[str], dropped: Sequence[str] = ()) -> Any:
     """The schema without notes about the file that could tell of the true values in these columns.
 
-    Of the notes of pandas only those on the other columns are kept, so that an index is found again.
+    Of the notes of pandas only those on the other columns are kept, so that an index is found again, unless it is one
+    of the columns that are ``dropped``.
     """
     notes = _pandas_notes(schema)
     if notes is None:
         return schema.remove_metadata()
     about = [note for note in notes["columns"] if not {note.get("name"), note.get("field_name")} & set(columns)]
     harmless = {key: notes[key] for key in notes if key in HARMLESS_NOTES}
+    if dropped and "index_columns" in harmless:
+        harmless["index_columns"] = [one for one in notes["index_columns"] if one not in dropped]
     return schema.with_metadata({b"pandas": json.dumps({**harmless, "columns": about}).encode()})
 
 

@@ -133,13 +133,13 @@ class RowReleaser:
 
     def _released_schema(self, schema: Any) -> Any:
         arrow = require()
-        clean = without_traces(
-            schema, [*self._moved, *(schema.names[i] for i in range(len(schema)) if i not in self._kept)]
-        )
+        dropped = [schema.names[i] for i in range(len(schema)) if i not in self._kept]
+        clean = without_traces(schema, [*self._moved, *dropped], dropped)
         for name in self._moved:
             place = self._places[name]
             clean = clean.set(place, arrow.field(name, self._labels[name].type))
-        return arrow.schema([clean.field(i) for i in self._kept], metadata=clean.metadata)
+        fields = [clean.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
+        return arrow.schema(fields, metadata=clean.metadata)
 
     def release(self, batch: Any) -> tuple[Any, dict[str, Array], dict[str, Array]]:
         """The released batch, and the codes of all columns that matter, before and after."""

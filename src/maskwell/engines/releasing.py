@@ -100,7 +100,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             changed=releaser.changed,
             names=releaser.schema.names,
             labels=source.style if isinstance(source.style, Labels) else None,
-            lost=lost_in(source.style, output),
+            lost=(*lost_in(source.style, output), *_left_out(source.style)),
         )
 
 
@@ -120,10 +120,17 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
 
 
 def _style(style: Any, schema: Any) -> Any:
-    """What is known of the file, without the columns that are not published."""
+    """What is known of the file, without the columns that are not published and without free text about its records."""
     if not isinstance(style, Labels):
         return style
-    return replace(style, columns={name: style.columns[name] for name in schema.names})
+    own = {name: style.columns[name] for name in schema.names}
+    return replace(style, columns=own, file_label=None, notes=(), table_name=None)
+
+
+def _left_out(style: Any) -> tuple[str, ...]:
+    """What could have been kept and is not, because nobody knows what it tells."""
+    told = isinstance(style, Labels) and bool(style.file_label or style.notes)
+    return ("the label and the notes of the file are left out: they may tell of the true records",) if told else ()
 
 
 @contextmanager

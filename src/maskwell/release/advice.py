@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Group = Mapping[str, Any]
+from maskwell.release.kept import kept_columns
+from maskwell.release.receipt import Group as Columns
 
-KEPT = ("counts", "weights")
+Group = Mapping[str, Any]
 
 
 def advice_of(groups: Sequence[Group], weights: str | None) -> list[str]:
@@ -18,17 +19,20 @@ def advice_of(groups: Sequence[Group], weights: str | None) -> list[str]:
     >>> print(advice_of([group], None)[0])
     roof was randomized within region: counts of tables of region and roof are unbiased as they stand.
     """
-    sentences = [sentence for group in groups for sentence in _of_group(group, weights)]
-    if len(groups) > 1:
+    sentences = [_of_group(groups, place, weights) for place in range(len(groups))]
+    if groups:
         sentences.append(
-            "Tables that join columns of several of these groups show weaker associations than the original file; "
-            "estimate them only with matrices that are included here."
+            "Tables that join randomized columns with any column that is not named beside them here, randomized or "
+            "not, show weaker associations than the original file; estimate them only with matrices that are included."
         )
-    if any(group["matrix"] == "withheld" and group["invariance"] in KEPT for group in groups):
+    if any(
+        kept and g["matrix"] == "withheld" and g["method"] != "swap"
+        for g, kept in zip(groups, kept_of(groups), strict=True)
+    ):
         sentences.append(
             "Where a matrix is withheld, the variance of a share or a sum of shares is at most 2 - 1/n times that of "
-            "an original file of n records: multiply usual standard errors by 1.42 to be safe, or by the square root "
-            "of the inflation factor (vif) of the variable."
+            "an original file of n records: multiply usual standard errors by 1.42 to be safe, or those of "
+            "one variable alone by the square root of its inflation factor (vif)."
         )
     sentences.append("Ratios, odds ratios and tests are approximate: a function of unbiased counts is not unbiased.")
     return sentences
@@ -43,22 +47,41 @@ def in_words(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
-def _of_group(group: Group, weights: str | None) -> list[str]:
+def _of_group(groups: Sequence[Group], place: int, weights: str | None) -> str:
+    group = groups[place]
     own, within = in_words([*group["variables"], *group["linked"]]), in_words(group["within"])
     start = f"{own} {'were' if len(group['variables']) + len(group['linked']) > 1 else 'was'} randomized"
     start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
-    return [f"{start}: {_what(group, weights)}"]
+    return f"{start}: {_what(group, kept_of(groups)[place], weights)}"
 
 
-def _what(group: Group, weights: str | None) -> str:
-    columns = [*group["within"], *group["variables"], *group["linked"]]
-    of = f"tables of {in_words(columns)}"
-    if group["method"] == "swap":
-        return f"values were swapped between records; counts of {of} are exactly those of the original file."
-    if group["invariance"] == "counts":
+def kept_of(groups: Sequence[Group]) -> list[list[str]]:
+    """For each group of a receipt the columns of the largest of its tables that all groups together keep."""
+    made = [
+        Columns(
+            variables=tuple(group["variables"]),
+            within=tuple(group["within"]),
+            linked=tuple(group["linked"]),
+            method=group["method"],
+            invariance=group["invariance"],
+        )
+        for group in groups
+    ]
+    return [kept_columns(made, group) for group in made]
+
+
+def _what(group: Group, kept: Sequence[str], weights: str | None) -> str:
+    of = f"tables of {in_words(kept)}"
+    if kept and group["method"] == "swap":
+        return (
+            f"values were swapped between records; counts of {of} are exactly those of the original file, "
+            "sums of weights are not kept."
+        )
+    if kept and group["invariance"] == "counts":
         return f"counts of {of} are unbiased as they stand."
-    if group["invariance"] == "weights":
+    if kept:
         return f"{of} are unbiased as they stand if every record counts with its weight ({weights})."
+    biased = f"counts of tables of {in_words(group['variables'])} are biased as they stand"
     if group["matrix"] == "included":
-        return f"counts of {of} are biased as they stand; estimate them with the matrix in the receipt."
-    return f"counts of {of} are biased as they stand, and the matrix is not published; ask the data holder for tables."
+        return f"{biased}; estimate them with the matrix in the receipt."
+    return f"{biased}, and the matrix is not published; ask the data holder for tables."

@@ -27,6 +27,7 @@ SWAPPED = "values were swapped between records: these counts are exactly those o
 BY_WEIGHT = "every record counts with its weight, because sums of weights were kept"
 TINY = 1e-18
 MOST_INFLATION = 2.0
+OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: shares of a part of the released file may be biased"
 PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
 TARGETS = ("population", "file")
 
@@ -99,7 +100,9 @@ def estimate_released(
         estimate = solved(route, table, _with_values(tables[1], missing, path)[0], target)
     else:
         estimate = _counted(route, table, target)
-    flags = estimate.flags if asked == weights else (*estimate.flags, f"{BY_WEIGHT} ({weights})")
+    more = [] if asked == weights else [f"{BY_WEIGHT} ({weights})"]
+    more += [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
+    flags = (*estimate.flags, *more)
     return Analysis(replace(estimate, categories=_named(estimate.categories), flags=flags), route, whole.n, dropped)
 
 
@@ -227,7 +230,7 @@ def _with_values(table: CellTable, missing: str, path: str) -> tuple[CellTable, 
 
 def _check_weights(route: Route, receipt: Receipt, weights: str | None) -> None:
     """Weighted tables need matrices that keep weighted counts, and the other way round."""
-    if not route.groups or route.kind in (EXACT, SOLVED):
+    if not route.groups or route.kind == SOLVED:
         return
     names = in_words([name for group in route.groups for name in group.variables])
     if route.weighted and weights != receipt.weights:

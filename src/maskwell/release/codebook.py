@@ -78,7 +78,7 @@ def codebook_csv(entries: Sequence[Entry]) -> str:
     writer.writerow(["column", "kind", "label", "role", "value", "value_label"])
     for entry in entries:
         for value, text in entry.categories or (("", None),):
-            shown = "" if value is None else texts(value)[0]
+            shown = "" if value is None else texts(value)[-1]
             writer.writerow([entry.name, entry.kind, entry.label or "", entry.role, shown, text or ""])
     return out.getvalue()
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from maskwell.release.advice import kept_of
 from maskwell.release.codebook import Entry
 from maskwell.release.ddi import processing
 
@@ -48,8 +49,7 @@ def _order(receipt: Mapping[str, Any]) -> str:
 
 
 def _example(receipt: Mapping[str, Any], data: str) -> str:
-    for group in receipt["groups"]:
-        columns = [*group["within"], *group["variables"]]
+    for columns in kept_of(receipt["groups"]):
         if len(columns) > 1:
             return f"    maskwell estimate {data} --receipt receipt.json --columns {','.join(columns[:2])}"
     return ""

@@ -282,6 +282,23 @@ def test_counts_are_not_counted_by_weight(tmp_path: Path) -> None:
     assert estimate_released(made.data, receipts(made)[0], ["region"], weights="w").estimate.n == 120
 
 
+def test_a_swap_does_not_keep_sums_of_weights(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [roof(method="swap")])
+    write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
+    assert estimate_released(made.data, receipts(made)[0], ["roof"]).route.kind == "exact"
+    with pytest.raises(ParameterError, match="numbers of records were kept"):
+        estimate_released(made.data, receipts(made)[0], ["roof"], weights="w")
+
+
+def test_a_part_of_the_released_file_is_told(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [roof()])
+    public, _ = receipts(made)
+    assert not any("a part of" in flag for flag in estimate_released(made.data, public, ["roof"]).estimate.flags)
+    write_csv(made.public / "data.csv", COLUMNS, [row for row in made.rows if row[2] == "f"])
+    flags = estimate_released(made.data, public, ["roof"]).estimate.flags
+    assert any(f"120 records, the file has {sum(row[2] == 'f' for row in made.rows)}" in flag for flag in flags)
+
+
 def test_missing_values(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof()])
     rows = [(region, "" if i < 12 else own, sex) for i, (region, own, sex) in enumerate(made.rows)]

@@ -162,6 +162,25 @@ def test_the_readme_says_what_to_type(tmp_path: Path) -> None:
     assert text == readme(public_receipt(made.release), codebook_of(made.release), "data.csv")
 
 
+@pytest.mark.parametrize(
+    ("groups", "said", "not_said"),
+    [
+        ([("roof", "sex")], ["tables of sex and roof are unbiased"], []),
+        ([("roof", "sex"), ("sex", "")], ["tables of roof are unbiased"], ["sex and roof are unb", "--columns"]),
+        ([("sex", ""), ("roof", "sex")], ["tables of roof are biased"], ["roof are unbiased", "--columns"]),
+        ([("roof", "sex"), ("sex", "roof")], ["tables of sex and roof are unbiased", "--columns sex,roof"], []),
+    ],
+)
+def test_the_readme_never_calls_a_biased_table_unbiased(
+    groups: list[tuple[str, str]], said: list[str], not_said: list[str]
+) -> None:
+    stages = [stage_within(ROWS, COLUMNS, [variable], [within] if within else []) for variable, within in groups]
+    release = release_of(stages, plan_of(stages))
+    text = " ".join(readme(public_receipt(release), codebook_of(release), "data.csv").split())
+    assert all(part in text for part in said) and not any(part in text for part in not_said)
+    assert "randomized or not, show weaker associations" in text
+
+
 def test_the_risks_of_all_records(tmp_path: Path) -> None:
     report = assess_risk(CellTable.of(["roof", "sex"], {("tin", "f"): 1, ("tile", None): 4}), ["roof", "sex"])
     write_risks(report, tmp_path / "risk.csv")

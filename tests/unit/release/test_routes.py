@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -115,6 +116,20 @@ def test_the_route_of_each_kind_of_table() -> None:
         route_of(found, ["roof", "sex"])
 
 
+@pytest.mark.parametrize(
+    ("groups", "asked", "hint"),
+    [
+        ([("roof", "sex"), ("sex", "")], ["sex", "roof"], "tables of roof are kept"),
+        ([("sex", ""), ("roof", "sex")], ["roof"], "tables of sex are kept"),
+        ([("roof", "sex")], ["roof", "region"], "tables of sex and roof are kept"),
+    ],
+)
+def test_what_a_refusal_calls_kept_is_kept(groups: list[tuple[str, str]], asked: list[str], hint: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        route_of(receipt(*groups), asked)
+    assert caught.value.hint is not None and hint in caught.value.hint
+
+
 def test_a_linked_column_goes_with_its_variables() -> None:
     group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
     assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
@@ -138,11 +153,14 @@ def test_weights_and_counts_are_not_kept_together() -> None:
 
 def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
     rows = [cell for cell in CELLS for _ in range(5)]
-    one, pair = group_of(rows, ["a"], []), group_of(rows, ["b", "c"], [])
-    found = Receipt(audience="internal", groups=(one, pair), rows=40, weights=None, demonstration=False)
+    made = (group_of(rows, ["a"], []), group_of(rows, ["b", "c"], []))
+    found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
+    assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
+    found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
     both = assigned(route_of(found, ["a", "b", "c"]))
     assert both is not None
     assert [columns for columns, _ in both] == [("a",), ("b", "c")]
     assert both[1][1].inputs.labels[0] == ("u", "s")
     assert assigned(route_of(found, ["a", "b"])) is None  # c would have to be summed over
-    assert assigned(route_of(found, ["a"])) is None  # kept: counted as it stands
+    kept = replace(found, groups=made)
+    assert assigned(route_of(kept, ["a"])) is None  # counted as it stands
