@@ -25,22 +25,33 @@ MOST_BUCKETS = 256
 class ShuffledRows:
     """Takes rows and gives them back in random order.
 
-    ``rows`` is how many there will be, ``bytes_of_a_row`` about what each needs; what does not fit a bucket waits in a
-    folder of temporary files beside the output, ``folder``.
+    ``rows`` is how many there will be, ``bytes_of_a_row`` about what each needs at least (the first rows tell more);
+    what does not fit a bucket waits in a folder of temporary files beside the output, ``folder``.
     """
 
     def __init__(self, schema: Any, rows: int, bytes_of_a_row: float, folder: Path, random: RandomSource) -> None:
         self._schema = schema
         self._stream, self._row = random.stream(), 0
-        needed = int(rows * bytes_of_a_row // BUCKET_BYTES) + 1
-        self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
-        self._waiting: list[list[Any]] = [[] for _ in range(self._count)]
+        self._rows, self._bytes_of_a_row, self._beside = rows, bytes_of_a_row, folder
+        self._count = 0
+        self._waiting: list[list[Any]] = []
         self._bytes = 0
-        self._folder = Path(tempfile.mkdtemp(prefix=".rows-", dir=folder)) if self._count > 1 else None
+        self._folder: Path | None = None
         self._writers: dict[int, Any] = {}
+
+    def _open(self, batch: Any) -> None:
+        """Make the buckets, by the size of the first rows."""
+        needed = int(self._rows * max(self._bytes_of_a_row, batch.nbytes / len(batch)) // BUCKET_BYTES) + 1
+        self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
+        self._waiting = [[] for _ in range(self._count)]
+        self._folder = Path(tempfile.mkdtemp(prefix=".rows-", dir=self._beside)) if self._count > 1 else None
 
     def write(self, batch: Any) -> None:
         """Add rows."""
+        if not len(batch):
+            return
+        if not self._count:
+            self._open(batch)
         if self._folder is None:
             self._waiting[0].append(batch)
             return
@@ -95,7 +106,7 @@ class ShuffledRows:
                 if not waiting:
                     continue
                 if bucket not in self._writers:
-                    self._writers[bucket] = ipc.new_file(str(self._path(bucket)), self._schema)
+                    self._writers[bucket] = ipc.new_stream(str(self._path(bucket)), self._schema)
                 whole = arrow.Table.from_batches(waiting, self._schema).combine_chunks()
                 for batch in whole.unify_dictionaries().to_batches():
                     self._writers[bucket].write_batch(batch)
@@ -108,8 +119,7 @@ class ShuffledRows:
             return []
         writer.close()
         with require().OSFile(str(self._path(bucket))) as file:
-            reader = require("pyarrow.ipc").open_file(file)
-            return [reader.get_batch(i) for i in range(reader.num_record_batches)]
+            return [*require("pyarrow.ipc").open_stream(file)]  # in a stream, dictionaries may change on the way
 
     def _path(self, bucket: int) -> Path:
         assert self._folder is not None

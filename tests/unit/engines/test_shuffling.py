@@ -44,3 +44,28 @@ def test_all_orders_are_equally_likely(tmp_path: Path, size: int, monkeypatch: p
     times = Counter(tuple(shuffled([[0, 1], [2, 3]], tmp_path, random)) for _ in range(2400))
     assert set(times) == set(permutations(range(4)))
     assert sum((n - 100) ** 2 / 100 for n in times.values()) < 72.2
+
+
+def test_dictionaries_that_change_from_batch_to_batch_wait_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row groups of a Parquet file have dictionaries of their own."""
+    monkeypatch.setattr(shuffling, "BUCKET_BYTES", 1 << 10)
+    schema = pa.schema([("g", pa.dictionary(pa.int32(), pa.string())), ("v", pa.int64())])
+    rows = ShuffledRows(schema, 1000, 20, tmp_path, SECURE)
+    for b in range(10):
+        labels = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 50, pa.int32()), pa.array([f"{b}a", f"{b}b"]))
+        rows.write(pa.record_batch([labels, pa.array(range(100 * b, 100 * b + 100))], schema=schema))
+    found = [row for batch in rows.batches() for row in batch.to_pylist()]
+    rows.close()
+    assert sorted(row["v"] for row in found) == list(range(1000))
+    assert all(row["g"] == f"{row['v'] // 100}{'ab'[row['v'] % 2]}" for row in found)
+
+
+def test_long_texts_go_to_files_though_they_were_not_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shuffling, "BUCKET_BYTES", 1 << 16)
+    rows = ShuffledRows(SCHEMA, 1000, 16, tmp_path, SECURE)
+    rows.write(pa.record_batch([pa.array(range(1000)), pa.array(["long " * 200] * 1000)], schema=SCHEMA))
+    assert list(tmp_path.iterdir()), "a million bytes do not wait in memory"
+    assert sorted(x for batch in rows.batches() for x in batch.column(0).to_pylist()) == list(range(1000))
+    rows.close()
