@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import PublishError
-from maskwell.release.matrices.invariance import check_publishable, is_invariant
+from maskwell.release.matrices.invariance import check_publishable, recover_counts
 from maskwell.release.stages import Stage
 
 if TYPE_CHECKING:
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
 
 INCLUDED = "included"
 WITHHELD = "withheld"
+MOST_STATES = 500
+"""Larger matrices that were rounded are not turned back into counts."""
 
 
 def protection_of(plan: ReleasePlan, stage: Stage) -> Protection:
@@ -35,8 +41,13 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     if not is_included(plan, stage):
         return
     clearance = (protection_of(plan, stage).clearance or "").strip()
-    if _keeps(stage):
-        check_publishable(stage.design, stage.mass, clearance)
+    for mass in _masses(stage):
+        check_publishable(stage.design, mass, clearance)
+        if not clearance and tells_counts(stage.design, mass, int(stage.counts.sum())):
+            raise PublishError(
+                f"the matrix of {', '.join(stage.variables)} tells the true counts: rounding it hides nothing",
+                hint="withhold it, or say why the counts may be known (clearance)",
+            )
     if stage.derived and not clearance:
         raise PublishError(
             f"the matrix of {', '.join(stage.variables)} was worked out from the file and tells its counts",
@@ -44,10 +55,27 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
         )
 
 
-def _keeps(stage: Stage) -> bool:
-    """Whether the matrix keeps what it should, as far as that can be asked: released states are the true ones."""
-    same = stage.design.m == stage.design.k and list(stage.states) == list(stage.outputs)
-    return same and bool(stage.mass.sum()) and is_invariant(stage.design, stage.mass)
+def _masses(stage: Stage) -> list[Real]:
+    """Counts and sums of weights that a matrix may keep; none where released states are not the true ones."""
+    if stage.design.m != stage.design.k or list(stage.states) != list(stage.outputs):
+        return []
+    return [np.asarray(own, dtype=np.float64) for own in (stage.counts, stage.weights) if own is not None and own.sum()]
+
+
+def tells_counts(design: CodedDesign, mass: Real, n: int) -> bool:
+    """Whether the counts that a matrix keeps, worked out from it and rounded, are those of the file.
+
+    A few digits of a matrix that was made from the counts are enough for that: rounding it hides nothing. ``mass`` may
+    be sums of weights of ``n`` records. Source: [Adeshiyan2011, section 4.6]; for rounded matrices derived.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> rounded = Dense.of([["0.92", "0.25"], ["0.08", "0.75"]])   # once made from 758 and 242
+    >>> tells_counts(rounded, np.array([758, 242]), 1000), tells_counts(rounded, np.array([700, 300]), 1000)
+    (True, False)
+    """
+    if design.k > MOST_STATES or np.array_equal(design.matrix(), np.eye(design.k)):
+        return False  # where nobody moves, the released file itself tells the counts
+    return bool(np.abs(recover_counts(design, mass) - mass).max() < mass.sum() / (2 * n))
 
 
 def check_randomness(*, private: bool, demonstration: bool) -> None:

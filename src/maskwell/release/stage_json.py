@@ -13,7 +13,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
-from maskwell.release.stages import Stage
+from maskwell.release.stages import Stage, state_categories
 
 State: TypeAlias = tuple[Hashable, ...]
 
@@ -84,14 +84,10 @@ def labelled(design: CodedDesign, states: Sequence[State], outputs: Sequence[Sta
 
 def labelled_as(design: CodedDesign, states: Sequence[State], outputs: Sequence[State]) -> CodedDesign:
     """A design whose categories are the labels of states; a label alone where there is one column."""
-    inputs, reports = _categories(states), _categories(outputs)
+    inputs, reports = state_categories(states), state_categories(outputs)
     if design.inputs == inputs and design.outputs == reports:
         return design
     return design.with_labels(inputs, reports)
-
-
-def _categories(states: Sequence[State]) -> Categories:
-    return Categories.of([state[0] if len(state) == 1 else state for state in states])
 
 
 def labels_json(states: Sequence[State]) -> list[list[Any]]:

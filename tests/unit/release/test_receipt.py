@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
 from maskwell.core.categories import Categories
+from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, ParameterError, PublishError
 from maskwell.release.margins import worst_inflation
+from maskwell.release.matrices.method1 import method1
 from maskwell.release.receipt import load_receipt, receipt_from_dict, schema, stages_of
 from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt, rounded_down, rounded_up
 from maskwell.release.stage_json import stage_from_dict, stage_to_dict
@@ -118,6 +120,33 @@ def test_a_fixed_matrix_that_keeps_the_counts_is_one_of_the_file() -> None:
     stages = [replace(stage_within(ROWS, COLUMNS, ["roof"]), derived=False, invariance="none", method="fixed")]
     with pytest.raises(PublishError, match="tells the true counts"):
         public_receipt(release_of(stages, plan_of(stages)))
+
+
+def given_rounded(mass: Any, digits: int, **changes: Any) -> list[Stage]:
+    """A matrix made from counts or weights elsewhere, rounded, and given as a fixed one."""
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    P = method1(mass, "0.5").matrix().round(digits)
+    P[0] += 1 - P.sum(axis=0)
+    design = Dense.of(P.round(digits), stage.design.inputs)
+    return [replace(stage, design=design, derived=False, invariance="none", method="fixed", **changes)]
+
+
+@pytest.mark.parametrize("digits", [3, 6, 12])
+def test_rounding_does_not_make_a_fixed_matrix_of_one_of_the_file(digits: int) -> None:
+    counts = stage_within(ROWS, COLUMNS, ["roof"]).counts
+    stages = given_rounded(counts, digits)
+    with pytest.raises(PublishError, match="tells the true counts"):
+        public_receipt(release_of(stages, plan_of(stages)))
+    other = given_rounded(counts + np.array([7, 0, 3]), digits)  # from an older file, say
+    assert public_receipt(release_of(other, plan_of(other)))["groups"][0]["matrix"] == "included"
+
+
+@pytest.mark.parametrize("digits", [4, 12])
+def test_a_fixed_matrix_that_keeps_sums_of_weights_tells_them(digits: int) -> None:
+    weights = stage_within(ROWS, COLUMNS, ["roof"]).counts * np.array([1.5, 2.25, 4.0])
+    stages = given_rounded(weights, digits, weights=weights, squares=weights * 2)
+    with pytest.raises(PublishError, match="tells the true counts"):
+        public_receipt(release_of(stages, plan_of(stages, weights="w")))
 
 
 def test_numbers_are_rounded_the_safe_way() -> None:
