@@ -15,11 +15,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Array
+from maskwell.core.phrases import shorten
 from maskwell.engines.arrow import require, without_traces
 from maskwell.engines.levels import MISSING, LevelCoder
+from maskwell.errors import TooLargeError, WrongTypeError
 
 DENSE_STATES = 1 << 22
 """States are found in a table up to so many combinations of labels, else by searching."""
+
+MOST_POSSIBLE = 1 << 62
+"""Combinations of labels that have a number of 64 bits."""
 
 
 Naming = Callable[[Array], Array]
@@ -72,8 +77,13 @@ class StateFinder:
 
     def __init__(self, states: Array, sizes: Sequence[int]) -> None:
         self._sizes = [size + 1 for size in sizes]
-        keys = self._joint(list(states.T), len(states))
         possible = math.prod(self._sizes)
+        if possible > MOST_POSSIBLE:
+            raise TooLargeError(
+                f"the columns of a protection have {possible:.1e} possible combinations",
+                hint="protect fewer columns together, or take labels that do not occur out of the codebook",
+            )
+        keys = self._joint(list(states.T), len(states))
         self._table: Array | None = None
         if possible <= DENSE_STATES:
             self._table = np.full(possible, -1, dtype=np.int32)
@@ -126,7 +136,7 @@ class RowReleaser:
         self._moved = [*dict.fromkeys(name for s in stages for name in (*s.variables, *s.linked))]
         self._can_be_lost = {name for s in stages for name, codes in _released_codes(s) if (codes == MISSING).any()}
         self._places = {name: schema.get_field_index(name) for name in {*coders, *([identity] if identity else [])}}
-        self._labels = {name: _label_array(schema.field(name).type, coders[name].labels) for name in self._moved}
+        self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
         self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
         self.changed = dict.fromkeys(self._moved, 0)
         self.schema = self._released_schema(schema)
@@ -210,12 +220,35 @@ def _ids(column: Any) -> Array:
     return found
 
 
-def _label_array(kind: Any, labels: Sequence[Hashable]) -> Any:
+def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     """All labels of a column as an Arrow array of its own type."""
     arrow = require()
     if not arrow.types.is_dictionary(kind):
-        return arrow.array(labels, type=kind)
+        return _values(column, kind, labels)
     positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
-    values = arrow.array(labels, type=kind.value_type)
+    values = _values(column, kind.value_type, labels)
     own = arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
     return own.cast(arrow.dictionary(positions, kind.value_type, kind.ordered))
+
+
+def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
+    """Labels in the type of their column; an error for one that it cannot hold, which Arrow would cut to fit."""
+    arrow = require()
+    try:
+        found = arrow.array(labels, type=kind)
+    except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise _misfit(column, kind, f"all its labels: {error}") from error
+    wrong = (
+        [a for a, b in zip(labels, found.to_pylist(), strict=True) if a != b] if arrow.types.is_integer(kind) else []
+    )
+    if wrong:
+        raise _misfit(column, kind, f"the label {wrong[0]!r}")
+    return found
+
+
+def _misfit(column: str, kind: Any, what: str) -> WrongTypeError:
+    return WrongTypeError(
+        f"column {column!r}, of kind {kind}, cannot hold {shorten(what, 100)}",
+        hint="correct the labels that do not occur in the file: those of the codebook, or of the matrix",
+        column=column,
+    )

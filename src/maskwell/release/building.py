@@ -141,6 +141,11 @@ def _derived_stage(
     labels = [table.label(int(row)) for row in kept]
     cells = _numbered(codes[:, : len(within)])
     open_ = np.flatnonzero((mass > 0) & ~_excluded(protection, table, kept, where))
+    if not len(open_):
+        raise PlanError(
+            f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
+            hint="look for columns without values, exclude that names every category, or weights that are all zero",
+        )
     local = Local(
         counts=counts[open_] if external is None else mass[open_],
         mass=mass[open_],

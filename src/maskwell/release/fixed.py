@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import date, datetime
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
+from maskwell.core.labels import read_text
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from maskwell.release.protection import Protection
 
 MOST_STATES = 10**5
+_READ_AS: Mapping[type, str] = {bool: "boolean", date: "date", datetime: "datetime"}
 Labels = tuple[Hashable, ...]
 
 
@@ -103,8 +107,8 @@ def known_levels(plan: ReleasePlan, table: CellTable, column: str) -> list[Hasha
 def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
     """A label that does not occur, in the type of those that do.
 
-    >>> typed("9", [1, 2]), typed("9", ["1", "2"])
-    (9, '9')
+    >>> typed("9", [1, 2]), typed("9", ["1", "2"]), typed("false", [True])
+    (9, '9', False)
     """
     kinds = {type(level) for level in levels if level is not None}
     if kinds <= {int, float} and kinds:
@@ -113,7 +117,9 @@ def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
         except ValueError:
             return text
         return int(value) if value.is_integer() else value
-    return text
+    name = _READ_AS.get(next(iter(kinds))) if len(kinds) == 1 else None
+    found = None if name is None else read_text(text, name)
+    return text if found is None else found
 
 
 def _typed(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> list[Labels]:
@@ -125,12 +131,18 @@ def _typed(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> list
         return tuple(k[t] if t in k else typed(t, own) for t, k, own in zip(parts, known, levels, strict=True))
 
     try:
-        return [one(label) for label in categories.labels]
+        found = [one(label) for label in categories.labels]
     except ValueError as error:
         raise PlanError(
             f"the categories of the design have not {len(levels)} parts, one for each variable",
             hint="name as many variables as the design has, or give categories = [...]",
         ) from error
+    if twice := [label for label, times in Counter(found).items() if times > 1]:
+        raise PlanError(
+            f"two categories of the design stand for {_shown(twice[0])} of the file",
+            hint="give every category of the matrix a label of its own",
+        )
+    return found
 
 
 def _counts(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels], where: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from maskwell.engines import release_rows
 from maskwell.engines.labels import ColumnLabels
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.release_rows import RowReleaser, RowStage, StateFinder
+from maskwell.errors import TooLargeError, WrongTypeError
 
 pa = pytest.importorskip("pyarrow")
 
@@ -130,3 +131,17 @@ def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> No
     given = pa.DictionaryArray.from_arrays(indices, pa.array(labels))
     assert LevelCoder("x", labels).codes(given).tolist() == [0, -1, 127]
     assert LevelCoder("x", labels).codes(given.slice(1, 2)).tolist() == [-1, 127]
+
+
+def test_a_label_that_the_type_of_its_column_cannot_hold_is_refused_and_not_cut_to_fit() -> None:
+    given = batch(x=[1, 2])
+    stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
+    with pytest.raises(WrongTypeError, match=r"cannot hold the label 2\.5"):
+        releaser(given, [stage], {"x": [1, 2, 2.5]})
+    with pytest.raises(WrongTypeError, match="cannot hold"):
+        releaser(given, [stage], {"x": [1, 2, "refused"]})
+
+
+def test_more_combinations_than_numbers_are_refused_and_not_mixed_up() -> None:
+    with pytest.raises(TooLargeError, match="possible combinations"):
+        StateFinder(np.zeros((1, 5), dtype=np.int64), [10**5] * 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,25 @@ def test_excluded_categories_stay_and_are_never_drawn() -> None:
     assert P[place].tolist() == P[:, place].tolist() == [float(i == place) for i in range(3)]
 
 
+@pytest.mark.parametrize("method", [{"method": "method1"}, {"method": "inverse-frequency"}], ids=lambda m: m["method"])
+def test_a_protection_with_nothing_left_to_randomize_is_refused(method: dict[str, str]) -> None:
+    protect = {"variables": "x", "theta": "1", **method}
+    with pytest.raises(PlanError, match="no record of x is left to randomize"):
+        stages_of(["x"], {("a",): 12, ("b",): 8}, {"protect": [{**protect, "exclude": ["a", "b"]}]})
+    with pytest.raises(PlanError, match="no record of x is left to randomize"):
+        stages_of(["x", "y"], {(None, "a"): 12, (None, "b"): 8}, {"protect": [protect]})
+
+
+def test_labels_of_the_codebook_that_do_not_occur_have_the_type_of_the_column() -> None:
+    for there, book, absent in (
+        (True, ["true", "false"], False),
+        (date(2020, 1, 1), ["2020-01-01", "2021-01-01"], date(2021, 1, 1)),
+    ):
+        plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": book}}
+        (stage,) = stages_of(["x"], {(there,): 3}, plan)
+        assert stage.states == [(there,), (absent,)]
+
+
 def test_linked_columns_follow_or_are_refused() -> None:
     columns, plan = ["age", "group"], {"protect": [{"variables": "age", "linked": "group", "method": "sequential"}]}
     (stage,) = stages_of(columns, {("5", "child"): 3, ("9", "child"): 4, ("40", "adult"): 6}, plan)
@@ -264,6 +284,11 @@ def test_a_value_that_the_matrix_does_not_have_is_named_and_counted() -> None:
 def test_a_matrix_whose_columns_do_not_sum_to_one_names_the_protection() -> None:
     with pytest.raises(MatrixError, match="number 1"):
         stages_of(["x"], {("a",): 3, ("b",): 4}, fixed(matrix=[["0.7", "0.3"], ["0.2", "0.7"]]))
+
+
+def test_two_categories_of_a_matrix_are_not_one_label_of_the_file() -> None:
+    with pytest.raises(PlanError, match="two categories of the design stand for 1"):
+        stages_of(["x"], {(1,): 3, (2,): 4}, fixed(matrix=np.eye(3).tolist(), categories=["1", "1.0", "2"]))
 
 
 def test_one_matrix_for_each_cell() -> None:
