@@ -113,7 +113,9 @@ def estimate(
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))
     check_options(receipt, columns, {"--design": designs, "--direct": direct, "--counts": counts})
-    fixed = None if receipt is None else by_assignments(receipt, columns, target)
+    fixed = None
+    if receipt is not None:
+        fixed = by_assignments(receipt, columns, target, by=by, missing=missing, sampling=sampling)
     if receipt is not None and fixed is None:
         asked_of = AskedOfRelease(file, receipt, columns, by, target, missing, confidence, interval, sampling)
         if method == "ml":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwell.reports.picture import Picture
 
 Command = Callable[..., Any]
+SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
 WEIGHTS_ONLY = "the errors of a released file hold for records drawn independently"
 
 
@@ -73,7 +74,9 @@ def check_options(receipt: str | None, columns: str | None, others: Mapping[str,
         )
 
 
-def by_assignments(receipt: str, columns: str | None, target: str) -> tuple[list[Any], list[str]] | None:
+def by_assignments(
+    receipt: str, columns: str | None, target: str, *, by: str | None, missing: str, sampling: Mapping[str, Any]
+) -> tuple[list[Any], list[str]] | None:
     """Columns with the designs that a receipt holds for them, and columns that were not moved; None for other tables.
 
     Such columns are estimated as those of a survey, under any sampling plan, where the population is the target.
@@ -82,14 +85,30 @@ def by_assignments(receipt: str, columns: str | None, target: str) -> tuple[list
         return None
     from maskwell.engines.columns import Assignment
     from maskwell.release.receipt import load_receipt
-    from maskwell.release.routes import assigned, route_of
+    from maskwell.release.routes import assigned, check_missing, route_of
 
-    names = _columns(columns)
-    found = assigned(route_of(load_receipt(receipt), names))
-    if found is None:
-        return None
+    names, read = _columns(columns), load_receipt(receipt)
+    route = route_of(read, names)
+    found = assigned(route)
+    everywhere = {name for group in read.groups for name in group.moved}
+    if found is None or (by is not None and everywhere & {*split_list(by, "--by")}):
+        return None  # domains of released values are not those of true ones
+    check_missing(route, missing)
+    _check_open(sampling, everywhere)
     moved = {name for own, _ in found for name in own}
     return [Assignment(own, design) for own, design in found], [name for name in names if name not in moved]
+
+
+def _check_open(sampling: Mapping[str, Any], moved: Set[str]) -> None:
+    """Raise where a column that tells how rows were sampled was randomized."""
+    for name in SAMPLING_COLUMNS:
+        value = sampling.get(name)
+        wrong = moved & {*value.split(",")} if isinstance(value, str) else set()
+        if wrong:
+            raise ParameterError(
+                f"--{name} {value}: the values of {min(wrong)!r} were randomized",
+                hint="leave it out, or name a column that was not randomized",
+            )
 
 
 def estimate_release(asked: AskedOfRelease, *, style: str, plot: str | None, force: bool, as_json: bool) -> None:
@@ -199,6 +218,8 @@ def _every(asked: AskedOfRelease, receipt: Receipt, progress: Progress) -> _Tabl
     """Each randomized column on its own; what cannot be estimated is said."""
     found, refused, first = [], {}, None
     for name in dict.fromkeys(name for group in receipt.groups for name in group.moved):
+        if name in asked.domains:
+            continue
         try:
             found.append(_analysed(asked, receipt, [name], progress))
         except InputError as error:
@@ -220,6 +241,8 @@ def _analysed(
     whole.estimate.intervals(asked.level, asked.interval)  # refused before anything is printed
     if not asked.domains:
         return whole, {}
+    if both := [name for name in columns if name in asked.domains]:
+        raise ParameterError(f"{both[0]!r} is in --columns and in --by", hint="name it once")
     joint = estimate_released(asked.file, receipt, [*asked.domains, *columns], progress=progress, **options)
     return whole, share_by_domain(joint.estimate, len(asked.domains))
 

@@ -18,7 +18,7 @@ from maskwell.estimation.invariant import estimate_unknown
 from maskwell.estimation.result import Estimate
 from maskwell.release.advice import in_words
 from maskwell.release.receipt import Receipt
-from maskwell.release.routes import EXACT, OPEN, SOLVED, Route, route_of
+from maskwell.release.routes import EXACT, OPEN, SOLVED, Route, check_missing, route_of
 from maskwell.release.with_matrices import kept_with_matrices, solved
 
 MISSING = "missing"
@@ -92,12 +92,13 @@ def estimate_released(
     route = route_of(receipt, columns)
     asked, weights = weights, receipt.weights if weights is None and _needs_weights(route) else weights
     _check_weights(route, receipt, weights)
+    check_missing(route, missing)
     wanted = [tuple(columns), *([route.cells] if route.kind == SOLVED else [])]
     tables = count_tables(path, wanted, weights=weights, progress=progress)
     whole = tables[0]
-    table, dropped = _with_values(whole, missing, path)
+    table, dropped = _with_values(whole, missing, path, columns)
     if route.kind == SOLVED:
-        estimate = solved(route, table, _with_values(tables[1], missing, path)[0], target)
+        estimate = solved(route, table, _with_values(tables[1], missing, path, columns)[0], target)
     else:
         estimate = _counted(route, table, target)
     more = [] if asked == weights else [f"{BY_WEIGHT} ({weights})"]
@@ -203,18 +204,18 @@ def _blocks(route: Route, table: CellTable) -> Array:
     return np.asarray(np.unique(table.codes[:, still], axis=0, return_inverse=True)[1]).reshape(-1)
 
 
-def _with_values(table: CellTable, missing: str, path: str) -> tuple[CellTable, int]:
-    """The cells that count, and how many records were left out."""
+def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[str]) -> tuple[CellTable, int]:
+    """The cells that have a value of these columns, and how many records were left out."""
     lost = np.zeros(len(table), dtype=bool)
-    for place, levels in enumerate(table.levels):
-        if levels and levels[-1] is None:
+    for place, (name, levels) in enumerate(zip(table.columns, table.levels, strict=True)):
+        if name in columns and levels and levels[-1] is None:
             lost |= table.codes[:, place] == len(levels) - 1
     if missing == "category" or not lost.any():
         return table, 0
     count = int(table.counts[lost].sum())
     if missing == "error":
         raise MissingValueError(
-            f"{path}: {count:,} of {table.n:,} records have no value of {in_words(table.columns)}",
+            f"{path}: {count:,} of {table.n:,} records have no value of {in_words(columns)}",
             hint="leave such rows out with --missing drop, or count them with --missing category",
             count=count,
         )

@@ -83,6 +83,18 @@ def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
     return EXACT if all(group.method == "swap" for group in groups) else KEPT
 
 
+def check_missing(route: Route, missing: str) -> None:
+    """Raise where records without a value are to be left out, and values can be lost or found by randomization."""
+    for group in route.groups if missing == "drop" and route.kind == SOLVED else ():
+        for name in {*group.variables} & {*route.columns}:
+            place = group.cells.index(name)
+            if any(state[place] is None for state in group.states):
+                raise ParameterError(
+                    f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
+                    hint="count it as a category: --missing category",
+                )
+
+
 def _check_known(every: Sequence[Group], groups: Sequence[Group], columns: Sequence[str]) -> None:
     hidden = next((group for group in groups if group.design is None), None)
     if hidden is None:

@@ -133,7 +133,14 @@ def _shares(released: list[Cell], cells: CellTable) -> tuple[Real, int]:
     places = {text_key(cell): place for place, cell in enumerate(released)}
     found = [places.get(text_key(label), -1) for label in cells.labels()]
     if -1 in found:
-        shown = ", ".join(map(str, cells.label(found.index(-1))))
+        label = cells.label(found.index(-1))
+        if None in label:
+            name = cells.columns[label.index(None)]
+            raise ParameterError(
+                f"some records have no value of {name!r}, which the matrices of this table need",
+                hint=f"estimate it with {name!r} as one more column, and leave such records out: --missing drop",
+            )
+        shown = ", ".join(map(str, label))
         raise ParameterError(
             f"the file holds {shown}, which these matrices cannot make", hint="use the receipt of this very file"
         )

@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, share, stage_within, write_csv, written
+from tests.support.releases import (
+    COLUMNS,
+    ROWS,
+    Written,
+    fixed_stage,
+    plan_of,
+    release_of,
+    share,
+    stage_within,
+    write_csv,
+    written,
+)
 
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
@@ -21,9 +32,10 @@ from maskwell.estimation.direct import DirectEstimate
 from maskwell.estimation.invariant import estimate_unknown
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.samples import Sample
-from maskwell.release.analysis import estimate_released, share_by_domain
-from maskwell.release.receipt import Receipt, load_receipt
-from maskwell.release.routes import Route, route_of
+from maskwell.release.analysis import _with_values, estimate_released, share_by_domain
+from maskwell.release.receipt import Receipt, load_receipt, receipt_from_dict
+from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.routes import Route, assigned, route_of
 from maskwell.release.stages import Stage
 from maskwell.release.with_matrices import kept_with_matrices, solved
 
@@ -250,8 +262,6 @@ def test_domains_are_ratios(tmp_path: Path) -> None:
 def weighted(tmp_path: Path) -> Written:
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     stage = replace(stage, invariance="weights", weights=stage.counts * 2.0, squares=stage.counts * 4.0)
-    from tests.support.releases import plan_of
-
     made = written(tmp_path / "r", [stage], plan=plan_of([stage], weights="w"))
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
     return made
@@ -310,6 +320,39 @@ def test_missing_values(tmp_path: Path) -> None:
     assert (dropped.dropped, dropped.rows, dropped.estimate.n) == (12, 120, 108)
     counted = estimate_released(made.data, public, ["roof"], missing="category").estimate
     assert counted.categories[-1] == "missing" and counted.pi_hat[-1] == pytest.approx(0.1)
+
+
+def test_records_without_a_value_of_another_column_are_not_left_out() -> None:
+    """A table that is solved within region counts records without a region, too, as long as it is not asked for."""
+    rows = [(None if i % 3 and sex == "f" else region, own, sex) for i, (region, own, sex) in enumerate(ROWS)]
+    stage = stage_within(rows, COLUMNS, ["roof"], ["region"])
+    group = receipt_from_dict(internal_receipt(release_of([stage], plan_of([stage])))).groups[0]
+    route = Route("solved", ("roof", "sex"), (group,), ("roof", "sex", "region"))
+    whole = CellTable.of(route.cells, Counter((own, sex, region) for region, own, sex in rows))
+    found = solved(route, whole.project(["roof", "sex"]), _with_values(whole, "drop", "f", ["roof", "sex"])[0], "file")
+    assert found.n == len(rows)
+    stage = roof()  # knows no record without a region
+    group = receipt_from_dict(internal_receipt(release_of([stage], plan_of([stage])))).groups[0]
+    with pytest.raises(ParameterError, match="no value of 'region'"):
+        solved(replace(route, groups=(group,)), whole.project(["roof", "sex"]), whole, "file")
+
+
+def test_a_missing_value_that_was_randomized_is_a_category(tmp_path: Path) -> None:
+    design = Uniform.from_gamma(3, Categories.of(["f", "m", "missing"]))
+    rows = [(*row[:2], None if i % 5 == 0 else row[2]) for i, row in enumerate(ROWS)]
+    states = [("f",), ("m",), (None,)]
+    counts = Counter(row[2] for row in rows)
+    stage = replace(
+        sex(), states=states, outputs=states, design=design, counts=np.array([counts[s] for (s,) in states])
+    )
+    made = written(tmp_path / "r", [roof()])
+    (made.public / "receipt.json").write_text(dumps(public_receipt(release_of([stage], plan_of([stage])))))
+    write_csv(made.public / "data.csv", COLUMNS, rows)
+    public = load_receipt(made.public / "receipt.json")
+    found = assigned(route_of(public, ["sex"]))
+    assert found is not None and found[0][1].inputs.labels == ("f", "m", "missing")
+    with pytest.raises(ParameterError, match="randomized like any other"):
+        estimate_released(made.data, public, ["sex"], missing="drop")
 
 
 def test_another_target_is_refused(tmp_path: Path) -> None:
