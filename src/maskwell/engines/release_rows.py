@@ -221,14 +221,17 @@ def _ids(column: Any) -> Array:
 
 
 def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
-    """All labels of a column as an Arrow array of its own type."""
+    """All labels of a column as an Arrow array of its own type.
+
+    A dictionary is not called ordered any more: its labels come sorted or as the codebook has them, not in the order
+    that the column had.
+    """
     arrow = require()
     if not arrow.types.is_dictionary(kind):
         return _values(column, kind, labels)
     positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
     values = _values(column, kind.value_type, labels)
-    own = arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
-    return own.cast(arrow.dictionary(positions, kind.value_type, kind.ordered))
+    return arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
 
 
 def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:

@@ -124,6 +124,17 @@ def test_dictionary_columns_keep_their_kind_and_list_all_labels() -> None:
     assert column.dictionary.to_pylist() == ["a", "b", "c"]
 
 
+def test_an_order_of_labels_that_is_not_kept_is_not_claimed() -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["low", "mid", "high"]), ordered=True)
+    given = pa.RecordBatch.from_arrays([values], names=["x"])
+    two = np.array([[0], [1], [2]])
+    released, _, _ = releaser(
+        given, [RowStage(("x",), ("x",), two, two, Turn(3))], {"x": ["high", "low", "mid"]}
+    ).release(given)
+    assert released.column(0).to_pylist() == ["mid", "high", "low"]
+    assert not released.schema.field("x").type.ordered
+
+
 def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> None:
     """128 labels fill the indices of 8 bits, so that none is left to stand for a missing value."""
     labels = [f"c{i}" for i in range(128)]

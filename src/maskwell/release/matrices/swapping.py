@@ -46,7 +46,7 @@ class SwapSampler:
         out = np.empty(len(true), dtype=code_type(self.flows.k))
         order = np.argsort(true, kind="stable")
         present, first = np.unique(true[order], return_index=True)
-        for j, rows in zip(present.tolist(), np.split(order, first[1:]), strict=True):
+        for j, rows in zip(present.tolist(), np.split(order, first[1:]) if len(true) else [], strict=True):
             out[rows] = self._next(int(j), len(rows))
         return out
 
