@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +25,12 @@ LOOKED_AT = 10_000
 
 FEWEST = 20
 """In fewer rows than this values differ by chance."""
+
+MOSTLY = 0.9
+"""Numbered records show where so many of them have a number."""
+
+DIGITS = "0123456789"
+NUMBER = re.compile(r"[+-]?[0-9]{1,30}([.][0-9]{1,20})?")
 
 
 def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> None:
@@ -94,12 +104,15 @@ def _first_rows(source: Any) -> dict[str, list[Any]]:
 
 
 def _check_numbering(name: str, values: Sequence[Any], rows: int) -> None:
-    """Raise for a column that numbers the records: whole numbers, all different, within as many as there are rows."""
-    if len(values) < FEWEST or any(map(is_missing, values)) or len(set(values)) < len(values):
+    """Raise for a column that numbers the records, in equal steps, alone or with the same text around each number.
+
+    A few records may have no number.
+    """
+    there = [value for value in values if not is_missing(value)]
+    if len(there) < max(FEWEST, MOSTLY * len(values)) or len(set(there)) < len(there):
         return
-    numbers = [_whole(value) for value in values]
-    known = [number for number in numbers if number is not None]
-    if len(known) == len(values) and max(known) - min(known) < rows:
+    numbers = _numbers(there)
+    if numbers is not None and _range(numbers) < rows:
         raise PublishError(
             f"column {shorten(name)!r} numbers the records, which links them to the original file",
             hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
@@ -107,14 +120,34 @@ def _check_numbering(name: str, values: Sequence[Any], rows: int) -> None:
         )
 
 
-def _whole(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
+def _range(numbers: Sequence[Fraction]) -> Fraction:
+    """From the smallest to the largest, in the largest steps that lead to all of them.
+
+    >>> _range([Fraction(3, 2), Fraction(5, 2), Fraction(13, 2)])
+    Fraction(5, 1)
+    """
+    least = min(numbers)
+    whole = math.lcm(*(number.denominator for number in numbers))
+    steps = math.gcd(*(int((number - least) * whole) for number in numbers))
+    return (max(numbers) - least) * whole / max(steps, 1)
+
+
+def _numbers(values: Sequence[Any]) -> list[Fraction] | None:
+    """The values as numbers, texts without what all of them start and end with; None where one is no number.
+
+    >>> _numbers(["P-01/A", "P-12/A"])
+    [Fraction(1, 1), Fraction(12, 1)]
+    """
+    if all(isinstance(value, str) for value in values):
+        start = len(commonprefix(values).rstrip(DIGITS))  # noqa: RUF071 - texts, not paths
+        end = len(commonprefix([value[start:][::-1] for value in values]).rstrip(DIGITS))  # noqa: RUF071
+        values = [value[start : len(value) - end] for value in values]
+        if not all(map(NUMBER.fullmatch, values)):
+            return None
     try:
-        number = int(value)
-    except (TypeError, ValueError):
+        return [Fraction(value) for value in values]
+    except (TypeError, ValueError, OverflowError):
         return None
-    return number if isinstance(value, int | str) or float(value) == number else None
 
 
 def _leak(file: str, what: str, hint: str) -> PublishError:

@@ -198,8 +198,14 @@ def test_what_a_file_says_about_itself(
         (list(range(len(ROWS))), True),
         ([1000 + i for i in range(len(ROWS))][::-1], True),
         ([i // 2 for i in range(len(ROWS))], False),
-        ([17 * i for i in range(len(ROWS))], False),
-        ([f"{i}.5" for i in range(len(ROWS))], False),
+        ([17 * i for i in range(len(ROWS))], True),
+        ([f"{i}.5" for i in range(len(ROWS))], True),
+        ([f"P-{i:05}/25" for i in range(len(ROWS))], True),
+        ([i if i % 20 else "" for i in range(len(ROWS))], True),  # a few have no number
+        ([i * i for i in range(len(ROWS))], False),
+        ([f"{i}e{i}" for i in range(len(ROWS))], False),
+        ([f"{i * i / 7}" for i in range(len(ROWS))], False),
+        ([i if i % 2 else "" for i in range(len(ROWS))], False),
     ],
 )
 def test_a_column_that_numbers_the_records(tmp_path: Path, values: list[Any], numbered: bool) -> None:
