@@ -42,7 +42,12 @@ KEPT_PIECES = 1 << 21
 
 
 def count_tables(
-    path: str, tables: Sequence[Sequence[str]], *, weights: str | None = None, progress: Progress | None = None
+    path: str,
+    tables: Sequence[Sequence[str]],
+    *,
+    weights: str | None = None,
+    capped: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> list[CellTable]:
     """Count the cells of several tables.
 
@@ -54,11 +59,13 @@ def count_tables(
         For each table its columns. A missing value is a label of its own, ``None``, last.
     weights
         A column with the weight of each record.
+    capped
+        Columns of which only the first ``MOST_WEIGHTS`` labels are told apart; further ones count with the last.
     progress
         Told how far it is.
     """
     with open_rows(path, [*dict.fromkeys(name for table in tables for name in table)]) as source:
-        return count_rows(source, path, tables, weights=weights, progress=progress)
+        return count_rows(source, path, tables, weights=weights, capped=capped, progress=progress)
 
 
 def count_rows(
@@ -67,11 +74,14 @@ def count_rows(
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
+    capped: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> list[CellTable]:
     """The same for rows that are open already; ``name`` is what messages call them."""
     names = [*dict.fromkeys(column for table in tables for column in table)]
     with counting(source, name, names, tables, weights) as counter:
+        for column in capped:
+            counter.coders[column].most = MOST_WEIGHTS
         for batch in source.batches(counter.wanted):
             counter.add(batch)
             if progress is not None:
@@ -155,8 +165,6 @@ class FileCounter:
         self._read = {name: self.wanted.index(place) for name, place in places.items()}
         self._weights = weights
         self.coders = coders_of(source, names)
-        if weights in self.coders:
-            self.coders[str(weights)].most = MOST_WEIGHTS
         self._wanted = tables
         self._counters: list[CellCounter] | None = None
 

@@ -14,7 +14,15 @@ from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.building import build_stages
-from maskwell.release.counting import Tables, compared_tables, count_external, count_file, risk_columns, weight_tables
+from maskwell.release.counting import (
+    Tables,
+    compared_tables,
+    count_external,
+    count_file,
+    counted_twice,
+    risk_columns,
+    weight_tables,
+)
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
@@ -58,8 +66,8 @@ def _ending(path: str) -> str:
 
 def released_tables(release: Release, done: RowsReleased) -> Tables:
     """The tables of the released file: counted where a column was randomized, else those of the true one."""
-    moved = {*release.plan.randomized}
-    return {c: part_of(c, done.tables) if moved & {*c} else table for c, table in release.tables.items()}
+    moved, needed = {*release.plan.randomized}, counted_twice(release.plan)
+    return {c: part_of(c, done.tables) if moved & {*c} else release.tables[c] for c in needed}
 
 
 def judged(release: Release) -> Release:
@@ -106,7 +114,11 @@ def _telling_weights(plan: ReleasePlan, tables: Tables) -> Iterator[str]:
     for columns in weight_tables(plan):
         table = tables[columns]
         if table.sizes[1] >= MOST_WEIGHTS:
-            continue
+            yield (
+                f"there are {MOST_WEIGHTS:,} or more different weights ({plan.weights}): a weight that few records have"
+                " tells them apart, whatever is randomized; round the weights"
+            )
+            return
         several = np.bincount(table.codes[:, 1], minlength=table.sizes[1]) > 1
         alone = ~several[table.codes[:, 1]]
         if alone.any() and table.sizes[0] > 1:

@@ -17,6 +17,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counting import merged
 from maskwell.engines.release_rows import Draws, RowStage
 from maskwell.engines.releasing import RowPlan
+from maskwell.release.counting import counted_twice
 from maskwell.release.fixed import known_levels
 from maskwell.release.matrices.swapping import SwapSampler
 from maskwell.release.matrices.whole_flows import whole_flows
@@ -74,7 +75,7 @@ class _Swapped:
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
     """The stages of a release as codes, ready for the rows."""
     plan = release.plan
-    tables = [table for table in release.tables if set(table) & set(plan.randomized)]
+    tables = [table for table in counted_twice(plan) if set(table) & set(plan.randomized)]
     needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
     needed |= {name for table in tables for name in table}
     levels = {name: _all_levels(release, name) for name in sorted(needed)}

@@ -19,18 +19,25 @@ Tables = dict[Columns, CellTable]
 
 
 def tables_of(plan: ReleasePlan) -> list[Columns]:
-    """All tables that a release needs: for its matrices, its risk and its utility."""
-    wanted = [*wanted_tables(plan)]
-    if plan.keys:
-        wanted.append(risk_columns(plan))
-    wanted += compared_tables(plan)
-    wanted += weight_tables(plan)
-    return [*dict.fromkeys(wanted)]
+    """All tables that a release needs: for its matrices, its risk and its utility, and of its weights."""
+    return [*dict.fromkeys([*counted_twice(plan), *weight_tables(plan)])]
+
+
+def counted_twice(plan: ReleasePlan) -> list[Columns]:
+    """Tables that are needed of the true file and, where a column is randomized, of the released one."""
+    risk = [risk_columns(plan)] if plan.keys else []
+    return [*dict.fromkeys([*wanted_tables(plan), *risk, *compared_tables(plan)])]
 
 
 def weight_tables(plan: ReleasePlan) -> list[Columns]:
     """Tables of each randomized column by weight: a weight that only one category has would give it away."""
     return [(name, plan.weights) for name in plan.randomized] if plan.weights is not None else []
+
+
+def capped_columns(plan: ReleasePlan) -> list[str]:
+    """The weights, where nothing else needs all their values as labels: they may have as many as there are records."""
+    needed = {name for columns in counted_twice(plan) for name in columns}
+    return [plan.weights] if plan.weights is not None and plan.weights not in needed else []
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
@@ -66,7 +73,9 @@ def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
 def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -> Tables:
     """Count a file in all tables of a plan, in one pass."""
     wanted = tables_of(plan)
-    return dict(zip(wanted, count_tables(path, wanted, weights=plan.weights, progress=progress), strict=True))
+    capped = capped_columns(plan)
+    found = count_tables(path, wanted, weights=plan.weights, capped=capped, progress=progress)
+    return dict(zip(wanted, found, strict=True))
 
 
 def count_external(plan: ReleasePlan) -> dict[str, CellTable]:

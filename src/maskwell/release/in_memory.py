@@ -11,7 +11,7 @@ from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
 from maskwell.release.assessing import assess_tables, check_match, judged, released_tables
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.counting import tables_of
+from maskwell.release.counting import capped_columns, tables_of
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.publishing import check_randomness
 from maskwell.release.released import Release
@@ -57,7 +57,8 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     rows = MemoryRows(data)
     plan.check(rows.schema.names)
     wanted = tables_of(plan)
-    tables = dict(zip(wanted, count_rows(rows, "the table", wanted, weights=plan.weights), strict=True))
+    counted = count_rows(rows, "the table", wanted, weights=plan.weights, capped=capped_columns(plan))
+    tables = dict(zip(wanted, counted, strict=True))
     release = replace(assess_tables(tables, plan), private=source.private)
     check_match(release)
     work = row_plan(release, source, None)

@@ -117,3 +117,14 @@ def test_tables_that_cannot_be_released_are_refused(data: Any, error: type[Excep
 def test_numbers_stay_numbers() -> None:
     released = release_table({"x": np.array([1, 2, 3] * 20)}, plan()).data["x"]
     assert set(released) <= {1, 2, 3}
+
+
+def test_weights_may_be_different_for_every_record() -> None:
+    """More different weights than are told apart where they are looked at like labels."""
+    data = {"x": ["a", "b"] * 1500, "w": [1 + i / 7 for i in range(3000)]}
+    released = release_table(data, plan(weights="w"))
+    assert sorted(released.data["w"]) == data["w"]
+    assert any("2,000 or more different weights" in warning for warning in released.release.warnings)
+    by_key = release_table(data, plan(weights="w", keys=["x", "w"])).release
+    assert by_key.risk is not None
+    assert by_key.risk.before.uniques == 3000, "as a key, every weight counts"
