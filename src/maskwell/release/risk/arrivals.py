@@ -8,9 +8,10 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.errors import TooLargeError
 from maskwell.release.risk.cell_keys import compressed, numbered
 from maskwell.release.risk.cell_risks import Arrivals
-from maskwell.release.risk.components import Component, components_of, expanded, needed_columns
+from maskwell.release.risk.components import ENTRIES, Component, components_of, expanded, needed_columns
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.product import Product
 from maskwell.release.stages import Stage
@@ -40,7 +41,11 @@ def arrivals_of(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) 
     fixed, space = _numbered(table, [name for name in keys if not any(name in part.keys for part in parts)])
     entries = np.prod([part.lengths[part.state] for part in parts], axis=0, dtype=np.float64).sum()
     if len(parts) > 1 and entries > LISTED:
-        return Product.of(table, parts, fixed)
+        try:
+            return Product.of(table, parts, fixed)
+        except TooLargeError:  # many cells of columns outside the key; perhaps few probabilities all the same
+            if entries > ENTRIES:
+                raise
     return _listed(table, parts, fixed, space)
 
 

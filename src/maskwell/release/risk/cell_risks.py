@@ -41,7 +41,7 @@ class Arrivals(Protocol):
     def terms(self, row: int) -> tuple[Array, Real]:
         """Records and probabilities of one row."""
 
-    def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
+    def elsewhere(self, cells: Array, found: Real, level: float) -> tuple[Array, Array, Real]:
         """Targets that may be found more easily under another value: place in ``cells``, row, probability."""
 
     def best_guesses(self) -> Real:
@@ -69,7 +69,8 @@ class CellRisks:
         The same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others
         than from themselves, those of the least risk have a bound from above.
     any_release
-        The same as ``in_range`` for somebody who looks at the released value that is best for him.
+        The same as ``in_range`` for somebody who looks at the released value that is best for him. Of keys that are
+        randomized apart from each other, and too many to list, chances of at most 5 % may be left out.
     p_unique
         Chance that exactly one record is released with this key.
     true_unique
@@ -159,7 +160,7 @@ def _asked(counts: Array, cells: Any) -> Array:
 
 
 def _look_elsewhere(arrivals: Arrivals, asked: Array, found: Real, level: float) -> None:
-    target, row, p = arrivals.elsewhere(asked, found)
+    target, row, p = arrivals.elsewhere(asked, found, level)
     rows, place = np.unique(row, return_inverse=True)
     if len(rows):
         np.maximum.at(found, target, target_risks(arrivals.summands(rows), place, p, level=level).in_range)

@@ -87,7 +87,7 @@ class Listed:
         """Expected number of released cells with one record."""
         return float(chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
 
-    def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
+    def elsewhere(self, cells: Array, found: Real, level: float) -> tuple[Array, Array, Real]:
         """Targets (place in ``cells``, row, p) that may be found more easily under another value than their own.
 
         Left out is every release whose strict risk is, by the bounds of the share, no more than what was ``found``.

@@ -21,18 +21,22 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
-from maskwell.release.risk.components import Component
+from maskwell.release.risk.components import Component, expanded
 from maskwell.release.risk.summands import SMALL, Summands, powers_needed, row_sums, summands_of
 
 GRID = 2 * 10**7
 """Cells of one block, true or released, that are worked on at once."""
 
+LEAST_TOLD = 0.05
+"""A chance of a correct match under another value than one's own is looked for where it may be above this."""
+
 _FADED = 1e-18
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Cells that agree in everything that is not randomized.
+    """Cells that agree in the part of the key that is not randomized: only they can be released as the same cell.
 
     Attributes
     ----------
@@ -100,34 +104,59 @@ class Block:
         """``max_j value_j p_xj`` for every released cell, flattened."""
         out = self.grid(values)
         for axis, P in enumerate(self.matrices):
-            moved = np.moveaxis(out, axis, -1)
-            out = np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
+            out = _highest(out, P, axis)
         return out.ravel()
+
+    def best_guesses(self) -> Real:
+        """For every released cell the expected records of the true key that most of them have, flattened."""
+        _, key, sizes = np.unique(self.own, return_inverse=True, return_counts=True)
+        several = sizes[key.ravel()] > 1  # cells with the same key, which are released in different ways
+        best = self.largest(np.where(several, 0, self.counts))
+        order = np.flatnonzero(several)[np.argsort(key.ravel()[several], kind="stable")]
+        cuts = np.flatnonzero(np.diff(key.ravel()[order])) + 1
+        for cells in np.split(order, cuts) if len(order) else ():
+            np.maximum(best, self._together(cells), out=best)
+        return best
+
+    def _together(self, cells: Array) -> Real:
+        """``sum_j N_j p_xj`` over some cells, for every released cell, flattened."""
+        *first, last = (P[:, states] for P, states in zip(self.matrices, self.state[cells].T, strict=True))
+        out = self.counts[cells][None, :].astype(np.float64)
+        for P in first:
+            out = (out[:, None, :] * P).reshape(-1, len(cells))
+        return np.asarray((out @ last.T).ravel())
 
     @cached_property
     def large(self) -> tuple[Array, Array, Real]:
         """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p."""
-        cell, row, p = np.arange(len(self.cells)), np.zeros(len(self.cells), dtype=np.int64), np.ones(len(self.cells))
-        for P, states in zip(self.matrices, self.state.T, strict=True):
-            part, state = np.nonzero(P > SMALL)
-            order = np.argsort(state, kind="stable")
-            starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
-            sizes = (starts[1:] - starts[:-1])[states[cell]]
-            first = np.repeat(starts[states[cell]] - (np.cumsum(sizes) - sizes), sizes)
-            entry = order[np.arange(len(first)) + first]
-            taken = np.repeat(np.arange(len(cell)), sizes)
-            q = p[taken] * P[part[entry], state[entry]]
-            kept = q > SMALL
-            cell, row, p = cell[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
-        away = row != self.own[cell]
-        return cell[away], row[away], p[away]
+        return self.away(np.full(len(self.cells), SMALL))
+
+    def away(self, least: Real) -> tuple[Array, Array, Real]:
+        """Releases away from a cell's own key with a probability above the least of each cell, shape (cells,)."""
+        cell, row, p = _followed(self.matrices, self.state, least)
+        moved = row != self.own[cell]
+        return cell[moved], row[moved], p[moved]
+
+    def into(self, rows: Array, least: Real) -> tuple[Array, Array, Real]:
+        """The same of some released cells only."""
+        at = np.stack(np.unravel_index(rows, self.shape), axis=1)
+        floor = np.full(len(rows), least.min(initial=1.0))
+        row, number, p = _followed([P.T for P in self.matrices], at, floor)
+        cell = self.grid(np.arange(1, len(self.cells) + 1)).ravel()[number].astype(np.int64) - 1
+        some = cell >= 0
+        cell, row, p = cell[some], rows[row[some]], p[some]
+        moved = (row != self.own[cell]) & (p > least[cell])
+        return cell[moved], row[moved], p[moved]
 
     @cached_property
     def tail(self) -> Tail:
+        """The tail of the released cells that are some cell's own, or large releases."""
+        return self.tail_of(np.unique(np.concatenate([self.own, self.large[1]])))
+
+    def tail_of(self, rows: Array) -> Tail:
         """Power sums of all terms that are neither own nor large."""
         cell, row, p = self.large
         size = int(np.prod(self.shape))
-        rows = np.unique(np.concatenate([self.own, row]))
         log_none, odds, sums = np.zeros(size), np.zeros(size), []
         taken_out = self.counts[cell] * p
         for m in range(1, powers_needed(SMALL) + 1):
@@ -141,8 +170,10 @@ class Block:
         return Tail(rows, np.stack(sums, axis=1), log_none, odds)
 
     def summands(self, rows: Array) -> Summands:
-        """Own and large terms listed, all others by their power sums; rows are own or large releases of some cell."""
+        """Own and large terms listed, all others by their power sums; rows in increasing order."""
         listed, tail = self._listed(rows), self.tail
+        if not np.isin(rows, tail.rows).all():
+            tail = self.tail_of(rows)
         sums = tail.sums[np.searchsorted(tail.rows, rows)]
         highest = listed.highest
         if (highest <= SMALL).any():
@@ -156,11 +187,60 @@ class Block:
             highest=highest,
         )
 
+    @cached_property
+    def whole(self) -> Summands:
+        """Every released cell, as far as the chances of none and of one arrival need it."""
+        listed, tail = self._listed(np.arange(int(np.prod(self.shape)))), self.tail
+        return replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
+
     def expected_uniques(self) -> float:
         """Expected number of released cells with one record."""
-        listed, tail = self._listed(np.arange(int(np.prod(self.shape)))), self.tail
-        whole = replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
-        return float(whole.chance_of_one.sum())
+        return float(self.whole.chance_of_one.sum())
+
+    def elsewhere(self, found: Real, level: float) -> tuple[Array, Array, Real]:
+        """Releases (place of the cell, released cell, p) by which records may be found more easily than ``found``."""
+        cell, row, p = (np.concatenate(each) for each in zip(self.large, self._rare(found, level), strict=True))
+        open_ = 1 / self.counts[cell] > found[cell]
+        return cell[open_], row[open_], p[open_]
+
+    def _rare(self, found: Real, level: float) -> tuple[Array, Array, Real]:
+        """Those with p <= 0.1; left out is what :func:`least_probability` and another bound rule out.
+
+            Pr(correct | T = t) <= 1 / (n + sum N o / max o)
+
+        where n records arrive with p > 0.1, and o are the odds of all others away from their own key.
+        """
+        told, whole = np.maximum(found, LEAST_TOLD), self.whole
+        likeliest = np.minimum(self._likeliest_away(), SMALL)
+        odds = likeliest / (1 - likeliest)
+        others = np.divide(self.tail.odds, odds, out=np.zeros(len(odds)), where=odds > 0)
+        share = 1 / np.maximum(self._frequent + others, 1)
+        share[whole.chance_of_none >= (1 + level) / 2] = 0.0
+        wanted = 1 / self.counts > told
+        rows = np.flatnonzero(share * (1 + _ROUNDING) > told[wanted].min(initial=1.0))
+        least = np.where(wanted, least_probability(told, level), 1.0)
+        cell, row, p = self.into(rows, least)
+        open_ = (p <= SMALL) & (share[row] * (1 + _ROUNDING) > told[cell])
+        return cell[open_], row[open_], p[open_]
+
+    @property
+    def _frequent(self) -> Real:
+        """Records that arrive in every released cell with p > 0.1, flattened."""
+        cell, row, _ = self.large
+        stay = self.staying > SMALL
+        rows, n = np.concatenate([self.own[stay], row]), np.concatenate([self.counts[stay], self.counts[cell]])
+        return row_sums(rows, n, int(np.prod(self.shape)))
+
+    def _likeliest_away(self) -> Real:
+        """The largest p of any cell whose own key it is not, for every released cell, flattened."""
+        same, other = self.grid(np.ones(len(self.counts))), np.zeros(tuple(P.shape[1] for P in self.matrices))
+        for axis, (P, kept) in enumerate(zip(self.matrices, self.kept, strict=True)):
+            stay, rest = np.zeros_like(P), P.copy()
+            at = (kept, np.arange(P.shape[1]))
+            stay[at], rest[at] = P[at], 0.0
+            other = np.maximum(_highest(other, P, axis), _highest(same, rest, axis))
+            same = _highest(same, stay, axis)
+        return np.asarray(other.ravel())
 
     def _listed(self, rows: Array) -> Summands:
         place = np.full(int(np.prod(self.shape)), -1)
@@ -170,6 +250,54 @@ class Block:
         used = row >= 0
         n, p = np.concatenate([self.counts, self.counts[cell]]), np.concatenate([self.staying, q])
         return summands_of(row[used], n[used], p[used], len(rows))
+
+
+def _followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
+    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
+
+    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
+    """
+    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
+    for P, states in zip(matrices, columns.T, strict=True):
+        part, state = np.nonzero(least.min(initial=1.0) < P)
+        order = np.argsort(state, kind="stable")
+        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
+        taken, entry = expanded(starts, states[of])
+        entry = order[entry]
+        q = p[taken] * P[part[entry], state[entry]]
+        kept = q > least[of[taken]]
+        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
+    return of, row, p
+
+
+def _highest(values: Real, P: Real, axis: int) -> Real:
+    """``max_j P_ij value_j`` along one axis."""
+    moved = np.moveaxis(values, axis, -1)
+    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
+
+
+def least_probability(risk: Real, level: float) -> Real:
+    """Releases no likelier than this cannot give a chance of a correct match above ``risk``, in the likely range.
+
+    For t in the range Pr(T >= t) is above q = (1 - level) / 2. The distribution of T' (T without the target) has
+    falling ratios r(t) = Pr(T' = t) / Pr(T' = t - 1), so Pr(T' >= t) <= Pr(T' = t - 1) r / (1 - r), and r / (1 - r) is
+    above q - p. Then
+
+        Pr(correct | T = t) <= p / (p + (1 - p) r),    r >= (q - p) / (1 + q - p)
+
+    which rises with p; the least p is found by bisection. Derived.
+
+    >>> least_probability(np.array([0.3]), 0.95).round(3).tolist()   # of rarer releases the target is no such share
+    [0.008]
+    """
+    q = (1 - level) / 2
+    low, high = np.zeros(len(risk)), np.full(len(risk), min(q, SMALL))
+    for _ in range(40):
+        p = (low + high) / 2
+        r = (q - p) / (1 + q - p)
+        enough = p <= risk * (p + (1 - p) * r)
+        low, high = np.where(enough, p, low), np.where(enough, high, p)
+    return low
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,12 +337,13 @@ class Product:
 
     @classmethod
     def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> Product:
-        """Blocks of cells that agree in the fixed part of the key and in the columns within which is randomized."""
-        within = dict.fromkeys(name for part in parts for name in part.within)
-        columns = [table.codes[:, table.place(name)] for name in within]
-        _, block = np.unique(np.stack([fixed, *columns], axis=1), axis=0, return_inverse=True)
-        order = np.argsort(block.ravel(), kind="stable")
-        cuts = np.flatnonzero(np.diff(block.ravel()[order])) + 1
+        """Blocks of cells that agree in the fixed part of the key.
+
+        Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
+        all their cells together.
+        """
+        order = np.argsort(fixed, kind="stable")
+        cuts = np.flatnonzero(np.diff(fixed[order])) + 1
         return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
 
     @cached_property
@@ -256,22 +385,21 @@ class Product:
         each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
         return block.counts, np.prod(each, axis=0)
 
-    def elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real]:
-        """Releases with p > 0.1 under which a record may be found more easily; others are not looked at."""
+    def elsewhere(self, cells: Array, found: Real, level: float) -> tuple[Array, Array, Real]:
+        """Releases under which a record may be found more easily; none is left out that is above 5 % and found."""
         place = np.full(len(self.counts), -1)
         place[cells] = np.arange(len(cells))
-        lists = [
-            (place[block.cells[cell]], row + first, p)
-            for block, first in zip(self.blocks, self.offsets.tolist(), strict=False)
-            for cell, row, p in [block.large]
-        ]
+        before = np.where(place >= 0, found[place], np.inf)
+        lists = []
+        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
+            cell, row, p = block.elsewhere(before[block.cells], level)
+            lists.append((place[block.cells[cell]], row + first, p))
         target, row, p = (np.concatenate(each) for each in zip(*lists, strict=True))
-        hidden = (target >= 0) & (1 / self.counts[cells[np.maximum(target, 0)]] > found[np.maximum(target, 0)])
-        return target[hidden], row[hidden], p[hidden]
+        return target, row, p
 
     def best_guesses(self) -> Real:
-        """For each released cell the expected records of the true cell that most of them come from."""
-        return np.concatenate([block.largest(block.counts) for block in self.blocks])
+        """For each released cell the expected records of the true key that most of them have."""
+        return np.concatenate([block.best_guesses() for block in self.blocks])
 
     def expected_uniques(self) -> float:
         """Expected number of released cells with one record."""

@@ -118,7 +118,8 @@ def _terms(n: Array, p: Real, w: Real) -> tuple[Real, Real]:
     real, imaginary = 1 - np.outer(2 * p, half), np.outer(p, np.sin(w))
     # near p = 1/2 and w = pi nothing is left of 1 - lost but rounding, which the root would make a million times larger
     near = lost > _NEARLY_ALL
-    log_size = np.where(near, 2 * np.log(np.hypot(real, imaginary)), np.log1p(-np.where(near, 0.0, lost)))
+    log_size = np.log1p(-np.where(near, 0.0, lost))
+    log_size[near] = 2 * np.log(np.hypot(real[near], imaginary[near]))
     return n[:, None] / 2 * log_size, n[:, None] * np.arctan2(imaginary, real)
 
 

@@ -178,6 +178,7 @@ def test_labels_that_are_no_state_stay_as_they_are() -> None:
 def test_a_product_that_is_too_large_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(15)
     monkeypatch.setattr(module, "LISTED", 0)
+    monkeypatch.setattr(module, "ENTRIES", 0)
     monkeypatch.setattr(product_module, "GRID", 4)
     with pytest.raises(TooLargeError, match="possible cells"):
         arrivals_of([stage(("a",), matrix(2, rng)), stage(("b",), matrix(3, rng))], table(rng), ["a", "b"])
