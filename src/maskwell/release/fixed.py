@@ -183,7 +183,7 @@ def _by_cell(
     """One matrix for each cell of ``within``."""
     n_within = len(protection.within)
     table = table.project([*protection.within, *protection.variables])  # without columns that rules join to them
-    cells = [*dict.fromkeys(label[:n_within] for label in table.labels())]
+    cells = _reached(plan, protection, [*dict.fromkeys(label[:n_within] for label in table.labels())], table)
     levels = [known_levels(plan, table, name) for name in protection.variables]
     labels: list[Labels] = []
     outputs: list[Labels] = []
@@ -193,7 +193,8 @@ def _by_cell(
         key = next((text for text in texts_of(cell) if text in matrices), None)
         if key is None:
             raise UnknownCategoryError(
-                f"{where}: there is no matrix for {_shown(cell)}", hint="give a matrix for every cell that occurs"
+                f"{where}: there is no matrix for {_shown(cell)}",
+                hint="give a matrix for every cell that occurs or that an earlier randomization can lead to",
             )
         used.add(key)
         design = given_design(matrices[key], protection.options, f"{where}, {_shown(cell)}")
@@ -223,6 +224,20 @@ def _by_cell(
         notes=tuple(notes),
         **_counts(plan, table, labels, where),
     )
+
+
+def _reached(plan: ReleasePlan, protection: Protection, cells: Sequence[Labels], table: CellTable) -> Sequence[Labels]:
+    """The cells that occur, and those that earlier randomizations of ``within`` may lead to.
+
+    Records that come into a cell without a matrix would stay as they are, and a published receipt would tell so.
+    """
+    before = plan.protections[: plan.protections.index(protection)]
+    moved = {name for one in before for name in one.moved}
+    levels = [known_levels(plan, table, name) if name in moved else None for name in protection.within]
+    if not any(levels):
+        return cells
+    choices = (product(*(own or [part] for own, part in zip(levels, cell, strict=True))) for cell in cells)
+    return [*dict.fromkeys([*cells, *(cell for some in choices for cell in some)])]
 
 
 FIXED = {"fixed", "design", "uniform"}

@@ -302,6 +302,22 @@ def test_one_matrix_for_each_cell() -> None:
         stages_of(["r", "x"], counts, fixed(**{**more, "matrix": {"n": north}}))
 
 
+def test_cells_that_an_earlier_randomization_makes_have_their_matrix_too() -> None:
+    """Else records in them would stay as they are, and the published states would tell which cells were empty."""
+    counts = {("n", "u", "a"): 3, ("n", "v", "b"): 4, ("s", "u", "a"): 5}  # nobody in s and v
+    own = [["0.8", "0.3"], ["0.2", "0.7"]]
+    cells = {"n": {"u": own, "v": own}, "s": {"u": own, "v": own}}
+    later = {**fixed(within=["r", "t"], matrix=cells, categories=["a", "b"])["protect"][0], "variables": "x"}
+    earlier = {"variables": "r", "method": "uniform", "gamma": 3}
+    _, stage = stages_of(["r", "t", "x"], counts, {"protect": [earlier, later]})
+    assert ("s", "v", "a") in stage.states and stage.counts[stage.states.index(("s", "v", "a"))] == 0
+    (alone,) = stages_of(["r", "t", "x"], counts, {"protect": [later]})
+    assert ("s", "v", "a") not in alone.states
+    without = {**later, "matrix": {"n": cells["n"], "s": {"u": own}}}
+    with pytest.raises(UnknownCategoryError, match="no matrix for s, v"):
+        stages_of(["r", "t", "x"], counts, {"protect": [earlier, without]})
+
+
 def test_reports_of_a_matrix_by_cell_keep_their_own_order(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text(",a,b\nb,0.1,0.8\na,0.9,0.2\n")
