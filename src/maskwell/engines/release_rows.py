@@ -149,7 +149,7 @@ class RowReleaser:
             place = self._places[name]
             clean = clean.set(place, arrow.field(name, self._labels[name].type))
         fields = [clean.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
-        return arrow.schema(fields, metadata=clean.metadata)
+        return arrow.schema([f.with_type(_without_views(f.type)) for f in fields], metadata=clean.metadata)
 
     def release(self, batch: Any) -> tuple[Any, dict[str, Array], dict[str, Array]]:
         """The released batch, and the codes of all columns that matter, before and after."""
@@ -162,8 +162,9 @@ class RowReleaser:
         for name in self._moved:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
             arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
-        released = require().RecordBatch.from_arrays([arrays[i] for i in self._kept], schema=self.schema)
-        return released, before, after
+        pairs = [(arrays[i], field.type) for i, field in zip(self._kept, self.schema, strict=True)]
+        columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
+        return require().RecordBatch.from_arrays(columns, schema=self.schema), before, after
 
     def _ids(self, batch: Any) -> Array | None:
         if self._identity is None or self._naming is None:
@@ -228,10 +229,17 @@ def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     """
     arrow = require()
     if not arrow.types.is_dictionary(kind):
-        return _values(column, kind, labels)
+        return _values(column, _without_views(kind), labels)
     positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
     values = _values(column, kind.value_type, labels)
     return arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
+
+
+def _without_views(kind: Any) -> Any:
+    """The plain type of texts that polars keeps as views: Arrow cannot take rows of those."""
+    arrow = require()
+    plain = {"string_view": arrow.string(), "binary_view": arrow.binary()}
+    return plain.get(str(kind), kind)
 
 
 def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:

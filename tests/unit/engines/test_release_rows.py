@@ -135,6 +135,18 @@ def test_an_order_of_labels_that_is_not_kept_is_not_claimed() -> None:
     assert not released.schema.field("x").type.ordered
 
 
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="an Arrow without views")
+def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
+    """So polars writes them; Arrow cannot take rows of views, neither for labels nor for a shuffle."""
+    columns = [pa.array(values, pa.string_view()) for values in (["a", None, "b"], ["u", "v", None])]
+    given = pa.RecordBatch.from_arrays(columns, names=["x", "y"])
+    two = np.array([[0], [1]])
+    work = releaser(given, [RowStage(("x",), ("x",), two, two, Turn(2))], {"x": ["a", "b"]})
+    released, _, _ = work.release(given)
+    assert released.to_pydict() == {"x": ["b", None, "a"], "y": ["u", "v", None]}
+    assert {field.type for field in released.schema} == {pa.string()}
+
+
 def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> None:
     """128 labels fill the indices of 8 bits, so that none is left to stand for a missing value."""
     labels = [f"c{i}" for i in range(128)]
