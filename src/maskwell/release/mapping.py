@@ -10,6 +10,7 @@ from fractions import Fraction
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError
 from maskwell.release.assessing import assess_tables
+from maskwell.release.changes import expected_share
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.protection import Protection
 from maskwell.release.released import Release
@@ -103,5 +104,9 @@ def point_of(
 
 
 def expected_change(release: Release) -> float:
-    """Share of the records that are expected to change in at least one column; stages draw independently."""
-    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages)
+    """Share of the records that are expected to change in at least one column.
+
+    Where no table has all columns that are randomized, as if each stage met the same mixture of records.
+    """
+    found = expected_share(release.stages, release.tables.values(), [*release.variables])
+    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if found is None else found

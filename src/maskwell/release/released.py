@@ -104,7 +104,16 @@ class Release:
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""
-        return {name: {**_about(stage, name), **self._realised(name)} for name, stage in self.variables.items()}
+        return {
+            name: {**_about(stage, name), **self._expected(name), **self._realised(name)}
+            for name, stage in self.variables.items()
+        }
+
+    def _expected(self, name: str) -> dict[str, Any]:
+        """What the tables of the file tell: of all records, also those without a value."""
+        if self.utility is None or name not in self.utility.variables:
+            return {}
+        return {"expected_changed": self.utility.variables[name].expected_changed}
 
     def _realised(self, name: str) -> dict[str, Any]:
         if name not in self.changed:

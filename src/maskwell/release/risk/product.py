@@ -288,7 +288,7 @@ def least_probability(risk: Real, level: float) -> Real:
     which rises with p; the least p is found by bisection. Derived.
 
     >>> least_probability(np.array([0.3]), 0.95).round(3).tolist()   # of rarer releases the target is no such share
-    [0.008]
+    [0.007]
     """
     q = (1 - level) / 2
     low, high = np.zeros(len(risk)), np.full(len(risk), min(q, SMALL))

@@ -11,6 +11,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
+from maskwell.release.changes import expected_share
 from maskwell.release.stages import Stage
 from maskwell.release.utility.association import WEAKENED, Association, cramers_v
 from maskwell.release.utility.coded_stages import CodedStage
@@ -66,7 +67,11 @@ def assess_utility(
     """
     tables, released = [*before], None if after is None else [*after]
     names = _changed(stages)
-    told = {name: _variable(name, stage, tables, released, changed or {}) for name, stage in names.items()}
+    shares = {name: expected_share(stages, tables, [name]) for name in names}
+    told = {
+        name: _variable(name, stage, tables, released, shares[name], (changed or {}).get(name))
+        for name, stage in names.items()
+    }
     together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
     pairs = [pair for pair in together if {*pair} & names.keys()]
     coded = [CodedStage.of(stage) for stage in stages]
@@ -93,7 +98,8 @@ def _variable(
     stage: Stage,
     tables: Sequence[CellTable],
     released: Sequence[CellTable] | None,
-    changed: Mapping[str, float],
+    expected: float | None,
+    realised: float | None,
 ) -> VariableUtility:
     table = _covering(tables, [name])
     if table is None:
@@ -107,8 +113,10 @@ def _variable(
     return VariableUtility(
         name=name,
         invariance=stage.invariance,
-        expected_changed=stage.expected_changed(name if name in stage.variables else None),
-        realised_changed=changed.get(name),
+        expected_changed=stage.expected_changed(name if name in stage.variables else None)
+        if expected is None
+        else expected,
+        realised_changed=realised,
         categories=labels,
         before=a / max(a.sum(), 1),
         after=None if b is None else b / max(b.sum(), 1),
