@@ -25,7 +25,7 @@ from maskwell.release.matrices.method1 import method1
 from maskwell.release.receipt import load_receipt, receipt_from_dict, schema, stages_of
 from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt, rounded_down, rounded_up
 from maskwell.release.stage_json import stage_from_dict, stage_to_dict
-from maskwell.release.stages import Stage
+from maskwell.release.stages import Stage, state_categories
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
@@ -203,7 +203,7 @@ def test_stages_come_back() -> None:
         linked={"z": {(None,): "none", (1,): None, (2.5,): "b", ("x",): 3}},
         states=labels,
         outputs=labels,
-        design=Sparse.of_columns([{0: 1}, {1: 1}, {2: 2, 3: 1}, {2: 1, 3: 5}], Categories.of(labels)),
+        design=Sparse.of_columns([{0: 1}, {1: 1}, {2: 2, 3: 1}, {2: 1, 3: 5}], state_categories(labels)),
         counts=np.array([1, 2, 3, 4]),
         weights=np.array([1.5, 2, 3, 4]),
         squares=np.array([1.0, 2, 3, 4]),
