@@ -75,7 +75,7 @@ def named(label: object) -> str:
 
 def checked_program(bounds: Bounds, states: States, pairs: Pairs) -> Program:
     """The program for these bounds, or the reason why there is no solution, where it is a simple one."""
-    check_largest(bounds, states)
+    check_largest(bounds, states, pairs)
     every = set(range(len(states.counts)))
     if set(pairs.released.tolist()) != every or set(pairs.true.tolist()) != every:
         raise _error(
@@ -106,41 +106,50 @@ def at_limits(bounds: Bounds, states: States) -> tuple[Bounds, list[str]]:
     return bounds, notes
 
 
-def check_largest(bounds: Bounds, states: States) -> None:
+def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
     """Raise where the largest category alone makes the bounds impossible, whatever else is allowed."""
     place = states.largest
     share, name = states.share(place), states.quoted(place)
     for asked in ("posterior", "guess"):
         bound = getattr(bounds, asked)
         if bound is not None and bound < share:
-            raise _error(
+            raise _too_large(
                 f"{name} holds {_percent(share)} of the records: no matrix has {asked} = {to_decimal(bound)}",
-                f"give {asked} = {_upwards(share):g} or more, merge categories, or protect within other cells",
-                bounds,
-                {asked: share},
+                (asked, share, "merge categories, or protect within other cells"),
+                (bounds, states, pairs),
             )
     for i in range(len(states.counts)):
-        _check_own(bounds, states, i)
-
-
-def _check_own(bounds: Bounds, states: States, place: int) -> None:
-    least = 2 - 1 / states.share(place)
-    if bounds.own(place) < least:
-        share, name = states.share(place), _own_name(bounds, place)
-        value = least / (1 - least) if name == "odds" else least
-        raise _error(
-            f"{states.quoted(place)} holds {_percent(share)} of the records: at least {_percent(least)} must stay",
-            f"give {name} = {_upwards(value):g} or more, a cap for it, {_WAY_OUT}",
-            bounds,
-            {name: value},
-        )
+        least = 2 - 1 / states.share(i)
+        if bounds.own(i) < least:
+            asked = _own_name(bounds, i)
+            raise _too_large(
+                f"{states.quoted(i)} holds {_percent(states.share(i))} of the records:"
+                f" at least {_percent(least)} must stay",
+                (asked, least / (1 - least) if asked == "odds" else least, f"a cap for it, {_WAY_OUT}"),
+                (bounds, states, pairs),
+            )
 
 
 def _own_name(bounds: Bounds, place: int) -> str:
     """Which of the bounds on ``P(X = i | Z = i)`` is the one that binds."""
-    named = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own, "a cap": bounds.caps.get(place)}
-    binding = [name for name, value in named.items() if value is not None and value == bounds.own(place)]
-    return binding[0] if binding else "odds"
+    if place in bounds.caps and bounds.caps[place] == bounds.own(place):
+        return "caps"
+    named = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
+    return next((name for name, value in named.items() if value == bounds.own(place)), "odds")
+
+
+def _too_large(
+    message: str, way_out: tuple[str, Fraction, str], asked: tuple[Bounds, States, Pairs]
+) -> InfeasibleError:
+    """One category is too large for a bound: what that must be at least, and whether the other bounds go with it."""
+    (name, limit, other), bounds = way_out, asked[0]
+    alone = len(bounds.asked()) + len(bounds.caps) == 1
+    value = _upwards(limit) if alone or name == "caps" else _nearest(name, *asked)
+    if value is None:
+        hint = f"{name} must be at least {_upwards(limit):g}, and another bound must be loosened too"
+        return _error(message, hint, bounds, {})
+    near = {} if name == "caps" else {name: value}
+    return _error(message, f"give {name} = {value:g} or more, {other}", bounds, near)
 
 
 # ---- pairs that are allowed, and single flows
@@ -265,11 +274,12 @@ def _nearest(name: str, bounds: Bounds, states: States, pairs: Pairs) -> float |
     if np.any(program.least > program.most):
         return None
     found = _freed(name, Model(replace(program, guess=program.total) if name == "guess" else program))
-    if found is None:
+    if found is None or (name == "odds" and found >= 1 - 1 / _STEPS):
         return None
+    room = 0.0 if bounds.parity is None else 1 / _STEPS  # a parity cannot be met without any
     if name in _FROM_BELOW:
-        return _downwards(-found)
-    return _upwards(found / (1 - found) if name == "odds" and found < 1 else max(found, 0.0))
+        return _downwards(-found - room)
+    return _upwards((found / (1 - found) if name == "odds" else max(found, 0.0)) + room)
 
 
 def _freed(name: str, model: Model) -> float | None:

@@ -58,11 +58,15 @@ def minimise(program: Standard) -> tuple[Real, float] | None:
     """The unknowns at the optimum and its value; None where it does not come close, as in an infeasible program."""
     if np.any(program.lower >= program.upper):
         return None
-    newton = Newton(program)
+    with np.errstate(all="ignore"):  # without a solution the numbers grow beyond all bounds, which ends the search
+        return _search(Newton(program))
+
+
+def _search(newton: Newton) -> tuple[Real, float] | None:
     point = newton.start()
     for _ in range(STEPS):
         if newton.is_close(point):
-            return newton.settled(point), float(program.cost @ point.x)
+            return newton.settled(point), float(newton.p.cost @ point.x)
         step = newton.step(point)
         if step is None:
             return None

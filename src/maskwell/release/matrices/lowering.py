@@ -31,7 +31,10 @@ STEP = Fraction(1, 20)
 _SLACK = 1e-12
 
 BITS = 20
-"""Halvings of the interval in which the theta of Method 1 is looked for."""
+"""The theta of Method 1 is a multiple of two to minus this power."""
+
+_FIRST = 4
+"""It is first looked for in sixteen steps, as the risk need not fall all the way."""
 
 Risk = Callable[[Sparse], Real]
 """The risk of every state under a design, shape (k,)."""
@@ -114,7 +117,7 @@ def lower_until(
     amounts = check_counts(v)
     labels = check_length(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
-    measure = risk or in_range_risk(amounts, small)
+    measure = risk or match_risks(amounts, small, every_release=False)
     caps: dict[int, Fraction] = {}
     rounds = 0
     while True:  # each round lowers a cap, and none goes below 0
@@ -123,14 +126,16 @@ def lower_until(
         risks = measure(found.design)
         risky = small[risks[small] > float(allowed) + _SLACK]
         if not len(risky):
-            return Lowered(found.design, caps, risks, rounds, found=found, notes=found.notes)
+            notes = *found.notes, *_elsewhere(found.design, amounts, small, allowed)
+            return Lowered(found.design, caps, risks, rounds, found=found, notes=notes)
         caps = _lowered(caps, risky, by, asked, labels, allowed)
 
 
 def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categories: Categories | None = None) -> Lowered:
     """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
 
-    The largest risk falls as theta grows in all cases tried; that is not proved, but the answer itself is checked.
+    Whoever looks for a record is taken to look at the released value that serves best: at a theta of 1 a unique record
+    never keeps its value, but of two categories it then surely has the other one.
 
     >>> found = method1_for_match([1, 2, 4, 10, 30], "0.4")
     >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
@@ -140,38 +145,58 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     amounts = check_counts(v)
     labels = check_length(amounts, categories)
     small = _small(amounts, allowed)
-    measure = risk or in_range_risk(amounts, small)
+    measure = risk or match_risks(amounts, small, every_release=True)
 
-    def risks_at(theta: Fraction) -> Real:
-        return measure(method1(v, theta, categories=categories))
+    trials: list[int] = []
 
-    def is_safe(risks: Real) -> bool:
-        return bool((risks[small] <= float(allowed) + _SLACK).all())
+    def risks_at(step: int) -> Real:
+        trials.append(step)
+        return measure(method1(v, Fraction(step, 1 << BITS), categories=categories))
 
-    strongest = risks_at(Fraction(1))
-    if not is_safe(strongest):
-        raise _too_risky(strongest, small, labels, allowed)
-    low, high = (-1, 0) if is_safe(risks_at(Fraction(0))) else (0, 1 << BITS)
+    def is_safe(step: int) -> bool:
+        return bool((risks_at(step)[small] <= float(allowed) + _SLACK).all())
+
+    tried = [n << (BITS - _FIRST) for n in range((1 << _FIRST) + 1)]
+    high = next((step for step in tried if is_safe(step)), None)
+    if high is None:
+        raise _too_risky(risks_at(1 << BITS), small, labels, allowed)
+    low = high - (1 << (BITS - _FIRST)) if high else -1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if is_safe(risks_at(Fraction(middle, 1 << BITS))) else (middle, high)
+        low, high = (low, middle) if is_safe(middle) else (middle, high)
     theta = Fraction(high, 1 << BITS)
     design = method1(v, theta, categories=categories)
-    return Lowered(design, {}, measure(design), BITS + 2, theta=theta, notes=tuple(design.provenance["notes"]))
+    return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
 
 
-def in_range_risk(amounts: Amounts, cells: Array) -> Risk:
-    """The largest chance of a correct match, over the range that holds the number of candidates with 95 %."""
+def match_risks(amounts: Amounts, cells: Array, *, every_release: bool) -> Risk:
+    """The largest chance of a correct match, over the range that holds the number of candidates with 95 %.
+
+    Candidates are the records released with the value of the target, or, with ``every_release``, with the value that
+    serves best.
+    """
     from maskwell.release.risk.cell_risks import cell_risks
 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
-            found = cell_risks(amounts.integers, design, cells=cells, every_release=False)
-            every[found.cells] = found.in_range
+            found = cell_risks(amounts.integers, design, cells=cells, every_release=every_release)
+            every[found.cells] = found.any_release if every_release else found.in_range
         return every
 
     return risks
+
+
+def _elsewhere(design: Sparse, amounts: Amounts, small: Array, allowed: Fraction) -> list[str]:
+    """That some records are easier to find under another value than their own, where that is so."""
+    risks = match_risks(amounts, small, every_release=True)(design)
+    more = risks > float(allowed) + _SLACK
+    if not more.any():
+        return []
+    return [
+        f"records of {int(more.sum()):,} categories are matched with up to {risks.max():.3g} by someone who knows the"
+        " matrix and looks under another value than theirs"
+    ]
 
 
 def _allowed(nu: Number) -> Fraction:

@@ -18,10 +18,12 @@ from maskwell.release.matrices.attained import attained, worst_of
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.counts import Amounts, check_counts, check_length
 from maskwell.release.matrices.infeasible import States, at_limits, checked_program, explained, named
+from maskwell.release.matrices.least_guess import has_least_guess, least_guess_flows
 from maskwell.release.matrices.noted import noted
 from maskwell.release.matrices.program import Pairs, Program, program_of
-from maskwell.release.matrices.rounding import round_flows
+from maskwell.release.matrices.rounding import keeps_bounds, round_flows
 from maskwell.release.matrices.solver import TIGHT, Solution, goes_inside, solve, solve_evenly
+from maskwell.release.matrices.vertex import corner
 
 EVEN_PAIRS = 2500
 """Programs of up to so many pairs are solved a second time, for the optimum with the smallest other posteriors."""
@@ -152,10 +154,10 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
     states = States(counts, [named(inputs.labels[i]) for i in places.tolist()])
     own, notes = at_limits(_of_places(bounds, places), states)
     program = checked_program(own, states, pairs)
-    units = _exact_flows(program)
-    if units is None:
+    found = _exact_flows(program)
+    if found is None:
         raise explained(own, states, pairs)
-    return Part(places, program, units, tuple(notes))
+    return Part(places, *found, tuple(notes))
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
@@ -163,18 +165,27 @@ def _of_places(bounds: Bounds, places: Array) -> Bounds:
     return bounds.with_caps({new: bounds.caps[old] for new, old in enumerate(places.tolist()) if old in bounds.caps})
 
 
-def _exact_flows(program: Program) -> Array | None:
-    """The best flows in integers; None where the bounds contradict each other.
+def _exact_flows(program: Program) -> tuple[Program, Array] | None:
+    """The program with its best flows in integers; None where the bounds contradict each other.
 
-    Tied bounds are first taken as they are, then a little tighter, which leaves room for the rounding; a parity needs
-    that room as a rule.
+    The smallest guess has a closed form, which changes the fewest records. Tied bounds are first taken as they are,
+    then a little tighter, which leaves room for the rounding; a parity needs that room as a rule. Where there is no
+    room, the corner that was found is worked out in fractions.
     """
+    if has_least_guess(program) and keeps_bounds(program, units := least_guess_flows(program)):
+        return program, units
     for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):
         best = solve(program, tight=tight)
-        units = None if best is None else round_flows(program, _evened(program, best, tight), tight=tight)
-        if units is not None:
-            return units
-    return None
+        found = None if best is None else round_flows(program, _evened(program, best, tight), tight=tight)
+        if found is not None:
+            return program, found
+    return _at_corner(program)
+
+
+def _at_corner(program: Program) -> tuple[Program, Array] | None:
+    best = solve(program)
+    found = None if best is None else corner(program, best.flows)
+    return found if found is not None and keeps_bounds(*found) else None
 
 
 def _evened(program: Program, best: Solution, tight: float) -> Real:

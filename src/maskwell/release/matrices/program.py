@@ -132,6 +132,8 @@ def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
     common = common_denominator(shares)
     if factor is not None:
         common = math.lcm(common, n * factor.numerator * factor.denominator)
+    if bounds.guess is not None and bounds.guess * n == max(v):
+        common = math.lcm(common, *range(1, len(v) + 1))  # flows of the matrix with the smallest guess
     if common.bit_length() > DENOMINATOR_BITS:
         common = 1
     bits = (PARITY_BITS if bounds.parity is not None else GRID_BITS) - (common * n).bit_length()

@@ -35,6 +35,14 @@ def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
     """Integer flows near ``flows`` that keep everything exactly, in units of the program; None where none is found."""
     units = _to_grid(program, flows)
     bounded = _tied_to_rows(program, units, tight)
+    found = _repaired(program, bounded, units)
+    if found is None and program.kept != (None, None) and not tight:
+        return _repaired(program, _frozen(bounded, units), units)
+    return found
+
+
+def _repaired(program: Program, bounded: Program, units: Array) -> Array | None:
+    """Integer flows within the tighter bounds that keep all those of the program."""
     if np.any(bounded.least > bounded.most):
         return None
     units = np.minimum(np.maximum(units, bounded.least), bounded.most)
@@ -46,9 +54,7 @@ def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
 
 
 def _attempts(program: Program, units: Array) -> Iterator[tuple[Program, Array]]:
-    """Bounds for the repair, and where it starts: first with flows near a bound held on it, then only no flow at none,
-    then all free.
-    """
+    """Bounds for the repair, and where it starts: with flows near a bound held on it, then those of zero, then none."""
     near = np.array([int(x) for x in np.minimum(*_margins(program)) * _NEAR], dtype=object)
     low, high = units - program.least <= near, program.most - units <= near
     held = np.where(low, program.least, np.where(high, program.most, units))
@@ -103,8 +109,6 @@ def _tied_to_rows(program: Program, units: Array, tight: float) -> Program:
     if program.parity is not None:
         low, high = _row_shares(program, units, program.parity, tight)
         least, most = np.maximum(least, low), np.minimum(most, high)
-    if program.kept != (None, None) and not tight:
-        least, most = _frozen(program, units, least, most)
     return replace(program, least=least, most=most)
 
 
@@ -141,9 +145,9 @@ def _starts(program: Program) -> Array:
     return np.searchsorted(program.pairs.released, np.arange(len(program.v)))
 
 
-def _frozen(program: Program, units: Array, least: Array, most: Array) -> tuple[Array, Array]:
-    """What stays is settled first where its sum must be met exactly; only the other flows then change."""
-    own = np.flatnonzero(program.pairs.own)
+def _frozen(program: Program, units: Array) -> Program:
+    """What stays is settled first, for a sum that must be met exactly; only the other flows then change."""
+    own, least, most = np.flatnonzero(program.pairs.own), program.least.copy(), program.most.copy()
     stay = np.minimum(np.maximum(units[own], least[own]), most[own])
     low, high = program.kept
     kept = int(stay.sum())
@@ -151,9 +155,8 @@ def _frozen(program: Program, units: Array, least: Array, most: Array) -> tuple[
     for place in np.argsort(-stay.astype(np.float64), kind="stable").tolist():
         room = min(max(stay[place] + wanted - kept, least[own[place]]), most[own[place]])
         kept, stay[place] = kept + room - stay[place], room
-    least, most = least.copy(), most.copy()
     least[own] = most[own] = stay
-    return least, most
+    return replace(program, least=least, most=most)
 
 
 # ---- sums made right

@@ -24,8 +24,8 @@ TIGHT = 1e-9
 TIED_FLOWS = 900
 """Programs with more flows, and bounds that tie them together, go to the interior-point method."""
 
-_SAME = 1e-12
-"""Objectives that differ by less, relatively, are the same."""
+_STRICT = 1000.0
+"""The row that holds the objective is given this weight, so that the solver's tolerance takes less from it."""
 
 _OPTIONS = {
     "primal_feasibility_tolerance": 1e-10,
@@ -202,8 +202,7 @@ def solve_evenly(program: Program, best: Solution, *, tight: float = 0.0) -> Sol
     This makes the answer depend less on the solver: an optimum is seldom the only one.
     """
     model = Model(program, tight)
-    slack = _SAME * max(1.0, abs(best.objective))
-    model.rows.add(np.array([best.objective + slack]), (model.flows * 0, model.flows, model.costs()))
+    model.rows.add(np.array([_STRICT * best.objective]), (model.flows * 0, model.flows, _STRICT * model.costs()))
     largest = model.unknowns(np.zeros(1), np.ones(1))
     other = np.flatnonzero(~program.pairs.own)
     into, each = (model.unit / model.v[model.i])[other], np.arange(len(other))

@@ -1,0 +1,83 @@
+"""Diagonals lowered until the risk is what it may be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.lowering import lower_until, method1_for_match
+from maskwell.release.risk.cell_risks import cell_risks
+
+
+@pytest.mark.parametrize("nu", ["0.5", "0.4"])
+def test_every_record_is_safe(nu: str) -> None:
+    v = [1, 1, 2, 3, 5, 8, 40]
+    found = lower_until(v, nu)
+    assert cell_risks(v, found.design).in_range.max() <= float(nu) + 1e-12
+    assert found.risk.max() <= float(nu) + 1e-12
+
+
+def test_cells_that_are_safe_by_number_are_left_alone() -> None:
+    found = lower_until([10, 20, 30], "0.1")
+    assert found.rounds == 1
+    assert found.caps == {}
+    assert found.design.diagonal().tolist() == [1, 1, 1]
+
+
+def test_other_bounds_hold_too() -> None:
+    found = lower_until([1, 2, 4, 10, 30], "0.5", bounds=Bounds.of(posterior_own="0.9"))
+    assert found.design.diagonal().max() <= 0.9
+    assert found.found is not None
+    assert found.found.achieved["posterior_own"] <= 0.9
+
+
+def test_another_risk() -> None:
+    def always(design: Sparse) -> np.ndarray:
+        return design.diagonal()
+
+    found = lower_until([1, 3, 30], "0.25", risk=always, step="0.25")
+    assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
+
+
+def test_a_risk_that_never_falls_names_the_cell() -> None:
+    def never(design: Sparse) -> np.ndarray:
+        return np.ones(design.k)
+
+    with pytest.raises(InfeasibleError, match="hut") as caught:
+        lower_until([1, 3, 30], "0.5", risk=never, categories=Categories.of(["hut", "house", "flat"]))
+    assert caught.value.objects["state"] == 0
+
+
+def test_one_parameter() -> None:
+    v = [1, 2, 4, 10, 30]
+    found = method1_for_match(v, "0.4")
+    assert cell_risks(v, found.design).in_range.max() <= 0.4 + 1e-12
+    assert found.theta is not None
+    less = method1_for_match(v, "0.45")
+    assert less.theta is not None
+    assert less.theta < found.theta
+
+
+def test_nothing_needed() -> None:
+    assert method1_for_match([10, 20], "0.5").theta == 0
+
+
+def test_two_records_that_always_swap_are_not_safe() -> None:
+    """By their own values nobody would find them, under the other value everybody."""
+    assert method1_for_match([1, 1], "0.5").theta == Fraction(1, 2)
+
+
+def test_method1_is_too_weak() -> None:
+    with pytest.raises(InfeasibleError, match="strongest"):
+        method1_for_match([1, 1], "0.1")
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ParameterError, match="nu = 50"):
+        lower_until([1, 2], 50)
