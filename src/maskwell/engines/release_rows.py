@@ -119,6 +119,8 @@ class RowReleaser:
         Of the released rows.
     changed
         How many rows of each column were changed so far.
+    breaks
+        How many rows of each column have another true label than the row before.
     """
 
     def __init__(
@@ -139,6 +141,8 @@ class RowReleaser:
         self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
         self._kept = [i for i, name in enumerate(schema.names) if name not in set(dropped)]
         self.changed = dict.fromkeys(self._moved, 0)
+        self.breaks = dict.fromkeys(self._moved, 0)
+        self._before: dict[str, Array] = {}
         self.schema = self._released_schema(schema)
 
     def _released_schema(self, schema: Any) -> Any:
@@ -161,10 +165,18 @@ class RowReleaser:
         arrays = batch.columns
         for name in self._moved:
             self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
+            self.breaks[name] += self._breaks(name, before[name])
             arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
         pairs = [(arrays[i], field.type) for i, field in zip(self._kept, self.schema, strict=True)]
         columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
         return require().RecordBatch.from_arrays(columns, schema=self.schema), before, after
+
+    def _breaks(self, name: str, codes: Array) -> int:
+        if not len(codes):
+            return 0
+        last, self._before[name] = self._before.get(name, codes[:1]), codes[-1:]
+        joined = np.concatenate([last, codes])
+        return int(np.count_nonzero(joined[1:] != joined[:-1]))
 
     def _ids(self, batch: Any) -> Array | None:
         if self._identity is None or self._naming is None:

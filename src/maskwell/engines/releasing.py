@@ -61,11 +61,15 @@ class RowPlan:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowsReleased:
-    """What became of the rows: counts of the released file, records changed by column, and what could not be kept."""
+    """What became of the rows: counts of the released file, records changed by column, and what could not be kept.
+
+    ``breaks`` tells for each column how many rows had another true label than the row before.
+    """
 
     rows: int
     tables: list[CellTable]
     changed: dict[str, int]
+    breaks: dict[str, int]
     names: list[str]
     labels: Labels | None = None
     lost: tuple[str, ...] = ()
@@ -98,6 +102,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             rows=counter.rows,
             tables=counter.tables(),
             changed=releaser.changed,
+            breaks=releaser.breaks,
             names=releaser.schema.names,
             labels=source.style if isinstance(source.style, Labels) else None,
             lost=(*lost_in(source.style, output), *_left_out(source.style)),
@@ -115,7 +120,13 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
             shuffled.write(batch)
         kept = [*shuffled.batches()]
     names = releaser.schema.names
-    done = RowsReleased(rows=counter.rows, tables=counter.tables(), changed=releaser.changed, names=names)
+    done = RowsReleased(
+        rows=counter.rows,
+        tables=counter.tables(),
+        changed=releaser.changed,
+        breaks=releaser.breaks,
+        names=names,
+    )
     return kept, releaser.schema, done
 
 

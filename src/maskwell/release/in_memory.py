@@ -15,6 +15,7 @@ from maskwell.release.counting import capped_columns, tables_of
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.publishing import check_randomness
 from maskwell.release.released import Release
+from maskwell.release.row_order import telling_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,13 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     rows = MemoryRows(data)
     plan.check(rows.schema.names)
     wanted = tables_of(plan)
-    counted = count_rows(rows, "the table", wanted, weights=plan.weights, capped=capped_columns(plan))
-    tables = dict(zip(wanted, counted, strict=True))
+    found = count_rows(rows, "the table", wanted, weights=plan.weights, capped=capped_columns(plan))
+    tables = dict(zip(wanted, found, strict=True))
     release = replace(assess_tables(tables, plan), private=source.private)
     check_match(release)
     work = row_plan(release, source, None)
     batches, schema, done = release_batches(rows, "the table", work)
-    release = judged(replace(release, released_tables=released_tables(release, done), changed=done.changed))
+    warnings = (*release.warnings, *telling_order(release, done.breaks))
+    counted = released_tables(release, done)
+    release = judged(replace(release, released_tables=counted, changed=done.changed, warnings=warnings))
     return ReleasedTable(rows.like_given(batches, schema), release)

@@ -24,6 +24,7 @@ from maskwell.release.leaks import check_public
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.publishing import check_matrix, check_randomness, is_included
 from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.row_order import telling_order
 from maskwell.release.stages import Stage
 from maskwell.release.utility.regressions import compare_regressions
 from maskwell.release.writing import data_name, write_internal, write_public
@@ -104,6 +105,7 @@ def _finished(release: Release, rows: RowPlan, done: RowsReleased, path: str) ->
         columns=columns,
         labels=done.labels,
         lost=done.lost,
+        warnings=(*release.warnings, *telling_order(release, done.breaks)),
     )
     return judged(release)
 

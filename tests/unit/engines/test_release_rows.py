@@ -147,6 +147,15 @@ def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
     assert {field.type for field in released.schema} == {pa.string()}
 
 
+def test_rows_that_differ_from_the_row_before_are_counted_across_batches() -> None:
+    given = batch(x=["a", "a", "b", None, None, "a"])
+    two = np.array([[0], [1]])
+    work = releaser(given, [RowStage(("x",), ("x",), two, two, Turn(2))], {"x": ["a", "b"]})
+    for piece in (given.slice(0, 2), given.slice(0, 0), given.slice(2, 3), given.slice(5)):
+        work.release(piece)
+    assert work.breaks == {"x": 3}
+
+
 def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> None:
     """128 labels fill the indices of 8 bits, so that none is left to stand for a missing value."""
     labels = [f"c{i}" for i in range(128)]

@@ -128,3 +128,11 @@ def test_weights_may_be_different_for_every_record() -> None:
     by_key = release_table(data, plan(weights="w", keys=["x", "w"])).release
     assert by_key.risk is not None
     assert by_key.risk.before.uniques == 3000, "as a key, every weight counts"
+
+
+def test_a_sorted_file_whose_order_is_kept_is_told_to_give_itself_away() -> None:
+    """PEOPLE has all a first, then b and c: whatever is drawn, the neighbours tell."""
+    assert any("stand together" in warning for warning in release_table(PEOPLE, plan()).release.warnings)
+    assert not release_table(PEOPLE, plan(order="shuffled")).release.warnings
+    mixed = {"x": np.random.default_rng(3).permutation(PEOPLE["x"]).tolist()}
+    assert not release_table(mixed, plan()).release.warnings
