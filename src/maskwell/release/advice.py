@@ -10,6 +10,15 @@ from maskwell.release.receipt import Group as Columns
 
 Group = Mapping[str, Any]
 
+APPROXIMATE = "Ratios, odds ratios and tests are approximate: a function of unbiased counts is not unbiased."
+ERRORS = {
+    "counts": "Where a matrix is withheld, the variance of a share or a sum of shares is at most 2 - 1/n times that of "
+    "an original file of n records: multiply usual standard errors by 1.42 to be safe, or those of one variable alone "
+    "by the square root of its inflation factor (vif).",
+    "weights": "Where sums of weights were kept and a matrix is withheld, multiply usual standard errors of one "
+    "variable by the square root of its inflation factor (vif), which may be above 2.",
+}
+
 
 def advice_of(groups: Sequence[Group], weights: str | None) -> list[str]:
     """Sentences for users of the file.
@@ -25,17 +34,17 @@ def advice_of(groups: Sequence[Group], weights: str | None) -> list[str]:
             "Tables that join randomized columns with any column that is not named beside them here, randomized or "
             "not, show weaker associations than the original file; estimate them only with matrices that are included."
         )
-    if any(
-        kept and g["matrix"] == "withheld" and g["method"] != "swap"
-        for g, kept in zip(groups, kept_of(groups), strict=True)
-    ):
-        sentences.append(
-            "Where a matrix is withheld, the variance of a share or a sum of shares is at most 2 - 1/n times that of "
-            "an original file of n records: multiply usual standard errors by 1.42 to be safe, or those of "
-            "one variable alone by the square root of its inflation factor (vif)."
-        )
-    sentences.append("Ratios, odds ratios and tests are approximate: a function of unbiased counts is not unbiased.")
-    return sentences
+    return [*sentences, *_errors(groups), APPROXIMATE]
+
+
+def _errors(groups: Sequence[Group]) -> list[str]:
+    """What to do with usual standard errors where a matrix is withheld."""
+    hidden = [
+        group["invariance"]
+        for group, kept in zip(groups, kept_of(groups), strict=True)
+        if kept and group["matrix"] == "withheld" and group["method"] != "swap"
+    ]
+    return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden]
 
 
 def in_words(names: Sequence[str]) -> str:

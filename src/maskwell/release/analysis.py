@@ -169,8 +169,11 @@ def _counted(route: Route, table: CellTable, target: str) -> Estimate:
 
 
 def _factor(route: Route) -> float | None:
-    """The published inflation of a single column that one group moved; it holds for each of its shares."""
-    if len(route.columns) > 1 or len(route.groups) > 1:
+    """The published inflation of a single column that one group moved; it holds for each of its shares.
+
+    Not with weights: the bound is that of the squared weights of the released records, to which it is no factor.
+    """
+    if len(route.columns) > 1 or len(route.groups) > 1 or route.weighted:
         return None
     return route.groups[0].inflation.get(route.columns[0])
 

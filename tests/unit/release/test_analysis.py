@@ -284,6 +284,13 @@ def test_kept_weights_are_counted_by_weight(weighted: Written) -> None:
         estimate_released(weighted.data, public, ["roof"], weights="region")
 
 
+def test_a_published_factor_is_no_factor_of_the_weighted_bound(weighted: Written) -> None:
+    public, _ = receipts(weighted)
+    assert public.groups[0].inflation["roof"] < 2
+    found = estimate_released(weighted.data, public, ["roof"]).estimate
+    assert not any("published factor" in flag for flag in found.flags)
+
+
 def test_counts_are_not_counted_by_weight(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof()])
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])

@@ -181,6 +181,13 @@ def test_the_readme_never_calls_a_biased_table_unbiased(
     assert "randomized or not, show weaker associations" in text
 
 
+def test_variances_of_weighted_shares_are_not_said_to_double_at_most() -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    stage = replace(stage, invariance="weights", weights=stage.counts * 2.0, squares=stage.counts * 4.0)
+    advice = " ".join(public_receipt(release_of([stage], plan_of([stage], weights="w")))["advice"])
+    assert "inflation factor (vif)" in advice and "2 - 1/n" not in advice
+
+
 def test_the_risks_of_all_records(tmp_path: Path) -> None:
     report = assess_risk(CellTable.of(["roof", "sex"], {("tin", "f"): 1, ("tile", None): 4}), ["roof", "sex"])
     write_risks(report, tmp_path / "risk.csv")
