@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +25,14 @@ from maskwell.release.stages import Stage
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
 AS_IF = "records that were exchanged are treated as if each had been drawn independently"
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
+RARE = (
+    "the bound holds for the numbers of released records with a key that {level:.3g} % of the releases have; in others"
+    " a record may be found with a chance of up to {most:g}"
+)
+BEST = (
+    "the bound is for who looks for the key itself; who looks for the released value that is best for him may find a"
+    " record with a chance of up to {most:g}"
+)
 UNTOUCHED = "no stage randomizes a key: the risk of a match is that of the original file"
 
 
@@ -143,7 +152,7 @@ def assess_risk(
         level=level,
         table=table,
         per_cell=per_cell,
-        flags=tuple(_flags(own, stages, weights=weights)),
+        flags=(*_flags(own, stages, weights=weights), *_beyond(after, threshold, level)),
     )
 
 
@@ -237,6 +246,21 @@ def _guess(arrivals: Arrivals, n: int) -> float:
 def _reidentified(risks: CellRisks, per_cell: Mapping[str, Real]) -> float:
     """Expected matches, each times the chance that goes with not knowing who is in the sample, as it was before."""
     return float((risks.unconditional * risks.counts * per_cell["population"] / per_cell["before"]).sum())
+
+
+def _beyond(after: FileRisk | None, threshold: float | None, level: float) -> Iterator[str]:
+    """What a bound that is kept does not say: rare releases, and smarter intruders."""
+    if after is None or threshold is None or after.max_risk > threshold + SLACK:
+        return
+    if after.max_risk_strict > threshold + SLACK:
+        yield RARE.format(level=100 * level, most=_at_most(after.max_risk_strict))
+    if after.max_risk_any_release > threshold + SLACK:
+        yield BEST.format(most=_at_most(after.max_risk_any_release))
+
+
+def _at_most(chance: float) -> float:
+    """Three decimals, rounded up; rounding of floats is not counted."""
+    return min(1.0, math.ceil((chance - SLACK) * 1000) / 1000)
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:

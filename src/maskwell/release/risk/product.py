@@ -21,14 +21,12 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
-from maskwell.release.risk.components import Component, expanded
+from maskwell.release.risk.components import Component
+from maskwell.release.risk.following import LEAST_TOLD, followed, highest_along, least_probability
 from maskwell.release.risk.summands import SMALL, Summands, powers_needed, row_sums, summands_of
 
 GRID = 2 * 10**7
 """Cells of one block, true or released, that are worked on at once."""
-
-LEAST_TOLD = 0.05
-"""A chance of a correct match under another value than one's own is looked for where it may be above this."""
 
 _FADED = 1e-18
 _ROUNDING = 1e-9
@@ -104,7 +102,7 @@ class Block:
         """``max_j value_j p_xj`` for every released cell, flattened."""
         out = self.grid(values)
         for axis, P in enumerate(self.matrices):
-            out = _highest(out, P, axis)
+            out = highest_along(out, P, axis)
         return out.ravel()
 
     def best_guesses(self) -> Real:
@@ -133,7 +131,7 @@ class Block:
 
     def away(self, least: Real) -> tuple[Array, Array, Real]:
         """Releases away from a cell's own key with a probability above the least of each cell, shape (cells,)."""
-        cell, row, p = _followed(self.matrices, self.state, least)
+        cell, row, p = followed(self.matrices, self.state, least)
         moved = row != self.own[cell]
         return cell[moved], row[moved], p[moved]
 
@@ -141,7 +139,7 @@ class Block:
         """The same of some released cells only."""
         at = np.stack(np.unravel_index(rows, self.shape), axis=1)
         floor = np.full(len(rows), least.min(initial=1.0))
-        row, number, p = _followed([P.T for P in self.matrices], at, floor)
+        row, number, p = followed([P.T for P in self.matrices], at, floor)
         cell = self.grid(np.arange(1, len(self.cells) + 1)).ravel()[number].astype(np.int64) - 1
         some = cell >= 0
         cell, row, p = cell[some], rows[row[some]], p[some]
@@ -238,8 +236,8 @@ class Block:
             stay, rest = np.zeros_like(P), P.copy()
             at = (kept, np.arange(P.shape[1]))
             stay[at], rest[at] = P[at], 0.0
-            other = np.maximum(_highest(other, P, axis), _highest(same, rest, axis))
-            same = _highest(same, stay, axis)
+            other = np.maximum(highest_along(other, P, axis), highest_along(same, rest, axis))
+            same = highest_along(same, stay, axis)
         return np.asarray(other.ravel())
 
     def _listed(self, rows: Array) -> Summands:
@@ -250,54 +248,6 @@ class Block:
         used = row >= 0
         n, p = np.concatenate([self.counts, self.counts[cell]]), np.concatenate([self.staying, q])
         return summands_of(row[used], n[used], p[used], len(rows))
-
-
-def _followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
-    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
-
-    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
-    """
-    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
-    for P, states in zip(matrices, columns.T, strict=True):
-        part, state = np.nonzero(least.min(initial=1.0) < P)
-        order = np.argsort(state, kind="stable")
-        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
-        taken, entry = expanded(starts, states[of])
-        entry = order[entry]
-        q = p[taken] * P[part[entry], state[entry]]
-        kept = q > least[of[taken]]
-        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
-    return of, row, p
-
-
-def _highest(values: Real, P: Real, axis: int) -> Real:
-    """``max_j P_ij value_j`` along one axis."""
-    moved = np.moveaxis(values, axis, -1)
-    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
-
-
-def least_probability(risk: Real, level: float) -> Real:
-    """Releases no likelier than this cannot give a chance of a correct match above ``risk``, in the likely range.
-
-    For t in the range Pr(T >= t) is above q = (1 - level) / 2. The distribution of T' (T without the target) has
-    falling ratios r(t) = Pr(T' = t) / Pr(T' = t - 1), so Pr(T' >= t) <= Pr(T' = t - 1) r / (1 - r), and r / (1 - r) is
-    above q - p. Then
-
-        Pr(correct | T = t) <= p / (p + (1 - p) r),    r >= (q - p) / (1 + q - p)
-
-    which rises with p; the least p is found by bisection. Derived.
-
-    >>> least_probability(np.array([0.3]), 0.95).round(3).tolist()   # of rarer releases the target is no such share
-    [0.007]
-    """
-    q = (1 - level) / 2
-    low, high = np.zeros(len(risk)), np.full(len(risk), min(q, SMALL))
-    for _ in range(40):
-        p = (low + high) / 2
-        r = (q - p) / (1 + q - p)
-        enough = p <= risk * (p + (1 - p) * r)
-        low, high = np.where(enough, p, low), np.where(enough, high, p)
-    return low
 
 
 @dataclass(frozen=True, eq=False)

@@ -166,3 +166,16 @@ def test_bad_input_is_named() -> None:
         assess_risk(TOWNS, ["job"], weights=True)
     with pytest.raises(CountsError, match="no records"):
         assess_risk(CellTable.of(["job"], {}), ["job"])
+
+
+def test_a_bound_that_is_kept_says_what_it_does_not_hold_for() -> None:
+    """A baker mostly becomes a smith of B, and only bakers do: there is where to look."""
+    P = [["1/4", "1/5", "1/5", 0], [0, "4/5", 0, "1/10"], [0, 0, "4/5", "8/10"], ["3/4", 0, 0, "1/10"]]
+    plain = assess_risk(TOWNS, ["town", "job"], [stage(P)]).after
+    assert plain is not None and plain.max_risk < plain.max_risk_any_release
+    told = assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=plain.max_risk)
+    assert told.after is not None and told.after.records_above == 0
+    assert any("best for him" in flag for flag in told.flags)
+    assert any("in others a record" in flag for flag in told.flags) == (plain.max_risk_strict > plain.max_risk + 1e-9)
+    most = max(plain.max_risk_strict, plain.max_risk_any_release)
+    assert len(assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=most).flags) == 1
