@@ -13,9 +13,9 @@ import pytest
 from tests.support.releases import drawn, stage_within, write_csv
 
 from maskwell.release.analysis import estimate_released
-from maskwell.release.margins import worst_inflation
 from maskwell.release.receipt import Group, Receipt
 from maskwell.release.receipt_making import rounded_up
+from maskwell.release.utility.inflation import inflation_of
 
 PI = {"straw": 0.5, "tile": 0.3, "tin": 0.2}
 RUNS, N = 400, 300
@@ -28,7 +28,9 @@ def covered(folder: Path, *, factor: float | None) -> np.ndarray:
     for run in range(RUNS):
         rows = [(str(label),) for label in rng.choice(list(PI), size=N, p=list(PI.values()))]
         stage = stage_within(rows, ["roof"], ["roof"], theta="0.9")
-        told = rounded_up(worst_inflation(stage, "roof") or 2.0) if factor is None else factor
+        inflation = inflation_of(stage, "roof")
+        assert inflation is not None
+        told = rounded_up(inflation.worst) if factor is None else factor
         group = Group(
             variables=("roof",), within=(), linked=(), method="pram", invariance="counts", inflation={"roof": told}
         )

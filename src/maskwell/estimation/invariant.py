@@ -96,6 +96,35 @@ def estimate_invariant(
     return _assembled(data, design.inputs.labels, target, parts, design.fingerprint, flags)
 
 
+def estimate_moved(
+    released: Any,
+    covariance: Real,
+    *,
+    categories: Sequence[Hashable],
+    target: str = "population",
+    weights: Any = None,
+    squares: Any = None,
+    flags: tuple[str, ...] = (),
+) -> DirectEstimate:
+    """Shares from a released file that kept its counts on average, by somebody who knows how much records moved.
+
+        V = (D_p - p p' + C) / (n - 1) + C
+
+    where C is ``covariance``, that of the released shares given the file (shape (k, k)), or an unbiased estimate of it;
+    ``released`` and the rest as for :func:`estimate_unknown`. With weights the first part is that of
+    ``sum w^2 (e - p)(e - p)'`` over the records. Source: derived, as for :func:`estimate_invariant`.
+
+    >>> from maskwell.estimation.released_variance import conditional_covariance
+    >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
+    >>> found = estimate_moved([11, 9, 3], conditional_covariance(P, [12, 8, 3]), categories="abc")
+    >>> found.standard_error.round(3).tolist()   # with the true counts, that nobody but the data holder has
+    [0.15, 0.145, 0.1]
+    """
+    data = Released.of(released, weights, squares)
+    parts = _sampling_known(data, covariance, full=True), covariance
+    return _assembled(data, categories, target, parts, "known", (*flags, *_negative(*parts)))
+
+
 def estimate_unknown(
     released: Any,
     *,
@@ -195,8 +224,14 @@ def bound_for(coefficients: Any, released: Any) -> ReleaseBound:
 def _known(design: CodedDesign, data: Released, *, full: bool) -> tuple[Parts, tuple[str, ...]]:
     p, n = data.p, data.n
     randomization = (_diagonal(p, full=full) - _spread(design, p, full=full)) / n
-    sampling = (_diagonal(p, full=full) - _outer(p, p, full=full) + randomization) / (n - 1)
+    sampling = _sampling_known(data, randomization, full=full)
     return (sampling, randomization), _negative(sampling, randomization)
+
+
+def _sampling_known(data: Released, randomization: Real, *, full: bool) -> Real:
+    """``(D_p - p p' + W) / (n - 1)``; with weights n is the number of records that tell as much."""
+    spread = _linearised(data.p, data.squares, full=full) / float(data.weights.sum()) ** 2
+    return np.asarray((data.size * spread + randomization) / (data.size - 1))
 
 
 def _known_weighted(design: CodedDesign, data: Released, *, full: bool) -> tuple[Parts, tuple[str, ...]]:

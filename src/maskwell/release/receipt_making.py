@@ -17,11 +17,11 @@ from maskwell.core.version import version_text
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
 from maskwell.release.advice import advice_of
-from maskwell.release.margins import worst_inflation
 from maskwell.release.publishing import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
 from maskwell.release.receipt import VERSION
 from maskwell.release.stage_json import labels_json, numbered, stage_to_dict
 from maskwell.release.stages import Stage
+from maskwell.release.utility.inflation import inflation_of
 
 if TYPE_CHECKING:
     from maskwell.release.released import Release
@@ -90,8 +90,8 @@ def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
 
 def _about(release: Release, stage: Stage) -> dict[str, Any]:
     """What both parts tell of a group of variables."""
-    inflation = {name: worst_inflation(stage, name) for name in stage.variables}
-    known = {name: factor for name, factor in inflation.items() if factor is not None}
+    inflation = {name: inflation_of(stage, name) for name in stage.variables}
+    known = {name: found.worst for name, found in inflation.items() if found is not None}
     return {
         "method": "swap" if stage.method == "swap" else "pram",
         "variables": list(stage.variables),
