@@ -49,7 +49,7 @@ def draw_costs(canvas: Canvas, costs: Sequence[Cost], *, left: float, top: float
     room, row = canvas.width - left - 8, cost_row(costs)
     axes = canvas.axes(left=left, top=top, width=room, height=row * len(costs))
     widest = max(max(c.changed, c.realised or 0.0) for c in costs)
-    end = next(end for end in ENDS if end >= widest)
+    end = next((end for end in ENDS if end >= widest), ENDS[-1])
     axes.set(xlim=(0, end), ylim=(row * len(costs), 0), yticks=[])
     axes.set_xticks([0, end / 2, end], ["0", f"{50 * end:g}", f"{100 * end:g}"])
     axes.axhline(row * len(costs), color=colour("rule"), linewidth=1)

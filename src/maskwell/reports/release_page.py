@@ -26,7 +26,7 @@ from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promise
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.tables import counted, label
-from maskwell.reports.utility_plots import plot_associations, plot_inflation
+from maskwell.reports.utility_plots import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.words import SPACE, percent
 
 MOST_MATRICES = 8
@@ -149,11 +149,13 @@ def _draws(release: Release) -> str:
 
 
 def _figures(release: Release) -> dict[str, Picture | None]:
+    """The pictures of the page; one that would have nothing to show is left out."""
+    told = release.utility
     measured = release.risk is not None and release.risk.after is not None
     return {
         "risk": plot_release_risk(release) if measured else None,
-        "associations": plot_associations(release.utility) if release.utility and release.utility.pairs else None,
-        "inflation": plot_inflation(release.utility) if release.utility else None,
+        "associations": plot_associations(told) if told and drawn_pairs(told) else None,
+        "inflation": plot_inflation(told) if told and drawn_variables(told) else None,
     }
 
 
@@ -229,10 +231,13 @@ def _never_changed(stage: Stage) -> list[str]:
 
 
 def _stages(release: Release, first: int) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for i, stage in enumerate(release.stages):
+        drawn = sum(one["figure"] is not None for one in found)
         picture = (
-            replace(plot_matrix(stage, labels=release.labels), name=f"matrix-{i + 1}") if i < MOST_MATRICES else None
+            replace(plot_matrix(stage, labels=release.labels), name=f"matrix-{i + 1}")
+            if drawn < MOST_MATRICES and len(stage.states)
+            else None
         )
         found.append(
             {
@@ -240,7 +245,7 @@ def _stages(release: Release, first: int) -> list[dict[str, Any]]:
                 "facts": _stage_facts(release, stage),
                 "notes": stage.notes,
                 "figure": picture,
-                "number": first + i,
+                "number": first + drawn,
                 "caption": _caption(stage),
                 "fingerprint": stage.design.fingerprint,
             }

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwell.errors import InputError
 from maskwell.release.utility.association import Association
+from maskwell.release.utility.inflation import Inflation
 from maskwell.release.utility.report import UtilityReport, VariableUtility
 from maskwell.reports.pair_lines import PairLine, PairScale, draw_pairs, pair_heights
 from maskwell.reports.picture import Picture
@@ -28,7 +29,7 @@ def plot_associations(utility: UtilityReport) -> Picture:
     utility
         Of a release; where there is no released file yet, what is expected of it is drawn.
     """
-    known = [pair for pair in utility.pairs if pair.before is not None]
+    known = drawn_pairs(utility)
     if not known:
         raise InputError(
             "there is no pair of columns whose association could be drawn",
@@ -54,6 +55,11 @@ def plot_associations(utility: UtilityReport) -> Picture:
         heights=pair_heights(lines, scale),
         draw=lambda canvas: draw_pairs(canvas, lines, scale),
     )
+
+
+def drawn_pairs(utility: UtilityReport) -> list[Association]:
+    """Pairs whose association in the original file is known: of a constant column it is not defined."""
+    return [pair for pair in utility.pairs if pair.before is not None and math.isfinite(pair.before)]
 
 
 def _loss(pair: Association) -> float:
@@ -97,7 +103,7 @@ def plot_inflation(utility: UtilityReport) -> Picture:
     utility
         Of a release.
     """
-    known = [one for one in utility.variables.values() if one.inflation is not None]
+    known = drawn_variables(utility)
     if not known:
         raise InputError(
             "no inflation is known of any variable", hint="randomize a variable, with a matrix of full rank"
@@ -127,6 +133,15 @@ def plot_inflation(utility: UtilityReport) -> Picture:
         heights=pair_heights(lines, scale),
         draw=lambda canvas: draw_pairs(canvas, lines, scale),
     )
+
+
+def drawn_variables(utility: UtilityReport) -> list[VariableUtility]:
+    """Variables whose inflation is known and can be drawn."""
+    return [one for one in utility.variables.values() if one.inflation is not None and _is_finite(one.inflation)]
+
+
+def _is_finite(told: Inflation) -> bool:
+    return len(told.factors) > 0 and bool(np.isfinite(told.factors).all())
 
 
 def _factors(one: VariableUtility) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.reports.plots import plot_release_risk
 from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
-from maskwell.reports.release_page import lead, release_page
+from maskwell.reports.release_page import _stages, lead, release_page
 from maskwell.reports.release_words import promises, rule_in_words
 from maskwell.reports.tables import WIDTH
 from maskwell.reports.text_release import dry_run_text, release_text
@@ -165,6 +165,36 @@ def test_without_keys_there_is_no_risk_to_show() -> None:
     with pytest.raises(InputError, match="no risk"):
         plot_release_risk(release)
     assert "no keys are named" in release_text(release, "out")[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "drawn"),
+    [
+        ({("f", "x"): 30, ("m", "x"): 12}, True),  # a constant column has no association
+        ({("f", "x"): 1}, True),
+        ({("f", None): 30, ("m", None): 12}, False),
+    ],
+)
+def test_a_picture_with_nothing_to_show_is_left_out(cells: dict[tuple[object, ...], int], drawn: bool) -> None:
+    variables = ["sex", "constant"] if drawn else ["sex"]
+    plan = ReleasePlan.of(
+        [{"variables": [name], "method": "method1", "theta": "0.5"} for name in variables], keys=["sex", "constant"]
+    )
+    table = CellTable.of(["sex", "constant"], cells)
+    release = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    words = Outline(release_page(release)).words
+    assert "What goes with what" not in words and "Where the records of sex go" in words
+    assert re.findall(r"Figure (\d)\.", words) == [str(1 + i) for i in range(2 + len(variables))]
+
+
+def test_a_stage_without_records_has_no_picture() -> None:
+    release = release_of()
+    income = release.stages[1]
+    nothing = replace(
+        income, states=[], outputs=[], counts=np.zeros(0, dtype=np.int64), cells=np.zeros(0, dtype=np.int64)
+    )
+    shown = [one["figure"] for one in _stages(replace(release, stages=(release.stages[0], nothing)), 1)]
+    assert shown[0] is not None and shown[1] is None
 
 
 def test_promises_are_measured(release: Release) -> None:
