@@ -87,6 +87,8 @@ def test_the_plan_that_init_writes_works_as_it_is(csv: Path) -> None:
     run("release", csv, "--plan", "first.toml", "--dry-run")
     run("release", csv, "--plan", "first.toml", "-o", "out")
     assert "[[protect]]" in run("release", "--init", csv).out
+    refused("release", csv, "--init", "-o", "first.toml", saying="exists")
+    run("release", csv, "--init", "-o", "first.toml", "--force")
 
 
 def test_the_risk_of_every_record_stays_inside(csv: Path) -> None:
@@ -263,3 +265,21 @@ def test_without_the_libraries_of_the_report_nothing_is_begun(csv: Path, monkeyp
     monkeypatch.setattr(releasing, "LIBRARIES", ("no_such_library",))
     refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="no_such_library", kind="missing_extra")
     assert not Path("out").exists()
+
+
+def test_a_dry_run_of_bounds_that_allow_no_mixture_shows_the_plan_alone(csv: Path) -> None:
+    bounds = 'method = "optimal"\nleast_kept = 0.8\nchanged_at_least = 0.05'
+    Path("bounds.toml").write_text(f'[[protect]]\nvariables = "region"\n{bounds}\n')
+    done = run("release", csv, "--plan", "bounds.toml", "--dry-run", "--json").json()
+    assert [point["label"] for point in done["map"]] == ["the plan"]
+
+
+def test_declared_missing_codes_are_categories_where_missing_is_one() -> None:
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [1.0, 2.0, 8.0, 9.0] * 25})
+    pyreadstat.write_sav(frame, "x.sav", missing_ranges={"x": [8, 9]})
+    plan = '[release]\nmissing = "category"\n[[protect]]\nvariables = "x"\nmethod = "swap"\nbase = "sequential"\n'
+    Path("plan.toml").write_text(plan)
+    run("release", "x.sav", "--plan", "plan.toml", "-o", "out")
+    released, _ = pyreadstat.read_sav("out/public/data.sav", user_missing=True)
+    assert released["x"].value_counts().to_dict() == {1.0: 25, 2.0: 25, 8.0: 25, 9.0: 25}

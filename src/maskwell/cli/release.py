@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--key", type=FilePath(), metavar="FILE", help="Secret key: the same record is drawn the same way again.")
 @click.option("--new-key", type=FilePath(), metavar="FILE", help="Make a secret key file, and nothing else.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
+@click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
 @plot_option("the map of risk and change, with --dry-run")
 @json_option
 def release(
@@ -49,6 +50,7 @@ def release(
     key: str | None,
     new_key: str | None,
     seed: int | None,
+    force: bool,
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -63,11 +65,11 @@ def release(
     if file is None:
         raise ParameterError("no FILE was given", hint="name the file to release: maskwell release people.csv --init")
     if init:
-        _start(file, output, as_json=as_json)
+        _start(file, output, force=force, as_json=as_json)
         return
     plan = _plan(plan_file, file)
     if dry_run:
-        _try_out(file, plan, str(plan_file), plot, as_json=as_json)
+        _try_out(file, plan, str(plan_file), plot, force=force, as_json=as_json)
         return
     if output is None:
         raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
@@ -99,15 +101,17 @@ def _make_key(path: str, *, as_json: bool) -> None:
         )
 
 
-def _start(file: str, output: str | None, *, as_json: bool) -> None:
-    from maskwell.engines.atomic import atomic_file
+def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
+    from maskwell.engines.atomic import atomic_file, check_output
     from maskwell.engines.cell_counting import count_columns
     from maskwell.release.starting_plan import starting_plan
 
-    with Progress() as progress:
-        text = starting_plan(count_columns(file, progress=progress), path=file)
     if output is not None:
-        with atomic_file(output, inputs=[file]) as written:
+        check_output(output, force=force, inputs=[file])
+    with Progress() as progress:
+        text = starting_plan(count_columns(file, progress=progress), path=file, plan=output or "plan.toml")
+    if output is not None:
+        with atomic_file(output, force=force, inputs=[file]) as written:
             written.write(text.encode())
     if as_json:
         print_json({"plan": text, "output": output})
@@ -122,18 +126,18 @@ def _start(file: str, output: str | None, *, as_json: bool) -> None:
         )
 
 
-def _try_out(file: str, plan: ReleasePlan, plan_file: str, plot: str | None, *, as_json: bool) -> None:
+def _try_out(file: str, plan: ReleasePlan, plan_file: str, plot: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.release.assessing import assess_file
     from maskwell.release.mapping import risk_utility_map
     from maskwell.reports.plots import plot_risk_utility
     from maskwell.reports.text_release import dry_run_text
 
-    check_plot(plot, force=False, inputs=[file, plan_file])
+    check_plot(plot, force=force, inputs=[file, plan_file])
     with Progress() as progress:
         found = assess_file(file, plan, progress=progress)
         points = risk_utility_map(found, progress)
     bound = None if plan.match is None else float(plan.match)
-    drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=False)
+    drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
     if as_json:
         print_json({**_content(found), "map": [point.to_dict() for point in points], **drawn})
     else:

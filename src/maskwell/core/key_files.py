@@ -28,12 +28,12 @@ def checked_key(key: bytes | str) -> bytes:
     if len(found) < LEAST_BYTES:
         raise ParameterError(
             f"a key of {8 * len(found)} bits can be found by trial; at least {8 * LEAST_BYTES} are needed",
-            hint="make one from the operating system's random numbers with new_key_file",
+            hint="make one with maskwell release --new-key FILE, from the operating system",
         )
     if len(set(found)) < _LEAST_DIFFERENT:
         raise ParameterError(
             f"a key of {len(set(found))} different bytes can be guessed",
-            hint="make one from the operating system's random numbers with new_key_file",
+            hint="make one with maskwell release --new-key FILE, from the operating system",
         )
     return found
 
@@ -75,7 +75,7 @@ def read_key_file(path: str | Path) -> bytes:
             content = file.read(_LARGEST_FILE)
     except OSError as error:
         raise DataFileError(
-            f"cannot read the key file {path}: {error.strerror}", hint="check the path; new_key_file makes a key"
+            f"cannot read the key file {path}: {error.strerror}", hint="check the path; maskwell release --new-key FILE makes one"
         ) from error
     return checked_key(content.decode("latin-1").strip())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def count_tables(
     *,
     weights: str | None = None,
     capped: Sequence[str] = (),
+    declared: bool = True,
     progress: Progress | None = None,
 ) -> list[CellTable]:
     """Count the cells of several tables.
@@ -61,11 +63,13 @@ def count_tables(
         A column with the weight of each record.
     capped
         Columns of which only the first ``MOST_WEIGHTS`` labels are told apart; further ones count with the last.
+    declared
+        Whether codes that an SPSS file declares missing count as missing values; else they are labels like others.
     progress
         Told how far it is.
     """
     with open_rows(path, [*dict.fromkeys(name for table in tables for name in table)]) as source:
-        return count_rows(source, path, tables, weights=weights, capped=capped, progress=progress)
+        return count_rows(source, path, tables, weights=weights, capped=capped, declared=declared, progress=progress)
 
 
 def count_rows(
@@ -75,11 +79,14 @@ def count_rows(
     *,
     weights: str | None = None,
     capped: Sequence[str] = (),
+    declared: bool = True,
     progress: Progress | None = None,
 ) -> list[CellTable]:
     """The same for rows that are open already; ``name`` is what messages call them."""
     names = [*dict.fromkeys(column for table in tables for column in table)]
     with counting(source, name, names, tables, weights) as counter:
+        if not declared:
+            counter.coders.update(coders_of(source, names, declared=False))
         for column in capped:
             counter.coders[column].most = MOST_WEIGHTS
         for batch in source.batches(counter.wanted):
@@ -201,9 +208,11 @@ class FileCounter:
         return [part_of(table, counted) for table in self._wanted]
 
 
-def coders_of(source: Source, names: Sequence[str]) -> dict[str, LevelCoder]:
+def coders_of(source: Source, names: Sequence[str], *, declared: bool = True) -> dict[str, LevelCoder]:
     """A coder for each column, which knows what the file says about it."""
     about = source.style.columns if isinstance(source.style, Labels) else {}
+    if not declared:
+        about = {name: replace(own, missing=()) for name, own in about.items()}
     return {name: LevelCoder(name, about=about.get(name)) for name in names}
 
 

@@ -23,6 +23,7 @@ def write_cell_values(
     values: Mapping[str, Array],
     *,
     identity: str | None = None,
+    declared: bool = True,
     force: bool = False,
 ) -> None:
     """Write for each record of a file the values of its cell, with its id or else its number, from 1.
@@ -37,6 +38,8 @@ def write_cell_values(
         Named values, one for each cell.
     identity
         Column with the ids of the records.
+    declared
+        Whether codes that the file declares missing count as missing values.
     force
         Whether a file of that name may be replaced.
     """
@@ -45,7 +48,9 @@ def write_cell_values(
         places = [find_column(source.schema, name, path) for name in table.columns]
         coders = [
             LevelCoder(name, levels, coder.about)
-            for (name, coder), levels in zip(coders_of(source, table.columns).items(), table.levels, strict=True)
+            for (name, coder), levels in zip(
+                coders_of(source, table.columns, declared=declared).items(), table.levels, strict=True
+            )
         ]
         finder = StateFinder(_without_missing(table), [len(coder.labels) for coder in coders])
         named = arrow.field("record", arrow.int64()) if identity is None else source.schema.field(identity)

@@ -50,9 +50,7 @@ class LevelCoder:
         table = self._table(coded.dictionary)
         indices = coded.indices
         if indices.null_count:
-            indices = indices.cast(arrow.int64()).fill_null(
-                len(table) - 1
-            )  # one more than there are labels
+            indices = indices.cast(arrow.int64()).fill_null(len(table) - 1)  # one more than there are labels
         found: Array = table[integers_of(indices)]
         return found
 

@@ -45,6 +45,8 @@ class RowPlan:
         Columns that are not published.
     identity, naming
         Column with the record ids that keyed draws use, if any, and what they become.
+    declared
+        Whether codes that the file declares missing count as missing values.
     shuffled
         Where random order comes from, ``None`` where the order is kept.
     """
@@ -56,6 +58,7 @@ class RowPlan:
     dropped: Sequence[str] = ()
     identity: str | None = None
     naming: Naming | None = None
+    declared: bool = True
     shuffled: RandomSource | None = None
 
 
@@ -168,10 +171,8 @@ def _row_bytes(schema: Any) -> float:
 def _ready(source: Source, path: str, plan: RowPlan) -> tuple[RowReleaser, ReleaseCounter]:
     for name in (*plan.levels, *plan.dropped, *([plan.identity] if plan.identity else [])):
         find_column(source.schema, name, path)
-    coders = {
-        name: LevelCoder(name, levels, coder.about)
-        for (name, levels), coder in zip(plan.levels.items(), coders_of(source, [*plan.levels]).values(), strict=True)
-    }
+    known = coders_of(source, [*plan.levels], declared=plan.declared)
+    coders = {name: LevelCoder(name, levels, known[name].about) for name, levels in plan.levels.items()}
     releaser = RowReleaser(
         source.schema, coders, plan.stages, dropped=plan.dropped, identity=plan.identity, naming=plan.naming
     )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from maskwell.engines.cell_counting import MOST_WEIGHTS, WRITTEN_AS, part_of
+from maskwell.engines.cell_counting import WRITTEN_AS, open_rows, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
@@ -21,11 +18,11 @@ from maskwell.release.counting import (
     count_file,
     counted_twice,
     risk_columns,
-    weight_tables,
 )
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.tellers import telling_columns, telling_weights
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.report import UtilityReport
 
@@ -37,7 +34,9 @@ def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = Non
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
         )
     plan.check([column.name for column in file_columns(path)])
-    return assess_tables(count_file(path, plan, progress), plan, path)
+    found = assess_tables(count_file(path, plan, progress), plan, path)
+    with open_rows(path, []) as source:
+        return replace(found, warnings=(*found.warnings, *telling_columns(plan, source)))
 
 
 def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
@@ -53,7 +52,7 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
         source_name=Path(path).name,
         ending=_ending(path),
         shuffled=plan.order == "shuffled",
-        warnings=tuple(_telling_weights(plan, tables)),
+        warnings=tuple(telling_weights(plan, tables)),
     )
     return judged(release)
 
@@ -107,25 +106,6 @@ def _missing(tables: Tables) -> dict[str, int]:
         if not more and table.levels[0] and table.levels[0][-1] is None:
             found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
     return found
-
-
-def _telling_weights(plan: ReleasePlan, tables: Tables) -> Iterator[str]:
-    """Weights that occur with one category only, and so undo its protection. Source: derived."""
-    for columns in weight_tables(plan):
-        table = tables[columns]
-        if table.sizes[1] >= MOST_WEIGHTS:
-            yield (
-                f"there are {MOST_WEIGHTS:,} or more different weights ({plan.weights}): a weight that few records have"
-                " tells them apart, whatever is randomized; round the weights"
-            )
-            return
-        several = np.bincount(table.codes[:, 1], minlength=table.sizes[1]) > 1
-        alone = ~several[table.codes[:, 1]]
-        if alone.any() and table.sizes[0] > 1:
-            yield (
-                f"{int(table.counts[alone].sum()):,} records have a weight ({plan.weights}) that only one category of"
-                f" {columns[0]} has: the weight tells the category; round the weights"
-            )
 
 
 def check_match(release: Release) -> None:

@@ -159,6 +159,8 @@ def _derived_stage(
     )
     design = make_matrix(protection.base.name, local)
     notes = [*design.provenance.get("notes", ())]
+    if plan.weights is not None and invariance == "counts":
+        notes.append("counts of records are kept on average, sums of weights are not: weighted tables are biased")
     if protection.strength != 1:
         design = mixed(design, protection.strength)
     rest = np.setdiff1d(np.arange(len(kept)), open_)

@@ -87,6 +87,7 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
         identity=plan.id if key is not None else None,
         naming=None if key is None else key.names,
+        declared=plan.missing != "category",
         shuffled=random if plan.order == "shuffled" else None,
     )
 

@@ -74,7 +74,8 @@ def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -
     """Count a file in all tables of a plan, in one pass."""
     wanted = tables_of(plan)
     capped = capped_columns(plan)
-    found = count_tables(path, wanted, weights=plan.weights, capped=capped, progress=progress)
+    declared = plan.missing != "category"
+    found = count_tables(path, wanted, weights=plan.weights, capped=capped, declared=declared, progress=progress)
     return dict(zip(wanted, found, strict=True))
 
 

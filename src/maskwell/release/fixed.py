@@ -54,6 +54,7 @@ def fixed_stage(plan: ReleasePlan, protection: Protection, table: CellTable, whe
         method=protection.method,
         invariance="none",
         derived=False,
+        notes=design.provenance.get("notes", ()),
         **counts,
     )
 
@@ -74,7 +75,9 @@ def _common(plan: ReleasePlan, protection: Protection, table: CellTable, where: 
     if len(levels) > 1 or len(levels[0]) != design.k:
         named = "give categories = [...] in the order of the matrix"
         raise PlanError(f"{where}: a matrix for {design.k} categories does not say which they are", hint=named)
-    return design.with_labels(state_categories([(level,) for level in levels[0]]))
+    order = listed(map(str, levels[0]), len(levels[0]), 60)
+    note = f"the matrix has no labels; its rows and columns are taken in the order {order}"
+    return design.with_labels(state_categories([(level,) for level in levels[0]])).with_provenance(notes=(note,))
 
 
 def _product(levels: Sequence[Sequence[Hashable]], where: str) -> Categories:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.errors import MaskwellError
+from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.assessing import assess_tables
 from maskwell.release.changes import expected_share
 from maskwell.release.plan import ReleasePlan
@@ -44,7 +44,8 @@ def label_of(plan: ReleasePlan) -> str:
     if by_match:
         bound = min(b for p in by_match if (b := _bound(plan, p)) is not None)
         return f"match {to_decimal(bound)}"
-    return "strength 1" if all(p.strength == 1 for p in plan.protections) else "the plan"
+    strengths = {p.strength for p in plan.protections if _mixed(p, p.strength) is not None}
+    return f"strength {to_decimal(min(strengths))}" if len(strengths) == 1 else "the plan"
 
 
 def _bound(plan: ReleasePlan, protection: Protection) -> Fraction | None:
@@ -63,9 +64,20 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ReleasePlan]]:
             changed = tuple(_with_bound(plan, p, bound) for p in plan.protections)
             yield f"match {to_decimal(bound)}", replace(plan, protections=changed, match=bound)
         return
+    if label_of(plan) == "the plan":
+        return
     for strength in STRENGTHS:
-        changed = tuple(replace(p, strength=p.strength * strength) for p in plan.protections)
+        changed = tuple(_mixed(p, strength) or p for p in plan.protections)
         yield f"strength {to_decimal(strength)}", replace(plan, protections=changed)
+
+
+def _mixed(protection: Protection, strength: Fraction) -> Protection | None:
+    """The protection with another strength, ``None`` where a bound or a fixed matrix does not allow any."""
+    try:
+        replace(protection, strength=Fraction(1, 2))
+        return replace(protection, strength=strength)
+    except PlanError:
+        return None
 
 
 def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> Protection:

@@ -119,7 +119,7 @@ _ALL = (
     MethodEntry(
         "inverse-frequency",
         "every cell of a block sends out theta records on average, so that the small ones are covered",
-        {"theta": _above(0, strictly=False), "xi": read.share, "block_size": read.whole},
+        {"theta": _above(0, strictly=False), "xi": read.share, "block_size": read.whole, **_KEPT},
         bounds=("match",),
         one_of=("theta", "xi", "match"),
         match=True,

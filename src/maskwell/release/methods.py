@@ -17,12 +17,13 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.given_matrices import given_design, places_of
 from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cells
+from maskwell.release.matrices.block_thetas import BlockThetas, thetas_for_blocks
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block
 from maskwell.release.matrices.lowering import lower_until, method1_for_match
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.method2 import method2
-from maskwell.release.matrices.optimal import optimal
+from maskwell.release.matrices.optimal import optimal_matrix
 from maskwell.release.matrices.sequential import sequential_uniform
 from maskwell.release.method_entries import demand_of
 from maskwell.release.stages import state_categories
@@ -115,16 +116,41 @@ def _inverse_frequency(local: Local) -> Sparse:
         blocks = blocks_of_cells(local.codes, size, local.cells.tolist())
         return inverse_frequency(local.counts, local.options["theta"], blocks=blocks)
     xi = local.options.get("xi") or local.match
+    if local.options.get("invariance") == "weights":
+        return inverse_frequency_by_block(local.mass, _blocks_of_like_weight(local, xi, size))
     return inverse_frequency_by_block(
         local.counts, blocks_for_xi(local.codes, local.counts, xi, size=size, within=local.cells.tolist())
     )
+
+
+def _blocks_of_like_weight(local: Local, xi: Fraction, size: int) -> BlockThetas:
+    """Blocks of cells whose records have nearly the same weight: others cannot exchange records and keep weights."""
+    mean = np.asarray(local.mass / local.counts, dtype=np.float64)
+    order = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
+    groups = zip(local.cells.tolist(), _alike(mean).tolist(), strict=True)
+    blocks = blocks_of_cells(np.column_stack([local.counts * float(xi) >= 1, order]), size, groups)
+    return thetas_for_blocks(local.counts, blocks, xi, mass=local.mass)
+
+
+def _alike(mean: Array) -> Array:
+    """A number for each weight; those with one number differ by a quarter at most.
+
+    >>> _alike(np.array([1.0, 7.0, 1.2, 7.5])).tolist()
+    [0, 1, 0, 1]
+    """
+    group, start, number = np.zeros(len(mean), dtype=np.int64), -np.inf, -1
+    for place in np.argsort(mean, kind="stable"):
+        if mean[place] > 1.25 * start or number < 0:
+            start, number = mean[place], number + 1
+        group[place] = number
+    return group
 
 
 def _optimal(local: Local) -> Sparse:
     _check_program_size(local)
     if local.bounds.match is not None:
         return _lowered(local)
-    return optimal(
+    return optimal_matrix(
         local.mass,
         local.bounds,
         cost=_cost(local),

@@ -134,7 +134,8 @@ def _write_records(release: Release, path: str, folder: Path) -> Path:
         raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
     output = folder / f"records{'.parquet' if release.ending in ('.parquet', '.arrow') else '.csv'}"
     risk = release.risk
-    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id)
+    declared = release.plan.missing != "category"
+    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id, declared=declared)
     return output
 
 

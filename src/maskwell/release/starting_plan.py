@@ -21,7 +21,7 @@ _WIDTH = 100
 _JOINED = "\u00a0"  # a space at which no line is broken
 
 
-def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE") -> str:
+def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE", plan: str = "plan.toml") -> str:
     """The text of a plan for a file.
 
     The keys are the columns of few categories whose names are those of things that people know about each other, as
@@ -32,8 +32,8 @@ def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE") -> str:
     ----------
     tables
         The counts of each column of the file, one column a table.
-    path
-        What the file is called.
+    path, plan
+        What the file and the plan are called.
 
     >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
     >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
@@ -44,7 +44,8 @@ def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE") -> str:
     xi = 0.5                      # no record is matched correctly with a chance above this
     <BLANKLINE>
     """
-    guesses = guess_columns(tables)
+    counted = [*tables]
+    guesses = guess_columns(counted)
     keys = choose_keys(guesses)
     if not keys:
         raise PlanError(
@@ -52,7 +53,9 @@ def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE") -> str:
             hint="group values into classes first: nothing here can be randomized as it is",
         )
     sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
-    parts = [_head(path), _release(guesses, keys, sensitive), _columns(guesses, keys), _protect(keys)]
+    lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
+    release = _release(guesses, keys, sensitive, "category" if lacking else "unchanged")
+    parts = [_head(path, plan), release, _columns(guesses, keys), _protect(keys)]
     parts += [_example(sensitive[0])] if sensitive else []
     return "\n".join(parts)
 
@@ -71,19 +74,19 @@ def choose_keys(guesses: Sequence[Guess]) -> list[str]:
     return [guess.name for guess in guesses if guess.name in chosen]
 
 
-def _head(path: str) -> str:
+def _head(path: str, plan: str) -> str:
     name = Path(path).name
     return (
         f"# A first plan for {shorten(name, 70)}\n"
         "# It works as it is. What was guessed has a question mark: read it, change it, and look at what it\n"
         "# does before anything is written:\n"
         "#\n"
-        f"#   maskwell release {quote(name)} --plan plan.toml --dry-run\n"
-        f"#   maskwell release {quote(name)} --plan plan.toml -o released\n"
+        f"#   maskwell release {quote(name)} --plan {quote(plan)} --dry-run\n"
+        f"#   maskwell release {quote(name)} --plan {quote(plan)} -o released\n"
     )
 
 
-def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str]) -> str:
+def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str], missing: str) -> str:
     def named(role: str) -> list[str]:
         return [guess.name for guess in guesses if guess.role == role]
 
@@ -96,10 +99,16 @@ def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[
     lines += [("id", ids[0], "names the records; is not published")] if ids else []
     drop += ids[1:]
     lines += [("drop", drop, "columns that are not published")] if drop else []
-    lines += [("missing", "unchanged", 'missing values stay; "category" treats them like the others')]
+    lines += [("missing", missing, _MISSING[missing])]
     shown = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
     shown.append(_commented(f"match = {MATCH}", "no record may be matched correctly with a chance above this"))
     return "\n".join(["[release]", *shown]) + "\n"
+
+
+_MISSING = {
+    "unchanged": 'missing values stay; "category" treats them like the others',
+    "category": 'keys have missing values, which are a category like others; "unchanged" would leave them open',
+}
 
 
 def _others(names: Sequence[str]) -> str:

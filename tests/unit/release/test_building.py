@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -377,3 +378,19 @@ def test_lowered_takes_the_match_of_the_whole_release_beside_its_own_bounds() ->
     counts = {("a",): 1, ("b",): 2, ("c",): 4, ("d",): 10, ("e",): 30}
     (stage,) = stages_of(["x"], counts, {"protect": [protect], "keys": ["x"], "match": "0.4"})
     assert stage.keeps[0] <= 0.4
+
+
+def test_weights_are_kept_in_blocks_of_like_weight() -> None:
+    draw = np.random.default_rng(3)
+    cells = [(f"c{i}",) for i in range(60)]
+    counts = draw.integers(1, 5, 60)
+    weights = counts * draw.choice([1.0, 1.05, 7.0, 7.2], 60)
+    table = CellTable.of(["x"], dict(zip(cells, counts.tolist(), strict=True)))
+    places = [cells.index(label) for label in table.labels()]
+    weighted = replace(table, weights=weights[places], squares=weights[places] ** 2)
+    protect = {"variables": "x", "method": "inverse-frequency", "xi": "0.5", "invariance": "weights"}
+    plan = ReleasePlan.of([protect], weights="w")
+    (stage,) = build_stages(plan, {("x",): weighted})
+    assert stage.invariance == "weights"
+    np.testing.assert_allclose(matrix(stage) @ stage.mass, stage.mass)
+    assert stage.keeps[stage.counts == 1].max() < 0.45
