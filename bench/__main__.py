@@ -6,7 +6,19 @@ import platform
 import sys
 from datetime import UTC, datetime
 
-from bench import intervals, likelihood, planning, proofs, regression, release, release_risk, sampling, speed, tables
+from bench import (
+    intervals,
+    likelihood,
+    planning,
+    proofs,
+    regression,
+    release,
+    release_matrices,
+    release_risk,
+    sampling,
+    speed,
+    tables,
+)
 from bench.measure import on_one_core
 
 SECTIONS = {
@@ -20,6 +32,7 @@ SECTIONS = {
     "Regression": regression,
     "Releases (two cores)": release,
     "Risk of a release": release_risk,
+    "Optimal matrices": release_matrices,
 }
 
 

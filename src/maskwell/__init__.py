@@ -184,6 +184,7 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.block_thetas import thetas_for_blocks as thetas_for_blocks
     from maskwell.release.matrices.blockwise import blockwise as blockwise
     from maskwell.release.matrices.blockwise import conditional_matrix as conditional_matrix
+    from maskwell.release.matrices.bounds import Bounds as Bounds
     from maskwell.release.matrices.edits import check_never_creates as check_never_creates
     from maskwell.release.matrices.edits import check_no_forbidden as check_no_forbidden
     from maskwell.release.matrices.edits import expected_failures as expected_failures
@@ -197,11 +198,16 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.inverse_frequency import inverse_frequency as inverse_frequency
     from maskwell.release.matrices.inverse_frequency import inverse_frequency_by_block as inverse_frequency_by_block
     from maskwell.release.matrices.inverse_frequency import theta_for_xi as theta_for_xi
+    from maskwell.release.matrices.lowering import Lowered as Lowered
+    from maskwell.release.matrices.lowering import lower_until as lower_until
+    from maskwell.release.matrices.lowering import method1_for_match as method1_for_match
     from maskwell.release.matrices.method1 import binary_theta as binary_theta
     from maskwell.release.matrices.method1 import method1 as method1
     from maskwell.release.matrices.method2 import method2 as method2
     from maskwell.release.matrices.mixing import chained as chained
     from maskwell.release.matrices.mixing import mixed as mixed
+    from maskwell.release.matrices.optimal import OptimalMatrix as OptimalMatrix
+    from maskwell.release.matrices.optimal import optimal_matrix as optimal_matrix
     from maskwell.release.matrices.sequential import sequential_uniform as sequential_uniform
     from maskwell.release.matrices.swapping import SwapSampler as SwapSampler
     from maskwell.release.matrices.two_stage import TwoStage as TwoStage
@@ -364,6 +370,9 @@ _HOMES = {
     "maskwell.procedures.sensitivity": ["Sensitivity", "sensitivity_to_q"],
     "maskwell.procedures.shared": ["shared"],
     "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
+    "maskwell.release.matrices.bounds": ["Bounds"],
+    "maskwell.release.matrices.lowering": ["Lowered", "lower_until", "method1_for_match"],
+    "maskwell.release.matrices.optimal": ["OptimalMatrix", "optimal_matrix"],
     "maskwell.reports.device_page": ["SheetOptions", "device_page"],
     "maskwell.release.risk_utility": ["RiskUtilityPoint"],
     "maskwell.reports.release_page": ["release_page"],

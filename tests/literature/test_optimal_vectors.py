@@ -1,4 +1,4 @@
-"""Optimal invariant matrices: the vectors of kind ``lp``, and the worked examples of the threshold iteration."""
+"""OptimalMatrix invariant matrices: the vectors of kind ``lp``, and the worked examples of the threshold iteration."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.invariance import invariance_error
 from maskwell.release.matrices.lowering import lower_until, method1_for_match
-from maskwell.release.matrices.optimal import Optimal, optimal
+from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
 
 NAMES = {"beta_diag": "posterior_own", "gamma": "guess", "eta": "parity", "factor": "factor"}
 CASES = 9
 
 
-def _solved(given: dict[str, Any]) -> Optimal:
+def _solved(given: dict[str, Any]) -> OptimalMatrix:
     bounds = Bounds.of(**{NAMES[name]: value for name, value in given.items() if name in NAMES})
-    return optimal(given["counts"], bounds, cost=given.get("cost"), forbidden=given.get("forbid", ()))
+    return optimal_matrix(given["counts"], bounds, cost=given.get("cost"), forbidden=given.get("forbid", ()))
 
 
 @pytest.mark.parametrize("number", range(CASES))

@@ -1,4 +1,4 @@
-"""Optimal matrices of random counts under random bounds: kept exactly, or refused with a bound that works."""
+"""OptimalMatrix matrices of random counts under random bounds: kept exactly, or refused with a bound that works."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.optimal import optimal
+from maskwell.release.matrices.optimal import optimal_matrix
 from maskwell.release.matrices.sequential import sequential_uniform
 
 COUNTS = st.lists(st.integers(0, 60), min_size=2, max_size=6).filter(lambda v: sum(x > 0 for x in v) > 1)
@@ -72,7 +72,7 @@ def values(F: list[list[Fraction]], v: list[int]) -> dict[str, Fraction]:
 @given(v=COUNTS, asked=bounds())
 def test_kept_exactly_or_refused_with_a_bound_that_works(v: list[int], asked: Bounds) -> None:
     try:
-        found = optimal(v, asked)
+        found = optimal_matrix(v, asked)
     except InfeasibleError as error:
         _check_nearest(v, asked, error)
         return
@@ -95,7 +95,7 @@ def _check_nearest(v: list[int], asked: Bounds, error: InfeasibleError) -> None:
         exact = Fraction(str(value))
         assert exact < asked.asked()[name] if name in FROM_BELOW else exact > asked.asked()[name]
         if exact > 0 or name in FROM_BELOW:
-            assert optimal(v, asked.with_bound(name, exact)).optimum >= 0
+            assert optimal_matrix(v, asked.with_bound(name, exact)).optimum >= 0
 
 
 @settings(deadline=None, max_examples=60)
@@ -104,10 +104,10 @@ def test_closed_form_of_a_bound_on_own_values(v: list[int], beta: Fraction) -> N
     share = Fraction(max(v), sum(v))
     if beta < 2 - 1 / share:
         with pytest.raises(InfeasibleError):
-            optimal(v, Bounds(posterior_own=beta))
+            optimal_matrix(v, Bounds(posterior_own=beta))
         return
     best = beta if share <= Fraction(1, 2) else 1 - 2 * (1 - beta) * share
-    assert optimal(v, Bounds(posterior_own=beta)).optimum == pytest.approx(float(best), abs=1e-9)
+    assert optimal_matrix(v, Bounds(posterior_own=beta)).optimum == pytest.approx(float(best), abs=1e-9)
 
 
 @settings(deadline=None, max_examples=60)
@@ -115,15 +115,15 @@ def test_closed_form_of_a_bound_on_own_values(v: list[int], beta: Fraction) -> N
 def test_closed_form_of_a_bound_on_guesses(v: list[int], gamma: Fraction) -> None:
     if gamma < Fraction(max(v), sum(v)):
         with pytest.raises(InfeasibleError):
-            optimal(v, Bounds(guess=gamma))
+            optimal_matrix(v, Bounds(guess=gamma))
         return
-    assert optimal(v, Bounds(guess=gamma)).optimum == pytest.approx(float(gamma), abs=1e-8)
+    assert optimal_matrix(v, Bounds(guess=gamma)).optimum == pytest.approx(float(gamma), abs=1e-8)
 
 
 @settings(deadline=None, max_examples=60)
 @given(v=COUNTS)
 def test_the_smallest_guess_is_that_of_sequential_uniformity(v: list[int]) -> None:
     share = Fraction(max(v), sum(v))
-    found = optimal(v, Bounds(guess=share))
+    found = optimal_matrix(v, Bounds(guess=share))
     direct = float(np.dot(sequential_uniform(v).diagonal(), v)) / sum(v)
     assert found.optimum == pytest.approx(direct, abs=1e-8)

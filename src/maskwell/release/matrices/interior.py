@@ -28,6 +28,10 @@ STEPS = 120
 CLOSE = 1e-10
 """Relative gap and residuals at which the answer is good enough to be rounded."""
 
+_NEAR_ENOUGH = 1000.0
+"""Times that: where rounding does not let the method come closer, this is still good enough."""
+
+_REFINED = 1
 _BACK = 0.995
 
 
@@ -63,15 +67,19 @@ def minimise(program: Standard) -> tuple[Real, float] | None:
 
 
 def _search(newton: Newton) -> tuple[Real, float] | None:
-    point = newton.start()
+    """Steps until the point is close; where rounding stops it short of that, the best point if it is near enough."""
+    point = best = newton.start()
+    least = newton.distance(best)
     for _ in range(STEPS):
-        if newton.is_close(point):
-            return newton.settled(point), float(newton.p.cost @ point.x)
         step = newton.step(point)
         if step is None:
-            return None
-        point = step
-    return None
+            break
+        point, distance = step, newton.distance(step)
+        if distance < least:
+            best, least = point, distance
+        if least < 1 or (distance > 10 * least and least < _NEAR_ENOUGH):
+            break
+    return (newton.settled(best), float(newton.p.cost @ best.x)) if least < _NEAR_ENOUGH else None
 
 
 class Newton:
@@ -112,13 +120,14 @@ class Newton:
         dual = p.cost + self.At @ point.y + self.Gt @ point.rows - point.low + point.high
         return dual, p.A @ point.x - p.b, p.G @ point.x + point.s - p.h
 
-    def is_close(self, point: Point) -> bool:
-        """Whether residuals and gap are small enough."""
+    def distance(self, point: Point) -> float:
+        """Residuals and relative gap, in units of what is close; infinite where numbers have grown too large."""
         dual, equal, rows = (float(np.abs(r).max(initial=0.0)) for r in self.residuals(point))
         low, high = self.slacks(point)
         gap = float(point.s @ point.rows + low @ point.low + high @ point.high)
-        value = abs(float(self.p.cost @ point.x))
-        return max(equal, rows) < CLOSE and dual < 1e-8 and gap < CLOSE * 10 * (1e-3 + value)
+        relative = gap / (1e-3 + abs(float(self.p.cost @ point.x)))
+        found = max(equal / CLOSE, rows / CLOSE, dual / (100 * CLOSE), relative / (10 * CLOSE))
+        return found if np.isfinite(found) else np.inf
 
     def settled(self, point: Point) -> Real:
         """The unknowns, with those on a bound that are nearer to it than its multiplier is to zero."""
@@ -158,7 +167,7 @@ class Newton:
         low, high = self.slacks(point)
         dual, equal, off = self.residuals(point)
         right = -dual - self.Gt @ ((point.rows * off - rows) / point.s) - below / low + above / high
-        x, y = solve(right, -equal)
+        x, y = self._refined(point, solve, right, -equal)
         s = -off - self.p.G @ x
         return Point(
             x,
@@ -168,6 +177,17 @@ class Newton:
             np.where(self.has_low, (-below - point.low * x) / low, 0.0),
             np.where(self.has_high, (-above + point.high * x) / high, 0.0),
         )
+
+    def _refined(self, point: Point, solve: Any, right: Real, equal: Real) -> tuple[Real, Real]:
+        """The solution, solved for again with what it is off by: near the end numbers are of very different size."""
+        (low, high), weight = self.slacks(point), point.rows / point.s
+        own = point.low / low + point.high / high
+        x, y = solve(right, equal)
+        for _ in range(_REFINED):
+            off = right - own * x - self.Gt @ (weight * (self.p.G @ x)) - self.At @ y
+            more_x, more_y = solve(off, equal - self.p.A @ x)
+            x, y = x + more_x, y + more_y
+        return x, y
 
     def _factored(self, point: Point) -> Any:
         low, high = self.slacks(point)

@@ -23,7 +23,7 @@ from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.counts import Amounts, check_counts, check_length
 from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.optimal import Optimal, optimal
+from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -67,7 +67,7 @@ class Lowered:
     risk: Real
     rounds: int
     theta: Fraction | None = None
-    found: Optimal | None = None
+    found: OptimalMatrix | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -100,7 +100,7 @@ def lower_until(
     step
         By how much a cap is lowered at a time.
     options
-        ``cost``, ``forbidden``, ``band`` and ``blocks`` of :func:`~maskwell.release.matrices.optimal.optimal`.
+        ``cost``, ``forbidden``, ``band`` and ``blocks`` of :func:`~maskwell.release.matrices.optimal.optimal_matrix`.
 
     Raises
     ------
@@ -122,12 +122,13 @@ def lower_until(
     rounds = 0
     while True:  # each round lowers a cap, and none goes below 0
         rounds += 1
-        found = optimal(v, _capped(asked, caps), categories=categories, **options)
+        found = optimal_matrix(v, _capped(asked, caps), categories=categories, **options)
         risks = measure(found.design)
         risky = small[risks[small] > float(allowed) + _SLACK]
         if not len(risky):
             notes = *found.notes, *_elsewhere(found.design, amounts, small, allowed)
-            return Lowered(found.design, caps, risks, rounds, found=found, notes=notes)
+            design = found.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(notes))
+            return Lowered(design, caps, risks, rounds, found=found, notes=notes)
         caps = _lowered(caps, risky, by, asked, labels, allowed)
 
 

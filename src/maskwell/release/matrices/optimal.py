@@ -1,4 +1,4 @@
-"""optimal: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible."""
+"""optimal_matrix: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVEN_PAIRS = 2500
 
 
 @dataclass(frozen=True, eq=False)
-class Optimal:
+class OptimalMatrix:
     """The best matrix under some bounds, and what it achieves.
 
     Attributes
@@ -57,7 +57,7 @@ class Optimal:
     invariance_error: float = 0.0
 
 
-def optimal(
+def optimal_matrix(
     v: Any,
     bounds: Bounds,
     *,
@@ -66,7 +66,7 @@ def optimal(
     band: int | None = None,
     blocks: Any = None,
     categories: Categories | None = None,
-) -> Optimal:
+) -> OptimalMatrix:
     """The invariant matrix that changes the fewest records, or at the least cost, under any combination of bounds.
 
         max sum_i f_ii   or   min sum_ij c_ij f_ij     with   sum_i f_ij = pi_j,  sum_j f_ij = pi_i,  f >= 0
@@ -97,7 +97,7 @@ def optimal(
 
     Source: derived; the solution set is that of [Adeshiyan2011, section 4.5].
 
-    >>> found = optimal([12, 8, 3], Bounds.of(posterior_own="0.6"))
+    >>> found = optimal_matrix([12, 8, 3], Bounds.of(posterior_own="0.6"))
     >>> round(found.optimum, 6)   # 58 % of the records stay as they are
     0.582609
     >>> found.achieved["posterior_own"], found.invariance_error
@@ -196,16 +196,16 @@ def _evened(program: Program, best: Solution, tight: float) -> Real:
 # ---- all blocks together
 
 
-def _joined(amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]) -> Optimal:
-    design = noted(_design(amounts, inputs, parts), amounts, "optimal", bounds=bounds.to_dict())
+def _joined(amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]) -> OptimalMatrix:
+    said = dict.fromkeys(note for part in parts for note in part.notes)
+    design = noted(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
     reached = [attained(part.program, part.units) for part in parts if len(part.places) > 1]
-    notes = [note for part in parts for note in part.notes] + list(design.provenance["notes"])
-    return Optimal(
+    return OptimalMatrix(
         design=design,
         optimum=_objective(parts, costs),
         objective="agreement" if costs is None else "cost",
         achieved=worst_of(reached),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(design.provenance["notes"]),
     )
 
 

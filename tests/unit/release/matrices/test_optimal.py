@@ -12,7 +12,7 @@ from maskwell.core.categories import Categories
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.invariance import invariance_error
-from maskwell.release.matrices.optimal import optimal
+from maskwell.release.matrices.optimal import optimal_matrix
 
 
 def zipf(k: int, *, seed: int = 1) -> list[int]:
@@ -21,78 +21,78 @@ def zipf(k: int, *, seed: int = 1) -> list[int]:
 
 
 def test_nothing_asked_changes_nothing() -> None:
-    found = optimal([5, 3, 0, 2], Bounds())
+    found = optimal_matrix([5, 3, 0, 2], Bounds())
     assert found.optimum == 1
     assert all(found.design.columns_exact(j) == {j: 1} for j in range(4))
 
 
 def test_a_state_without_records_keeps_its_value_and_is_never_released() -> None:
-    found = optimal([5, 0, 3, 2], Bounds.of(posterior="0.6"))
+    found = optimal_matrix([5, 0, 3, 2], Bounds.of(posterior="0.6"))
     assert found.design.columns_exact(1) == {1: 1}
     assert all(1 not in found.design.columns_exact(j) for j in (0, 2, 3))
 
 
 def test_forbidden_means_never() -> None:
     pairs = [(0, 2), (2, 0), (3, 1)]
-    found = optimal([30, 20, 10, 25], Bounds.of(posterior="0.6"), forbidden=pairs)
+    found = optimal_matrix([30, 20, 10, 25], Bounds.of(posterior="0.6"), forbidden=pairs)
     assert all(i not in found.design.columns_exact(j) for i, j in pairs)
     assert invariance_error(found.design, [30, 20, 10, 25]) < 1e-15
 
 
 def test_a_band_is_kept() -> None:
-    found = optimal(zipf(40), Bounds.of(posterior_own="0.5"), band=3)
+    found = optimal_matrix(zipf(40), Bounds.of(posterior_own="0.5"), band=3)
     assert all(abs(i - j) <= 3 for j in range(40) for i in found.design.columns_exact(j))
     assert found.optimum == pytest.approx(0.5)
 
 
 def test_blocks_are_never_left_and_each_keeps_the_bounds() -> None:
     v, blocks = [12, 8, 3, 40, 30, 30], ["a", "a", "a", "b", "b", "b"]
-    found = optimal(v, Bounds.of(guess="0.6"), blocks=blocks)
+    found = optimal_matrix(v, Bounds.of(guess="0.6"), blocks=blocks)
     assert all(blocks[i] == blocks[j] for j in range(6) for i in found.design.columns_exact(j))
     assert found.achieved["guess"] == pytest.approx(0.6)
     assert found.optimum == pytest.approx(0.6)
 
 
 def test_a_state_alone_in_its_block_stays_and_is_noted() -> None:
-    found = optimal([12, 8, 7], Bounds.of(posterior="0.6"), blocks=[0, 0, 1])
+    found = optimal_matrix([12, 8, 7], Bounds.of(posterior="0.6"), blocks=[0, 0, 1])
     assert found.design.columns_exact(2) == {2: 1}
     assert any("never changed" in note for note in found.notes)
 
 
 def test_caps_of_single_states() -> None:
-    found = optimal([30, 20, 10, 5], Bounds.of(posterior_own="0.9", caps={2: "0.2", 0: 1}))
+    found = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.9", caps={2: "0.2", 0: 1}))
     diagonal = [found.design.columns_exact(j)[j] for j in range(4)]
     assert diagonal[2] == Fraction(1, 5)
     assert max(diagonal[1], diagonal[3]) <= Fraction(9, 10)
-    exempt = optimal([30, 20, 10, 5], Bounds.of(posterior_own="0.5", caps={0: 1})).design
+    exempt = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.5", caps={0: 1})).design
     assert exempt.diagonal()[0] > 0.5
 
 
 def test_weights_are_kept() -> None:
     v = [33.1, 18.25, 12.75, 9.4]
-    found = optimal(v, Bounds.of(posterior="0.6", changed_at_most="0.5"))
+    found = optimal_matrix(v, Bounds.of(posterior="0.6", changed_at_most="0.5"))
     assert invariance_error(found.design, v) < 1e-15
     assert found.design.provenance["invariance"] == "weights"
 
 
 def test_cost_of_far_moves() -> None:
-    near = optimal([10, 10, 10], Bounds.of(posterior_own="0.6"), cost="ordinal")
+    near = optimal_matrix([10, 10, 10], Bounds.of(posterior_own="0.6"), cost="ordinal")
     assert near.objective == "cost"
     assert near.optimum == pytest.approx(8 / 15)
-    same = optimal([10, 10, 10], Bounds.of(posterior_own="0.6"), cost=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    same = optimal_matrix([10, 10, 10], Bounds.of(posterior_own="0.6"), cost=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     assert same.optimum == pytest.approx(near.optimum)
 
 
 def test_labels_are_kept_and_named() -> None:
     labels = Categories.of(["thatch", "tile", "tin"])
-    assert optimal([12, 8, 3], Bounds.of(posterior="0.6"), categories=labels).design.inputs == labels
+    assert optimal_matrix([12, 8, 3], Bounds.of(posterior="0.6"), categories=labels).design.inputs == labels
     with pytest.raises(InfeasibleError, match="thatch"):
-        optimal([80, 15, 5], Bounds.of(posterior_own="0.7"), categories=labels)
+        optimal_matrix([80, 15, 5], Bounds.of(posterior_own="0.7"), categories=labels)
 
 
 def test_the_answer_is_the_same_each_time() -> None:
     bounds = Bounds.of(posterior="0.6", guess="0.55")
-    first, second = (optimal(zipf(12), bounds).design for _ in range(2))
+    first, second = (optimal_matrix(zipf(12), bounds).design for _ in range(2))
     assert first.fingerprint == second.fingerprint
 
 
@@ -110,10 +110,10 @@ def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
     from maskwell.release.matrices import solver
 
     bounds, v = Bounds.of(**asked), zipf(32)
-    inside = optimal(v, bounds)
+    inside = optimal_matrix(v, bounds)
     before, solver.TIED_FLOWS = solver.TIED_FLOWS, 10**9
     try:
-        outside = optimal(v, bounds)
+        outside = optimal_matrix(v, bounds)
     finally:
         solver.TIED_FLOWS = before
     assert inside.optimum == pytest.approx(outside.optimum, abs=1e-7)
@@ -121,7 +121,7 @@ def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
 
 
 def test_a_bound_at_its_limit_as_a_float_is_taken_for_the_limit() -> None:
-    found = optimal([12, 8, 3], Bounds.of(guess=12 / 23))
+    found = optimal_matrix([12, 8, 3], Bounds.of(guess=12 / 23))
     assert found.optimum == pytest.approx(12 / 23)
     assert any("12/23" in note for note in found.notes)
 
@@ -131,7 +131,7 @@ def test_a_bound_at_its_limit_as_a_float_is_taken_for_the_limit() -> None:
 
 def refused(v: list[int], *, hint: str, forbidden: Any = (), band: int | None = None, **asked: Any) -> InfeasibleError:
     with pytest.raises(InfeasibleError) as caught:
-        optimal(v, Bounds.of(**asked), forbidden=forbidden, band=band)
+        optimal_matrix(v, Bounds.of(**asked), forbidden=forbidden, band=band)
     assert hint in caught.value.hint
     assert len(caught.value.message) <= 93
     assert len(caught.value.hint) <= 94
@@ -170,14 +170,14 @@ def test_a_state_with_nowhere_to_go() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="no linear one"):
-        optimal([3, 2], Bounds.of(match=0.5))
+        optimal_matrix([3, 2], Bounds.of(match=0.5))
     with pytest.raises(CountsError):
-        optimal([3, -2], Bounds())
+        optimal_matrix([3, -2], Bounds())
     with pytest.raises(ParameterError, match="costs"):
-        optimal([3, 2], Bounds(), cost=[[0, float("nan")], [1, 0]])
+        optimal_matrix([3, 2], Bounds(), cost=[[0, float("nan")], [1, 0]])
     with pytest.raises(ParameterError, match="far"):
-        optimal([3, 2], Bounds(), cost="far")
+        optimal_matrix([3, 2], Bounds(), cost="far")
     with pytest.raises(ParameterError, match="pair"):
-        optimal([3, 2], Bounds(), forbidden=[(0, 2)])
+        optimal_matrix([3, 2], Bounds(), forbidden=[(0, 2)])
     with pytest.raises(ParameterError, match="band"):
-        optimal([3, 2], Bounds(), band=-1)
+        optimal_matrix([3, 2], Bounds(), band=-1)
