@@ -9,7 +9,7 @@ import click
 
 from maskwell.cli.estimate_receipt import (
     AskedOfRelease,
-    by_assignments,
+    as_survey,
     check_options,
     estimate_release,
     receipt_options,
@@ -115,21 +115,24 @@ def estimate(
     check_options(receipt, columns, {"--design": designs, "--direct": direct, "--counts": counts})
     fixed = None
     if receipt is not None:
-        fixed = by_assignments(receipt, columns, target, by=by, missing=missing, sampling=sampling)
-    if receipt is not None and fixed is None:
-        asked_of = AskedOfRelease(file, receipt, columns, by, target, missing, confidence, interval, sampling)
-        if method == "ml":
-            raise ParameterError("--method ml with this receipt", hint="leave it out: its matrices are not all known")
-        estimate_release(asked_of, style=style, plot=plot, force=force, as_json=as_json)
-        return
+        how = missing if _is_given("missing") else None
+        asked_of = AskedOfRelease(file, receipt, columns, by, target, how, confidence, interval, sampling)
+        fixed = as_survey(asked_of, method)
+        if fixed is None:
+            _check_moments(method)
+            estimate_release(asked_of, style=style, plot=plot, force=force, as_json=as_json)
+            return
+        missing, sampling = fixed.missing, fixed.sampling
     if fixed is None and not designs and direct is None:
         raise ParameterError("no column to estimate", hint="name it with its design: --design answer=design.json")
     check_plot(plot, force=force, inputs=[file])
-    assignments, paths = read_assignments(designs) if fixed is None else (fixed[0], {})
-    open_columns = _direct(file, direct) if fixed is None else _directly(file, fixed[1])
+    assignments, paths = read_assignments(designs) if fixed is None else (fixed.assignments, {})
+    open_columns = _direct(file, direct) if fixed is None else _directly(file, fixed.direct)
     asked = _Asked(file, tuple(assignments), tuple(open_columns), missing, counts, method, by)
     with Progress() as progress:
         found = _estimated(asked, sampling, progress)
+    if fixed is not None:
+        found = found.with_remarks(fixed.remarks)
     found.estimate.intervals(confidence, interval)  # refused before anything is written
     drawn = write_plot(plot, plot_content(plot, lambda: found.picture(confidence, interval)), force=force)
     if as_json:
@@ -175,6 +178,10 @@ class _Found:
     by: str | None = None
     wanted: tuple[str, Estimate] | None = None
     table: Table | None = None
+
+    def with_remarks(self, remarks: Sequence[str]) -> _Found:
+        """The same, with flags before those of the estimate."""
+        return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
 
     def to_dict(self, level: float, interval: str | None) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -231,6 +238,17 @@ class _Found:
         if self.wanted is not None:
             return plot_learned(self.wanted[1], level=level, interval=of_sums(interval), by=self.by or "group")
         return plot_learned(self.estimate, level=level, interval=interval, by=self.by or "group")
+
+
+def _is_given(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not click.core.ParameterSource.DEFAULT
+
+
+def _check_moments(method: str) -> None:
+    if method == "ml":
+        raise ParameterError("--method ml with this receipt", hint="leave it out: its matrices are not all known")
 
 
 def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:

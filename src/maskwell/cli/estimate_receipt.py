@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from maskwell.estimation.result import Estimate
     from maskwell.release.analysis import Analysis
     from maskwell.release.receipt import Receipt
+    from maskwell.release.routes import Route
     from maskwell.reports.picture import Picture
 
 Command = Callable[..., Any]
 SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
+LEVEL = 0.95
 WEIGHTS_ONLY = "the errors of a released file hold for records drawn independently"
 
 
@@ -52,10 +54,23 @@ class AskedOfRelease:
     columns: str | None
     by: str | None
     target: str
-    missing: str
+    missing: str | None
     level: float
     interval: str | None
     sampling: Mapping[str, Any]
+
+    @property
+    def options(self) -> dict[str, str | None]:
+        """What was asked for, as options of the command; None for what was not."""
+        return {
+            "--columns": self.columns,
+            "--by": self.by,
+            "--weights": self.sampling["weights"],
+            "--target": None if self.target == "population" else self.target,
+            "--missing": self.missing,
+            "--interval": self.interval,
+            "--level": None if self.level == LEVEL else f"{self.level:g}",
+        }
 
     @property
     def domains(self) -> list[str]:
@@ -74,29 +89,68 @@ def check_options(receipt: str | None, columns: str | None, others: Mapping[str,
         )
 
 
-def by_assignments(
-    receipt: str, columns: str | None, target: str, *, by: str | None, missing: str, sampling: Mapping[str, Any]
-) -> tuple[list[Any], list[str]] | None:
-    """Columns with the designs that a receipt holds for them, and columns that were not moved; None for other tables.
+@dataclass(frozen=True)
+class AsSurvey:
+    """A table of a released file that is estimated as that of a survey: its designs are known and were fixed before.
 
-    Such columns are estimated as those of a survey, under any sampling plan, where the population is the target.
+    Attributes
+    ----------
+    assignments, direct
+        Columns with their designs, and columns that were not moved.
+    missing, sampling
+        Options as they hold: missing values count as the receipt says, records with its weights, unless asked.
+    remarks
+        What a reader should know about that, in words.
     """
-    if columns is None or target == "file":
+
+    assignments: list[Any]
+    direct: list[str]
+    missing: str
+    sampling: dict[str, Any]
+    remarks: tuple[str, ...]
+
+
+def as_survey(asked: AskedOfRelease, method: str) -> AsSurvey | None:
+    """The table where a receipt holds designs for its columns, and the population is the target; None for others."""
+    if asked.columns is None or asked.target == "file":
         return None
     from maskwell.engines.columns import Assignment
     from maskwell.release.receipt import load_receipt
     from maskwell.release.routes import assigned, check_missing, route_of
 
-    names, read = _columns(columns), load_receipt(receipt)
+    names, read = _columns(asked.columns), load_receipt(asked.receipt)
     route = route_of(read, names)
     found = assigned(route)
     everywhere = {name for group in read.groups for name in group.moved}
-    if found is None or (by is not None and everywhere & {*split_list(by, "--by")}):
+    if found is None or everywhere & {*asked.domains}:
         return None  # domains of released values are not those of true ones
+    missing = read.missing if asked.missing is None else asked.missing
     check_missing(route, missing)
-    _check_open(sampling, everywhere)
+    _check_open(asked.sampling, everywhere)
+    sampling, remarks = _weighted(asked, read, route, method)
     moved = {name for own, _ in found for name in own}
-    return [Assignment(own, design) for own, design in found], [name for name in names if name not in moved]
+    assignments = [Assignment(own, design) for own, design in found]
+    return AsSurvey(assignments, [name for name in names if name not in moved], missing, sampling, remarks)
+
+
+def _weighted(
+    asked: AskedOfRelease, receipt: Receipt, route: Route, method: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The sampling plan with the weights of the receipt where no others were asked for, and what to say about it."""
+    from maskwell.engines.cell_counting import open_rows
+    from maskwell.release.analysis import weights_remarks, weights_used
+
+    given = dict(asked.sampling)
+    if receipt.weights is None or any(given.get(name) for name in ("weights", "inclusion", "population", "replicates")):
+        return given, ()
+    with open_rows(asked.file, []) as source:
+        used = weights_used(route, receipt, None, source.schema.names)
+    if used is not None and method == "ml":
+        raise ParameterError(
+            f"--method ml, where every record counts with its weight ({used}), as the receipt says",
+            hint="use moments: they are unbiased with weights",
+        )
+    return {**given, "weights": used}, weights_remarks(route, receipt, None, used)
 
 
 def _check_open(sampling: Mapping[str, Any], moved: Set[str]) -> None:
@@ -174,7 +228,7 @@ class _Tables:
             lines += [*([""] if lines else []), *own]
         first = self.tables[0][0].route.groups
         pair = first[0].cells if first and not self.single else ()
-        last = next_line(asked.file, asked.receipt, pair if len(pair) > 1 else ())
+        last = next_line(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
         return [*lines, *notes(self._not_estimated), last]
 
     def picture(self, asked: AskedOfRelease) -> Picture:

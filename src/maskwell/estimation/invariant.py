@@ -41,6 +41,7 @@ from maskwell.estimation.released_variance import (
 )
 
 UNKNOWN = "the matrix is not known: standard errors are upper bounds, at most 1.42 times those of an open file"
+UNKNOWN_WEIGHTED = "the matrix is not known: standard errors are upper bounds"
 WITH_WEIGHTS = "weights: the sampling part takes rows as drawn one by one; clusters and strata would change it"
 NEGATIVE = "a variance, or its part of randomization, is estimated below zero: too few records in a category"
 NO_SQUARES = (
@@ -104,7 +105,6 @@ def estimate_moved(
     target: str = "population",
     weights: Any = None,
     squares: Any = None,
-    flags: tuple[str, ...] = (),
 ) -> DirectEstimate:
     """Shares from a released file that kept its counts on average, by somebody who knows how much records moved.
 
@@ -122,7 +122,7 @@ def estimate_moved(
     """
     data = Released.of(released, weights, squares)
     parts = _sampling_known(data, covariance, full=True), covariance
-    return _assembled(data, categories, target, parts, "known", (*flags, *_negative(*parts)))
+    return _assembled(data, categories, target, parts, "known", _negative(*parts))
 
 
 def estimate_unknown(
@@ -167,7 +167,8 @@ def estimate_unknown(
         raise CountsError(f"{k:,} counts for {len(labels):,} labels", hint="give one label for each count")
     codes = _block_codes(blocks, k)
     parts = _sampling_bound(data, full=k <= COVARIANCE_LIMIT), _block_bound(data, codes, full=k <= COVARIANCE_LIMIT)
-    return _assembled(data, labels, target, parts, "withheld", (UNKNOWN,))
+    flags = (UNKNOWN_WEIGHTED if data.weighted else UNKNOWN,)
+    return _assembled(data, labels, target, parts, "withheld", flags)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,13 @@ def advice_of(groups: Sequence[Group], weights: str | None) -> list[str]:
             "Tables that join randomized columns with any column that is not named beside them here, randomized or "
             "not, show weaker associations than the original file; estimate them only with matrices that are included."
         )
-    return [*sentences, *_errors(groups), APPROXIMATE]
+    return [*sentences, *_others(groups, weights), *_errors(groups), APPROXIMATE]
+
+
+def _others(groups: Sequence[Group], weights: str | None) -> list[str]:
+    if weights is None or not groups:
+        return []
+    return [f"Tables of columns that were not randomized are weighted as in any survey ({weights})."]
 
 
 def _errors(groups: Sequence[Group]) -> list[str]:
@@ -87,10 +93,23 @@ def _what(group: Group, kept: Sequence[str], weights: str | None) -> str:
             "sums of weights are not kept."
         )
     if kept and group["invariance"] == "counts":
-        return f"counts of {of} are unbiased as they stand."
+        return f"counts of {of} are unbiased as they stand.{_not_weights(group, weights)}"
     if kept:
-        return f"{of} are unbiased as they stand if every record counts with its weight ({weights})."
+        return (
+            f"{of} are unbiased as they stand if every record counts with its weight ({weights}); numbers of records "
+            "are not kept."
+        )
     biased = f"counts of tables of {in_words(group['variables'])} are biased as they stand"
     if group["matrix"] == "included":
-        return f"{biased}; estimate them with the matrix in the receipt."
+        more = "" if weights is None else f", with the weights ({weights}) for shares of the population"
+        return f"{biased}; estimate them with the matrix in the receipt{more}."
     return f"{biased}, and the matrix is not published; ask the data holder for tables."
+
+
+def _not_weights(group: Group, weights: str | None) -> str:
+    """What follows for weighted tables where counts are kept, in a file that has weights."""
+    if weights is None:
+        return ""
+    only = " Counts were kept, not weighted counts: shares are those of the records, not of the population, and tables "
+    instead = "estimated with the matrix in the receipt" if group["matrix"] == "included" else "biased"
+    return f"{only}weighted with {weights} are {instead}."

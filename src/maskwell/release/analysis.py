@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
-from maskwell.engines.cell_counting import count_tables
+from maskwell.engines.base import Source
+from maskwell.engines.cell_counting import count_rows, open_rows
+from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
 from maskwell.errors import MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct import DirectEstimate
@@ -18,13 +22,16 @@ from maskwell.estimation.invariant import estimate_unknown
 from maskwell.estimation.result import Estimate
 from maskwell.release.advice import in_words
 from maskwell.release.receipt import Receipt
-from maskwell.release.routes import EXACT, OPEN, SOLVED, Route, check_missing, route_of
+from maskwell.release.routes import EXACT, KEPT, OPEN, SOLVED, Route, check_missing, route_of
 from maskwell.release.with_matrices import kept_with_matrices, solved
 
 MISSING = "missing"
 UNMOVED = "these columns were not randomized: their counts are those of the original file"
 SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
-BY_WEIGHT = "every record counts with its weight, because sums of weights were kept"
+BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
+RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
+NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
+RATIOS = "missing values were randomized like any other: shares among records with a value are ratios, approximate"
 TINY = 1e-18
 MOST_INFLATION = 2.0
 OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: shares of a part of the released file may be biased"
@@ -44,41 +51,47 @@ class Analysis:
         How it was found.
     rows, dropped
         Records of the file, and those left out for want of a value.
+    remarks
+        Which of the flags of the estimate say of whom the shares are: of the records, or of the population.
     """
 
     estimate: Estimate
     route: Route
     rows: int
     dropped: int
+    remarks: tuple[str, ...] = ()
 
 
 def estimate_released(
-    path: str,
+    data: Any,
     receipt: Receipt,
     columns: Sequence[str],
     *,
     weights: str | None = None,
     target: str = "population",
-    missing: str = "error",
+    missing: str | None = None,
     progress: Progress | None = None,
 ) -> Analysis:
     """Shares of a column, or of the combinations of several, behind a released file.
 
     Parameters
     ----------
-    path
-        The released file.
+    data
+        The released file by its path, or a released table in memory.
     receipt
-        Its receipt: the public one, or the internal one of the data holder, which gives smaller errors.
+        Its receipt: the public one, or the internal one of the data holder, who has the matrices and so estimates in
+        place of bounds of the errors.
     columns
         Of the table, the first slowest.
     weights
-        The column of survey weights, where weighted counts are wanted; that of the receipt where sums of weights were
-        kept.
+        The column of survey weights; unless given, that of the receipt where weighted shares can be estimated: the
+        table was not randomized, or keeps sums of weights, or is solved for with its matrices. Where only counts are
+        kept, shares are those of the records, which is said.
     target
         "population": the file is a sample of it; "file": the shares of the original file itself.
     missing
-        What to do with records without a value: "error", "drop", or "category".
+        What to do with records without a value: "error", "drop", or "category". Unless given, an error, but a category
+        where the receipt says that missing values were randomized as one.
     progress
         Told how far it is.
 
@@ -86,29 +99,83 @@ def estimate_released(
     ------
     ParameterError
         The receipt does not allow this table; the message says why.
+
+    >>> from maskwell.release.in_memory import release_table
+    >>> from maskwell.release.plan import ReleasePlan
+    >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
+    >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])
+    >>> released = release_table(people, plan)
+    >>> found = estimate_released(released.data, released.receipt(), ["region"])
+    >>> found.estimate.pi_hat.tolist()   # nobody moved to another region
+    [0.6, 0.4]
     """
     if target not in TARGETS:
         raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}")
-    route = route_of(receipt, columns)
-    asked, weights = weights, receipt.weights if weights is None and _needs_weights(route) else weights
-    _check_weights(route, receipt, weights)
-    check_missing(route, missing)
-    wanted = [tuple(columns), *([route.cells] if route.kind == SOLVED else [])]
-    tables = count_tables(path, wanted, weights=weights, progress=progress)
+    route = route_of(receipt, columns, weighted=weights is not None)
+    how = receipt.missing if missing is None else missing
+    check_missing(route, how)
+    name = str(data) if isinstance(data, str | Path) else "the table"
+    with _rows(data, route.cells) as source:
+        used = weights_used(route, receipt, weights, source.schema.names)
+        tables = count_rows(source, name, _wanted(route), weights=used, progress=progress)
     whole = tables[0]
-    table, dropped = _with_values(whole, missing, path, columns)
-    if route.kind == SOLVED:
-        estimate = solved(route, table, _with_values(tables[1], missing, path, columns)[0], target)
+    table, dropped = _with_values(whole, how, name, columns)
+    cells = _with_values(tables[-1], how, name, columns)[0] if len(tables) > 1 else None
+    estimate = _estimated(route, table, cells, target, ratios=bool(dropped) and receipt.missing == "category")
+    remarks = weights_remarks(route, receipt, weights, used)
+    told = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
+    named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *told))
+    return Analysis(named, route, whole.n, dropped, remarks)
+
+
+@contextmanager
+def _rows(data: Any, names: Sequence[str]) -> Iterator[Source]:
+    """The rows of a file or of a table in memory."""
+    if isinstance(data, str | Path):
+        with open_rows(str(data), names) as source:
+            yield source
     else:
-        estimate = _counted(route, table, target)
-    more = [] if asked == weights else [f"{BY_WEIGHT} ({weights})"]
-    more += [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
-    flags = (*estimate.flags, *more)
-    return Analysis(replace(estimate, categories=_named(estimate.categories), flags=flags), route, whole.n, dropped)
+        yield MemoryRows(data)
 
 
-def _needs_weights(route: Route) -> bool:
-    return route.weighted and route.kind not in (EXACT, SOLVED)
+def _wanted(route: Route) -> list[tuple[str, ...]]:
+    """The table, and the cells that its matrices need together where they are known."""
+    if route.kind == SOLVED:
+        return [route.columns, route.cells]
+    return [route.columns, route.groups[0].cells] if route.kind == KEPT and _has_matrices(route) else [route.columns]
+
+
+def _has_matrices(route: Route) -> bool:
+    return all(group.design is not None for group in route.groups)
+
+
+def _estimated(route: Route, table: CellTable, cells: CellTable | None, target: str, *, ratios: bool) -> Estimate:
+    if route.kind == SOLVED:
+        assert cells is not None
+        return solved(route, table, cells, target)
+    if not ratios or route.kind != KEPT:
+        return _counted(route, table, cells, target)
+    found = _bound(route, table, target)
+    return replace(found, flags=(*found.flags, RATIOS))
+
+
+def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
+    """What a reader must know about weights that the receipt names, in words; nothing where they were asked for."""
+    if asked is not None or receipt.weights is None:
+        return ()
+    if used is not None:
+        return (BY_WEIGHT.format(used),)
+    if route.counts_only:
+        return (RECORDS.format(in_words([name for group in route.groups for name in group.variables])),)
+    return (NO_WEIGHTS.format(receipt.weights),)
+
+
+def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
+    """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
+    absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
+    used = asked if asked is not None or route.counts_only or absent else receipt.weights
+    _check_weights(route, receipt, used)
+    return used
 
 
 def share_by_domain(estimate: Estimate, domains: int) -> dict[tuple[Hashable, ...], Estimate]:
@@ -153,19 +220,23 @@ def _within(estimate: Estimate, own: Array, domains: int) -> Estimate:
     return replace(estimate, **known)
 
 
-def _counted(route: Route, table: CellTable, target: str) -> Estimate:
+def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
     """Shares as they stand in the file."""
-    if route.kind not in (OPEN, EXACT) and all(group.design is not None for group in route.groups):
-        found = kept_with_matrices(route, table, target)
+    if route.kind == KEPT and _has_matrices(route):
+        found = kept_with_matrices(route, table, cells, target)
         if found is not None:
             return found
-    fixed = route.kind in (OPEN, EXACT)
-    blocks = np.arange(len(table)) if fixed else _blocks(route, table)
-    sums = {"weights": table.weights, "squares": table.squares}
-    bound = estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
-    if fixed:
+    bound = _bound(route, table, target)
+    if route.kind in (OPEN, EXACT):
         return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
     return _with_factor(bound, _factor(route))
+
+
+def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
+    """Shares with bounds of their errors that hold for every matrix."""
+    blocks = np.arange(len(table)) if route.kind in (OPEN, EXACT) else _blocks(route, table)
+    sums = {"weights": table.weights, "squares": table.squares}
+    return estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
 
 
 def _factor(route: Route) -> float | None:
@@ -240,12 +311,12 @@ def _check_weights(route: Route, receipt: Receipt, weights: str | None) -> None:
     if route.weighted and weights != receipt.weights:
         raise ParameterError(
             f"sums of weights were kept for {names}, not numbers of records",
-            hint=f"count every record with its weight: --weights {receipt.weights}",
+            hint=f"count every record with its weight, {receipt.weights}",
         )
     if not route.weighted and weights is not None:
         raise ParameterError(
             f"numbers of records were kept for {names}, not sums of weights",
-            hint="leave out --weights; weighted tables are not unbiased here",
+            hint="count records, without weights: weighted tables are not unbiased here",
         )
 
 

@@ -22,6 +22,7 @@ REMARKS = {
     "randomized": "Values were randomized; see the data processing of the study.",
     "follows": "Values follow from randomized columns; see the data processing of the study.",
 }
+KEEPS = {"counts": "counts are kept on average", "weights": "weighted counts are kept on average"}
 
 
 def ddi_codebook(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> str:
@@ -56,8 +57,8 @@ def processing(group: Mapping[str, Any]) -> str:
     """What was done to one group of columns, in one paragraph without numbers that tell of the file."""
     how = "swapped between records" if group["method"] == "swap" else "replaced at random (PRAM)"
     within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
-    kept = {"counts": "counts are kept on average", "weights": "weighted counts are kept on average"}
-    keeps = kept.get(group["invariance"], "counts are not kept")
+    swapped = group["method"] == "swap"
+    keeps = "counts are kept exactly" if swapped else KEEPS.get(group["invariance"], "counts are not kept")
     return (
         f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
         f"matrix is {group['matrix']}. {_changed(group['changed_expected'])} of the records are expected to have "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +15,14 @@ from maskwell.release.carrying_out import row_plan
 from maskwell.release.counting import capped_columns, tables_of
 from maskwell.release.plan import ReleasePlan
 from maskwell.release.publishing import check_randomness
+from maskwell.release.receipt import Receipt, receipt_from_dict
+from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt
 from maskwell.release.released import Release
 from maskwell.release.row_order import telling_order
+from maskwell.release.tellers import telling_columns
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReleasedTable:
     """Released rows, and the release they came from.
 
@@ -32,6 +36,20 @@ class ReleasedTable:
 
     data: Any
     release: Release
+
+    def receipt(self, *, internal: bool = False) -> Receipt:
+        """What users need for a valid analysis, for :func:`estimate_released`; the ``internal`` one tells everything.
+
+        Raises
+        ------
+        PublishError
+            A matrix that the plan wants published would give the counts of the table away.
+        """
+        content = internal_receipt(self.release) if internal else public_receipt(self.release)
+        return receipt_from_dict(json.loads(dumps(content)))
+
+    def __repr__(self) -> str:
+        return f"ReleasedTable: .data has {self.release.rows:,} records; .release: {self.release!r}"
 
 
 def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None = None) -> ReleasedTable:
@@ -52,6 +70,10 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     >>> released = release_table(people, plan)
     >>> sorted(released.data["region"])   # nobody moves to another region
     ['north', 'north', 'south', 'south', 'south']
+    >>> released
+    ReleasedTable: .data has 5 records; .release: Release of 5 records: sex randomized (method1)
+    >>> released.receipt().groups[0].within
+    ('region',)
     """
     source = SECURE if random is None else random
     check_randomness(private=source.private, demonstration=plan.demonstration)
@@ -64,7 +86,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     check_match(release)
     work = row_plan(release, source, None)
     batches, schema, done = release_batches(rows, "the table", work)
-    warnings = (*release.warnings, *telling_order(release, done.breaks))
+    warnings = (*release.warnings, *telling_columns(plan, rows), *telling_order(release, done.breaks))
     counted = released_tables(release, done)
     release = judged(replace(release, released_tables=counted, changed=done.changed, warnings=warnings))
     return ReleasedTable(rows.like_given(batches, schema), release)

@@ -36,6 +36,8 @@ class Group:
         The matrix with the labels of its truths and reports, where the receipt has it.
     inflation
         For each variable the largest factor by which the variance of a share grows.
+    missing
+        What became of missing values: "unchanged", or "category" where they were randomized like any other.
     stage
         Everything about it, in an internal receipt.
     """
@@ -46,6 +48,7 @@ class Group:
     method: str
     invariance: str
     inflation: Mapping[str, float] = field(default_factory=dict)
+    missing: str = "unchanged"
     design: CodedDesign | None = None
     states: Sequence[State] = ()
     outputs: Sequence[State] = ()
@@ -88,6 +91,15 @@ class Receipt:
     rows: int
     weights: str | None
     demonstration: bool
+
+    @property
+    def missing(self) -> str:
+        """How missing values count unless somebody asks otherwise: "category" where they were randomized, or "error".
+
+        >>> Receipt(audience="public", groups=(), rows=3, weights=None, demonstration=False).missing
+        'error'
+        """
+        return "category" if any(group.missing == "category" for group in self.groups) else "error"
 
 
 def load_receipt(path: str | Path) -> Receipt:
@@ -154,6 +166,7 @@ def _group(content: Mapping[str, Any]) -> Group:
         method=content["method"],
         invariance=content["invariance"],
         inflation=dict(content["vif"]),
+        missing=content["missing"],
         stage=stage,
         **_matrix(content, stage),
     )

@@ -34,7 +34,7 @@ class ReleasedColumn:
     labels: tuple[Any, ...] | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Release:
     """A release of one file.
 
@@ -91,6 +91,10 @@ class Release:
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
+        return f"Release of {self.rows:,} records: {'; '.join(done) or 'nothing randomized'}"
 
     @property
     def variables(self) -> dict[str, Stage]:

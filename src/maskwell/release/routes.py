@@ -50,11 +50,21 @@ class Route:
         """Whether sums of weights are kept, and not counts."""
         return any(group.invariance == "weights" for group in self.groups)
 
+    @property
+    def counts_only(self) -> bool:
+        """Whether numbers of records can be estimated, but no sums of weights."""
+        return bool(self.groups) and self.kind != SOLVED and not self.weighted
 
-def route_of(receipt: Receipt, columns: Sequence[str]) -> Route:
-    """How the table of these columns is estimated; ParameterError where it cannot be."""
+
+def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False) -> Route:
+    """How the table of these columns is estimated; ParameterError where it cannot be.
+
+    A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
+    """
     groups, cells = involved(receipt.groups, columns)
     kind = _kind(groups, columns)
+    if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
+        kind = SOLVED
     if kind == SOLVED:
         _check_known(receipt.groups, groups, columns)
     return Route(kind, tuple(columns), groups, cells)

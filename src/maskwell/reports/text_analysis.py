@@ -20,6 +20,7 @@ HOW = {
     KEPT: "Counted as they stand: the randomization keeps these counts on average.",
     SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
 }
+BY_WEIGHT = "Summed as they stand: the randomization keeps these sums of weights on average."
 Domains = Mapping[tuple[Hashable, ...], Estimate]
 
 
@@ -28,7 +29,8 @@ def analysis_text(
 ) -> list[str]:
     """The shares of one table with their errors, and how they were found."""
     estimate = found.estimate
-    lines = [*broken(_answer(found, level, interval)), *broken(HOW[found.route.kind])]
+    first = [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+    lines = [line for text in (_answer(found, level, interval), *first, _how(found)) for line in broken(text)]
     lines += _rows([", ".join(found.route.columns)], [((), estimate)], level, interval)
     if domains:
         names = (by or "domain").split(",")
@@ -37,13 +39,16 @@ def analysis_text(
     if found.dropped:
         missing = f"{found.dropped:,} of {found.rows:,} records had no value and were left out"
         lines += notes([missing])
-    return [*lines, *notes(dict.fromkeys((*estimate.flags, *estimate.intervals(level, interval).flags)))]
+    flags = dict.fromkeys((*estimate.flags, *estimate.intervals(level, interval).flags))
+    return [*lines, *notes(flag for flag in flags if flag not in found.remarks)]
 
 
-def next_line(file: str, receipt: str, columns: Sequence[str]) -> str:
-    """What to do next: a table of two columns, or one for a paper."""
-    start = f"Next: maskwell estimate {shlex.quote(file)} --receipt {shlex.quote(receipt)}"
-    line = f"{start} --columns {shlex.quote(','.join(columns[:2]))}" if columns else f"{start} --format md"
+def next_line(file: str, receipt: str, options: Mapping[str, str | None], columns: Sequence[str] = ()) -> str:
+    """What to do next: a table of two columns, or one for a paper, with the options that were used."""
+    start = ["maskwell", "estimate", file, "--receipt", receipt]
+    used = {**options, **({"--columns": ",".join(columns[:2])} if columns else {"--format": "md"})}
+    words = [*start, *(word for name, value in used.items() if value is not None for word in (name, value))]
+    line = f"Next: {shlex.join(words)}"
     return line if len(line) <= 100 else "Next: a table for a paper: the same with --format md, latex or csv"
 
 
@@ -51,8 +56,14 @@ def analysis_table(found: Analysis, level: float, interval: str | None, *, exact
     """The table to paste into a paper; ``exact`` for programs: all digits."""
     made = estimate_table(found.estimate, list(found.route.columns), level, interval=interval, exact=exact)
     name = found.estimate.intervals(level, interval).name
-    about = f"n = {found.estimate.n:,} released records; {HOW[found.route.kind].lower().rstrip('.')}; {name} intervals."
-    return Table(made.header, made.rows, caption=made.caption, notes=[about], names=made.names)
+    about = f"n = {found.estimate.n:,} released records; {_how(found).lower().rstrip('.')}; {name} intervals."
+    first = [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+    return Table(made.header, made.rows, caption=made.caption, notes=[*first, about], names=made.names)
+
+
+def _how(found: Analysis) -> str:
+    route = found.route
+    return BY_WEIGHT if route.kind == KEPT and route.weighted else HOW[route.kind]
 
 
 def _answer(found: Analysis, level: float, interval: str | None) -> str:

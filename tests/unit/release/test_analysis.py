@@ -134,7 +134,7 @@ def test_errors_of_the_data_holder_are_those_of_every_outcome() -> None:
         second += chance * np.outer(p, p)
     group = receipt_group(stage)
     route = Route("kept", ("x",), (group,), ("x", "y"))
-    found = kept_with_matrices(route, table_of({("a",): 3, ("b",): 3}, ["x"]), "file")
+    found = kept_with_matrices(route, table_of({("a",): 3, ("b",): 3}, ["x"]), None, "file")
     assert found is not None and found.covariance is not None
     assert mean == pytest.approx([0.5, 0.5])
     assert found.covariance == pytest.approx(second - np.outer(mean, mean), abs=1e-12)
@@ -174,7 +174,7 @@ def test_two_stages_within_each_other() -> None:
     groups = (receipt_group(first), receipt_group(second))
     route = Route("kept", ("sex", "roof"), groups, ("sex", "roof"))
     counts = dict(Counter((row[2], row[1]) for row in ROWS))
-    found = kept_with_matrices(route, table_of(counts, ["sex", "roof"]), "file")
+    found = kept_with_matrices(route, table_of(counts, ["sex", "roof"]), None, "file")
     states = list(first.states)  # (sex, roof)
     P_first = first.design.matrix()
     swap = [second.states.index((r, s)) for s, r in states]
