@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
-from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
@@ -122,7 +122,7 @@ def lower_until(
     rounds = 0
     while True:  # each round lowers a cap, and none goes below 0
         rounds += 1
-        found = optimal_matrix(v, _capped(asked, caps), categories=categories, **options)
+        found = _solved(v, asked, caps, labels, allowed, {**options, "categories": categories})
         risks = measure(found.design)
         risky = small[risks[small] > float(allowed) + _SLACK]
         if not len(risky):
@@ -213,6 +213,24 @@ def _small(amounts: Amounts, allowed: Fraction) -> Array:
     """The states whose records may be at risk: they occur, and less often than ``1 / nu`` times."""
     counts = amounts.integers
     return np.flatnonzero(amounts.support & np.asarray(counts * allowed.numerator < allowed.denominator, dtype=bool))
+
+
+def _solved(
+    v: Any, bounds: Bounds, caps: Mapping[int, Fraction], labels: Categories, allowed: Fraction, options: dict[str, Any]
+) -> OptimalMatrix:
+    """The best matrix under the caps; where there is none, an error that says which cells they were needed for."""
+    try:
+        return optimal_matrix(v, _capped(bounds, caps), **options)
+    except InfeasibleError as error:
+        if not caps:
+            raise
+        cells = listed((repr(named(labels.labels[x])) for x in caps), len(caps), 30)
+        raise InfeasibleError(
+            f"a match of at most {to_decimal(allowed)} needs more changes of {cells} than are allowed",
+            hint="allow a larger chance, other bounds or more moves, or merge these categories",
+            states=tuple(caps),
+            caps=caps,
+        ) from error
 
 
 def _capped(bounds: Bounds, caps: Mapping[int, Fraction]) -> Bounds:

@@ -54,6 +54,12 @@ def test_a_risk_that_never_falls_names_the_cell() -> None:
     assert caught.value.objects["state"] == 0
 
 
+def test_caps_that_other_bounds_do_not_allow_name_the_cells() -> None:
+    with pytest.raises(InfeasibleError, match="needs more changes of '0'") as caught:
+        lower_until([1, 3, 30], "0.5", bounds=Bounds.of(least_kept="0.9"))
+    assert caught.value.objects["states"] == (0,)
+
+
 def test_one_parameter() -> None:
     v = [1, 2, 4, 10, 30]
     found = method1_for_match(v, "0.4")

@@ -181,3 +181,8 @@ def test_bad_input() -> None:
         optimal_matrix([3, 2], Bounds(), forbidden=[(0, 2)])
     with pytest.raises(ParameterError, match="band"):
         optimal_matrix([3, 2], Bounds(), band=-1)
+
+
+def test_the_smallest_posterior_of_any_value_is_met_exactly() -> None:
+    found = optimal_matrix([12, 8, 3], Bounds.of(posterior="12/23"))
+    assert found.design.columns_exact(0) == {0: Fraction(12, 23), 1: Fraction(8, 23), 2: Fraction(3, 23)}
