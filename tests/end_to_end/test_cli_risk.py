@@ -64,9 +64,22 @@ def test_json_has_the_file_at_the_top_and_under_before(people: Path) -> None:
 
 
 def test_a_bound_decides_the_exit_status(people: Path) -> None:
-    answer = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1)
-    assert "1 above the bound of 50 %" in " ".join(answer.out.split())
+    lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
+    assert lines[0] == "1 of 8 records is above the bound of 50 %: who knows town, job of a person finds it for sure."
+    assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
+    kept = run("risk", "people.csv", "--keys", "town", "--match", "0.5").out
+    assert kept.startswith("No record is above the bound of 50 %: who knows town of a person finds no record with a")
+    assert "Found most easily" not in kept
     assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
+
+
+def test_long_names_and_broken_labels_fit_a_terminal(people: Path) -> None:
+    name = "a_very_long_name_of_a_column_that_somebody_made_by_joining_many_words"
+    Path("odd.csv").write_text(f'{name},job\n"on two\nlines",x\nb,y\nb,y\n', encoding="utf-8")
+    for keys in (name, f"{name},job"):
+        lines = run("risk", "odd.csv", "--keys", keys, "--contributions").out.splitlines()
+        assert max(map(len, lines[:-1])) <= 100
+        assert any("= on two lines  " in line for line in lines)
 
 
 def test_weights_and_contributions(people: Path) -> None:
@@ -98,6 +111,29 @@ def test_before_and_after_a_release(released: Path) -> None:
     assert run(*shlex.split(lines[-1].removeprefix("Next: maskwell "))).out
 
 
+def test_the_first_line_of_a_release_says_whether_the_bound_is_kept(released: Path) -> None:
+    asked = ["risk", "people.csv", "--keys", "town,job", *RECEIPT]
+    kept = run(*asked, "--match", "0.6").out
+    assert kept.startswith("No record of the release is above the bound of 60 %: who knows town, job of a person")
+    lines = run(*asked, "--match", "0.01", status=1).out.splitlines()
+    first = " ".join(" ".join(lines[:2]).split())
+    assert "records of the release are above the bound of 1 %" in first and first.endswith("before it was 100 %.")
+    assert lines[2].startswith("Found most easily: town = A, job = baker (1 record, ")
+    assert "k-anonymity" not in kept  # of the release it is not shown
+    assert run(*asked, "--released", "out/public/data.csv").out.count("k-anonymity") == 1
+
+
+def test_nobody_is_above_certainty(released: Path) -> None:
+    """A release that leaves a record as it is."""
+    Path("still.toml").write_text(PLAN.replace("match = 0.6\n", "").replace('["town", "job"]\nm', '["town"]\nm'))
+    told = run("release", "people.csv", "--plan", "still.toml", "-o", "still").out
+    assert "above 100 %" not in told
+    asked = ["risk", "people.csv", "--keys", "job", "--receipt", "still/internal/receipt.json"]
+    for more, status in ((["--match", "1"], 0), (["--match", "0.5"], 1), ([], 0)):
+        first = " ".join(run(*asked, *more, status=status).out.split("risk (")[0].split())
+        assert "above 100 %" not in first and "for sure" in first
+
+
 def test_a_release_without_its_receipt_shows_only_what_it_is(released: Path) -> None:
     asked = ["risk", "people.csv", "--keys", "town,job", "--released", "out/public/data.csv"]
     content = run(*asked, "--json").json()
@@ -123,6 +159,8 @@ def test_pictures_and_records(released: Path) -> None:
 
 def test_bad_input_is_named(released: Path) -> None:
     refused("risk", "people.csv", "--keys", "town,jobb", saying="jobb")
+    refused("risk", "people.csv", "--keys", "", saying="names no column")
+    refused("risk", "people.csv", "--keys", " , ", saying="names no column")
     refused("risk", "people.csv", "--keys", "town,town", saying="named twice")
     refused("risk", "people.csv", "--keys", "town", "--match", "2", saying="--match 2")
     refused("risk", "people.csv", "--keys", "town", "--level", "1", saying="level")

@@ -77,6 +77,8 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
 
 def _names(text: str) -> list[str]:
     names = split_list(text, "--keys")
+    if not any(names):
+        raise ParameterError(f"--keys {text!r} names no column", hint="name what an intruder knows: --keys town,job")
     if not all(names) or len({*names}) < len(names):
         raise ParameterError(f"--keys {text}: a column is empty or named twice", hint="name each column once")
     return names

@@ -30,6 +30,17 @@ def shorten(text: str, width: int = 40) -> str:
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
+def one_line(text: str) -> str:
+    r"""A name or a label without line breaks and other signs that would break a table.
+
+    >>> one_line("north\nof the river\t")
+    'north of the river'
+    """
+    if text.isprintable():
+        return text
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
 def fault_of(error: BaseException, width: int = 44) -> str:
     """What another library found wrong, in short: its first sentence, and the place in a text.
 
@@ -69,14 +80,28 @@ def p_equals(value: float) -> str:
 def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = False) -> str:
     """The first of many items, as many as fit the width, and how many there are where some are left out.
 
+    What an item says in brackets at its end, such as how often it occurs, is never cut.
+
     >>> listed(["'a'", "'b'"], 2, 20), listed((str(i) for i in range(1000)), 1000, 30)
     ("'a', 'b'", '0, 1, 2, 3, ... (1,000 in all)')
     """
     ending = f", ... ({total:,} {'or more' if at_least else 'in all'})"
-    first = [shorten(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
+    first = [_shorten_name(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
     whole = ", ".join(first)
     if len(first) == total and len(whole) <= width:
         return whole
     while len(first) > 1 and len(", ".join(first)) + len(ending) > width:
         first.pop()
     return ", ".join(first) + (ending if len(first) < total else "")
+
+
+def _shorten_name(item: str, width: int) -> str:
+    """An item cut to fit, but not the brackets at its end.
+
+    >>> _shorten_name("'a very long label' (9,718 times)", 24)
+    "'a ve…bel' (9,718 times)"
+    """
+    name, opening, rest = item.rpartition(" (")
+    if not opening or not rest.endswith(")"):
+        return shorten(item, width)
+    return shorten(name, max(LEAST // 2, width - len(rest) - 2)) + opening + rest

@@ -22,6 +22,8 @@ from maskwell.reports.words import SPACE, percent
 SHOWN = 10
 NONE = "–"
 LARGE = 100
+ROUNDED = " (chances rounded up)"
+"""Said where chances are listed: one third is 33.4 %, which no record exceeds."""
 
 
 def _chance(name: str) -> Callable[[FileRisk], str]:

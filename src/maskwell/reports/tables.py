@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from maskwell.core.exact import Parity, to_float
+from maskwell.core.phrases import one_line
 from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
 
 WIDTH = 100
@@ -130,6 +131,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     >>> table(["answer", "share"], [["yes", "0.25"], ["no", "10.5"]])
     ['  answer  share', '  yes      0.25', '  no      10.5']
     """
+    rows = [[one_line(cell) for cell in row] for row in rows]
     columns = [[shorten(row[0]) for row in rows], *([*column] for column in list(zip(*rows, strict=True))[1:])]
     cells = [columns[0], *map(_on_the_point, columns[1:])]
     widths = [max(len(title), *map(len, column)) for title, column in zip(header, cells, strict=True)]

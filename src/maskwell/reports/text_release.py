@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 
+from maskwell.errors import InfeasibleError
+from maskwell.release.assessing import check_match
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
-from maskwell.reports.release_numbers import factor_text, risk_rows, utility_rows
+from maskwell.release.stages import Stage
+from maskwell.reports.release_numbers import NONE, ROUNDED, factor_text, risk_rows, utility_rows
 from maskwell.reports.release_words import greatest_risk, promises, shown
-from maskwell.reports.state_names import columns_of
-from maskwell.reports.tables import broken, counted, notes, shorten, table
+from maskwell.reports.risk_words import (
+    above_in_words,
+    easiest,
+    found_for_sure,
+    is_sure,
+    names_in_short,
+    risk_notes,
+    sentence,
+)
+from maskwell.reports.tables import broken, counted, notes, table
 from maskwell.reports.words import SPACE, percent
 
-NAME_WIDTH = 34
+LABEL_WIDTH = 18
 KEPT = {"counts": "counts", "weights": "weighted counts"}
+ABOVE = "records whose chance of a correct match is above the bound of the plan, {bound}"
+BEATEN = "under that bound the greatest risk is no larger, and no more records change"
 
 
 def release_text(release: Release, folder: str) -> list[str]:
     """What was released, with which risk and at what cost."""
-    lines = broken(_plain(f"{counted(release.rows, 'record', 'records')} released to {folder}: {_answer(release)}"))
+    lines = sentence(f"{counted(release.rows, 'record', 'records')} released to {folder}: {_answer(release)}")
     lines += _changes(release)
     if release.risk is not None:
-        lines += ["", *table(["risk", "before", "after"], [list(map(_plain, row)) for row in risk_rows(release.risk)])]
+        lines += [
+            "",
+            *table([f"risk{ROUNDED}", "before", "after"], [list(map(_plain, row)) for row in risk_rows(release.risk)]),
+        ]
     lines += notes([*_broken_promises(release), *_remarks(release)])
     data = shlex.quote(f"{folder}/public/data{release.ending}")
     receipt = shlex.quote(f"{folder}/public/receipt.json")
@@ -36,13 +53,51 @@ def dry_run_text(
     release: Release, points: Sequence[RiskUtilityPoint], *, source: str, plan: str, folder: str = "released"
 ) -> list[str]:
     """What several bounds would give and cost, before anything is written; the plan's own is marked."""
-    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}: "
-    lines = broken(_plain(first + _answer(release)))
+    refused = refusal(release)
+    lines = _would_be(release) if refused is None else _would_not_be(release)
     lines += map_table(points)
-    lines += notes([f"{point.label}: {point.note}" for point in points if point.note])
-    lines += ["", *_changes(release), *notes([*_broken_promises(release), *_remarks(release)])]
-    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)} -o {shlex.quote(folder)}"
-    return [*lines, f"Next: {command}"]
+    lines += _map_notes(release, points)
+    lines += ["", *_changes(release)]
+    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}"
+    if refused is None:
+        lines += notes([*_broken_promises(release), *_remarks(release)])
+        return [*lines, f"Next: {command} -o {shlex.quote(folder)}"]
+    lines += [*notes(_remarks(release)), *notes([refused.hint], word="to keep the bound")]
+    return [*lines, f"Next: change the plan, then: {command} --dry-run"]
+
+
+def refusal(release: Release) -> InfeasibleError | None:
+    """Why the plan would not be carried out, if it would not."""
+    try:
+        check_match(release)
+    except InfeasibleError as error:
+        return error
+    return None
+
+
+def _would_be(release: Release) -> list[str]:
+    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}: "
+    return sentence(first + _answer(release))
+
+
+def _would_not_be(release: Release) -> list[str]:
+    """The first line of a plan that would be refused, and who is to blame."""
+    risk, bound = release.risk, release.plan.match
+    if risk is None or risk.after is None or bound is None:  # nothing is refused then
+        return []
+    after = risk.after
+    told = above_in_words(after.records_above or 0, release.rows, after.max_risk, float(bound))
+    worst = sentence(f"{easiest(risk, release.labels)}.")
+    return [*sentence(f"The plan would be refused: {told}."), *worst]
+
+
+def _map_notes(release: Release, points: Sequence[RiskUtilityPoint]) -> list[str]:
+    """Why bounds are not possible; and words of the table that are not clear by themselves, where they occur."""
+    lines = notes([f"{point.label}: {point.note}" for point in points if point.note])
+    bound = release.plan.match
+    if bound is not None and any(point.above for point in points):
+        lines += notes([ABOVE.format(bound=_plain(shown("match", float(bound))))], word="above")
+    return lines + notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by")
 
 
 def map_table(points: Sequence[RiskUtilityPoint]) -> list[str]:
@@ -50,61 +105,74 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[str]:
 
     >>> mild = RiskUtilityPoint(label="match 0.5", risk=0.47, changed=0.02, matches=91.5, above=0, chosen=True)
     >>> print("\n".join(map_table([mild])))
-      asked      greatest risk  records changed  matches expected  above  inflation
-      match 0.5           47 %            2.0 %              91.5      0          –  the plan
+      asked      greatest risk  records changed  matches  above  inflation
+      match 0.5           47 %            2.0 %     91.5      0          –  the plan
     """
-    header = ["asked", "greatest risk", "records changed", "matches expected", "above", "inflation", ""]
-    rows = [_map_row(p, points, i) for p, i in zip(points, beaten_by(points), strict=True)]
-    return [line.rstrip() for line in table(header, rows)] if rows else []
+    header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation", ""]
+    rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
+    wide = max((len(row[-1]) for row in rows), default=0)
+    shown_rows = [[*row[:-1], row[-1].ljust(wide)] for row in rows]
+    return [line.rstrip() for line in table(header, shown_rows)] if rows else []
+
+
+def _beaten(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
+    """By which point each other is beaten; that of the plan is marked otherwise."""
+    return [None if p.chosen else i for p, i in zip(points, beaten_by(points), strict=True)]
 
 
 def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better: int | None) -> list[str]:
-    mark = "the plan" if point.chosen else "" if better is None else f"beaten by {shorten(points[better].label, 16)}"
-    if not point.is_possible:
-        return [shorten(point.label, 24), *["–"] * 5, "not possible"]
+    if not math.isfinite(point.changed):
+        return [_label(point), *[NONE] * 5, "not possible"]
+    measured = math.isfinite(point.risk)
     return [
-        shorten(point.label, 24),
-        _plain(shown("match", point.risk)),
+        _label(point),
+        _plain(shown("match", point.risk)) if measured else NONE,
         f"{percent(point.changed)} %",
-        f"{point.matches:,.1f}",
-        f"{point.above:,}",
-        "–" if point.inflation is None else factor_text(point.inflation),
-        mark,
+        f"{point.matches:,.1f}" if measured else NONE,
+        f"{point.above:,}" if measured else NONE,
+        NONE if point.inflation is None else factor_text(point.inflation),
+        "the plan" if point.chosen else "" if better is None else f"beaten by {_label(points[better])}",
     ]
+
+
+def _label(point: RiskUtilityPoint) -> str:
+    """Cut at its end: it is a word and a number, whose first digits matter."""
+    return point.label if len(point.label) <= LABEL_WIDTH else f"{point.label[: LABEL_WIDTH - 1]}…"
 
 
 def _answer(release: Release) -> str:
     most, asked = greatest_risk(release), release.plan.match
-    if most is None:
+    if most is None or release.risk is None:
         return "no keys are named, so no risk is measured."
     bound = "" if asked is None else f" (bound {shown('match', float(asked))})"
+    if is_sure(most):
+        n = found_for_sure(release.risk)
+        return f"{counted(n, 'record is', 'records are')} still found for sure{bound}."
     return f"no record is found with a chance above {shown('match', most)}{bound}."
 
 
 def _changes(release: Release) -> list[str]:
     """What happens to each randomized column, and what happened where there is a released file."""
     done = bool(release.changed)
-    header = ["randomized", "expected to change", *(["changed"] if done else []), "inflation", "stays right on average"]
+    header = ["randomized", "expected to change", *(["changed"] if done else []), "inflation"]
     rows = [
-        [
-            shorten(row.name, NAME_WIDTH),
-            _plain(row.expected),
-            *([_plain(row.realised)] if done else []),
-            row.inflation,
-            _kept(release, row.name),
-        ]
+        [row.name, _plain(row.expected), *([_plain(row.realised)] if done else []), row.inflation]
         for row in utility_rows(release)
     ]
-    return table(header, rows) if rows else []
+    return [*table(header, rows), *_kept(release.stages)] if rows else []
 
 
-def _kept(release: Release, name: str) -> str:
-    stage = release.variables[name]
-    return (
-        f"{KEPT[stage.invariance]} of {shorten(columns_of(stage), NAME_WIDTH)}"
-        if stage.invariance in KEPT
-        else "nothing"
-    )
+def _kept(stages: Sequence[Stage]) -> list[str]:
+    """What stays right on average, each group of columns once."""
+    kept = [f"{KEPT[one.invariance]} of {_columns(one)}" for one in stages if one.invariance in KEPT]
+    lost = [_columns(one) for one in stages if one.invariance not in KEPT]
+    lines = broken(f"Right on average: {'; '.join(kept)}.", "  ") if kept else []
+    return lines + (broken(f"Not right as they stand, users need the matrix: {'; '.join(lost)}.", "  ") if lost else [])
+
+
+def _columns(stage: Stage) -> str:
+    within = f" within {names_in_short(stage.within)}" if stage.within else ""
+    return names_in_short(stage.variables) + within
 
 
 def _broken_promises(release: Release) -> list[str]:
@@ -119,7 +187,7 @@ def _remarks(release: Release) -> list[str]:
     seeded = (
         [] if release.private else ["draws from a seed can be repeated: nothing is protected by this demonstration"]
     )
-    flags = [*(release.risk.flags if release.risk else ()), *(release.utility.flags if release.utility else ())]
+    flags = [*(risk_notes(release.risk) if release.risk else ()), *(release.utility.flags if release.utility else ())]
     return list(dict.fromkeys([*seeded, *release.notes, *flags, *release.lost]))
 
 

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import one_line
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
-from maskwell.reports.release_numbers import NONE, risk_rows
+from maskwell.reports.release_numbers import NONE, ROUNDED, risk_rows
 from maskwell.reports.release_words import shown
-from maskwell.reports.tables import broken, count, counted, label, notes, shorten, table
+from maskwell.reports.risk_words import NAME, easiest, found_for_sure, is_sure, names_in_short, risk_notes, sentence
+from maskwell.reports.tables import count, counted, label, notes, shorten, table
 from maskwell.reports.words import SPACE
 
 MOST_LEVELS = 8
-NAMES = 60
+HALF = 18
 NO_RECEIPT = (
     "how easily a record is found after the release is not known without --receipt internal/receipt.json: k-anonymity"
     " of a randomized file is not the usual guarantee"
@@ -34,32 +36,62 @@ def risk_text(
 ) -> list[str]:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     given = names or {}
-    lines = broken(_plain(_answer(report)))
+    lines = sentence(_answer(report))
+    if (report.before if report.after is None else report.after).records_above:
+        lines += sentence(f"{easiest(report)}.")
     if report.after is None:
-        lines += table(["in the file", ""], _file_rows(report.before))
+        lines += table([f"in the file{ROUNDED}", ""], _file_rows(report.before))
     else:
-        lines += table(["risk", "before", "after"], [[_plain(cell) for cell in row] for row in risk_rows(report)])
+        lines += table(
+            [f"risk{ROUNDED}", "before", "after"], [[_plain(cell) for cell in row] for row in risk_rows(report)]
+        )
     if added:
         lines += ["", *_variables(added), "", *_levels(levels)]
     alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
-    lines += notes([*report.flags, *alone])
+    lines += notes([*risk_notes(report), *alone])
     return [*lines, f"Next: {_next(file, given, report)}"]
 
 
 def _answer(report: RiskReport) -> str:
-    keys = shorten(", ".join(report.keys), NAMES)
-    before, after = report.before, report.after
-    if after is not None:
-        now, then = shown("match", after.max_risk), shown("match", before.max_risk)
-        return (
-            f"Who knows {keys} of a person finds no record of the release with a chance above {now}; before it was"
-            f" {then}{_bound(report, after.records_above)}."
-        )
-    if before.uniques:
-        of = f"{count(before.uniques)} of {counted(before.records, 'record', 'records')}"
-        return f"Who knows {keys} of a person finds {of} for sure: nobody else is like them{_bound(report, None)}."
-    chance = shown("match", before.max_risk)
-    return f"Who knows {keys} of a person finds no record with a chance above {chance}{_bound(report, None)}."
+    """Whether the bound is kept, where there is one; else who is found, and how surely."""
+    who = f"who knows {names_in_short(report.keys)} of a person"
+    if report.threshold is None:
+        return f"W{who[1:]} finds {_found(report)}."
+    bound, now = shown("match", report.threshold), report.before if report.after is None else report.after
+    of = " of the release" if report.after is not None else ""
+    if not now.records_above:
+        return f"No record{of} is above the bound of {bound}: {who} finds {_found(report)}."
+    above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}{of}"
+    one = now.records_above == 1
+    up_to = "" if one else "up to "
+    sure = "for sure" if one and is_sure(now.max_risk) else f"with a chance of {up_to}{shown('match', now.max_risk)}"
+    told = f"{who} finds {'it' if one else 'them'} {sure}{_then(report)}"
+    return f"{above} {'is' if one else 'are'} above the bound of {bound}: {told}."
+
+
+def _found(report: RiskReport) -> str:
+    now = report.before if report.after is None else report.after
+    of = " of the release" if report.after is not None else ""
+    if not is_sure(now.max_risk):
+        return f"no record{of} with a chance above {shown('match', now.max_risk)}{_then(report)}"
+    told = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')}{of} for sure"
+    return f"{told}{_then(report)}" if report.after is not None else f"{told}: nobody else is like them"
+
+
+def _then(report: RiskReport) -> str:
+    """What it was before a release."""
+    before = report.before
+    if report.after is None:
+        return ""
+    return f"; before it was {count(before.uniques or 0)}" if _both_sure(report) else f"; before it was {_most(before)}"
+
+
+def _both_sure(report: RiskReport) -> bool:
+    return report.after is not None and report.threshold is None and is_sure(report.after.max_risk)
+
+
+def _most(file: FileRisk) -> str:
+    return shown("match", file.max_risk)
 
 
 def _file_rows(file: FileRisk) -> list[list[str]]:
@@ -77,14 +109,6 @@ def _file_rows(file: FileRisk) -> list[list[str]]:
     return rows
 
 
-def _bound(report: RiskReport, above: int | None) -> str:
-    if report.threshold is None:
-        return ""
-    found = report.before.records_above if above is None else above
-    bound = shown("match", report.threshold)
-    return f"; {count(found) if found else 'none'} above the bound of {bound}"
-
-
 def _seen(released: CellTable) -> str:
     alone = int((released.counts == 1).sum())
     return (
@@ -97,7 +121,7 @@ def _variables(added: Sequence[VariableContribution]) -> list[str]:
     header = ["key", "matches without it", "fewer by", "alone without it", "greatest chance"]
     rows = [
         [
-            one.variable,
+            shorten(one_line(one.variable), NAME),
             f"{one.matches_without:,.1f}",
             f"{100 * one.share:.0f} %",
             f"{one.uniques_without:,.1f}",
@@ -113,7 +137,7 @@ def _levels(levels: Sequence[LevelContribution]) -> list[str]:
     header = ["label", "records", "mean chance", "greatest", "matches"]
     rows = [
         [
-            f"{one.variable} = {NONE if one.level is None else label(one.level)}",
+            _level(one),
             count(one.records),
             _plain(shown("match", one.mean_risk)),
             _plain(shown("match", one.max_risk)),
@@ -123,6 +147,12 @@ def _levels(levels: Sequence[LevelContribution]) -> list[str]:
     ]
     left = len(levels) - MOST_LEVELS
     return [*table(header, rows), *([f"  ... and {count(left)} labels with less risk"] if left > 0 else [])]
+
+
+def _level(one: LevelContribution) -> str:
+    """Name and label, each cut by itself."""
+    value = NONE if one.level is None else label(one.level)
+    return f"{shorten(one_line(one.variable), HALF)} = {shorten(one_line(value), HALF)}"
 
 
 def _next(file: str, given: Mapping[str, Any], report: RiskReport) -> str:

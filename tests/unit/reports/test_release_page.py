@@ -133,7 +133,12 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     words = Outline(release_page(release)).words
     assert "is NOT kept" in words and "A bound is not kept." in words and "not kept" in words
     assert "NOT kept" in lead(release)
-    assert "was asked" in " ".join(" ".join(dry_run_text(release, [], source="a", plan="b")).split())
+    dry = dry_run_text(release, [], source="a", plan="b")
+    assert release.risk is not None and release.risk.after is not None
+    told = f"The plan would be refused: {release.risk.after.records_above} of {FILE.n} records keep a chance of up to "
+    assert dry[0].startswith(told) and dry[0].endswith("the bound is 1 %.")
+    assert dry[1].startswith("Found most easily: region = ") and "k-anonymity" not in " ".join(dry)
+    assert dry[-1] == "Next: change the plan, then: maskwell release a --plan b --dry-run"
 
 
 def test_a_demonstration_is_marked() -> None:
@@ -231,6 +236,24 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
     assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"
     assert max(map(len, [*done, *dry])) <= WIDTH
+
+
+def test_words_of_the_map_are_explained_where_they_occur(release: Release) -> None:
+    good = RiskUtilityPoint(label="match 0.5", risk=0.5, changed=0.02, matches=3.0, above=0, chosen=True)
+    worse = RiskUtilityPoint(label="match 0.3333333333333", risk=0.95, changed=0.1, matches=9.0, above=7)
+    plain = "\n".join(dry_run_text(release, [good], source="a", plan="b"))
+    assert "above: " not in plain and "beaten by" not in plain
+    told = dry_run_text(release, [good, worse], source="a", plan="b")
+    assert any(line.startswith("above: records whose chance") and line.endswith("90 %") for line in told)
+    assert any(line.startswith("beaten by: under that bound") for line in told)
+    assert any(line.startswith("  match 0.333333333…  ") and line.endswith("beaten by match 0.5") for line in told)
+
+
+def test_without_keys_the_map_shows_what_changes() -> None:
+    release = release_of(ReleasePlan.of([JOINT]))
+    point = RiskUtilityPoint(label="strength 1", risk=np.nan, changed=0.1, matches=np.nan, above=0, chosen=True)
+    told = "\n".join(dry_run_text(release, [point], source="a", plan="b"))
+    assert "10.0 %" in told and "the plan" in told and "not possible" not in told
 
 
 @pytest.mark.parametrize(

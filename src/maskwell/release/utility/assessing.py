@@ -21,8 +21,10 @@ from maskwell.release.utility.inflation import Inflation, inflation_of
 from maskwell.release.utility.report import UtilityReport, VariableUtility
 
 DOUBLED = 2 + 1e-9
+NAMED, APART = 40, 160
+"""Letters for the columns of one stage, and for those of all stages in one sentence."""
 INDEPENDENT = (
-    "{first} and {second} are randomized apart from each other: their joint counts are not kept, and need the matrices"
+    "columns that are randomized apart from each other do not keep their joint counts, which need the matrices: "
 )
 
 
@@ -202,11 +204,25 @@ def _flags(
 
 
 def _independent(stages: Sequence[Stage]) -> list[str]:
-    """Stages that do not know of each other: each margin is kept, their joint table is not."""
-    names = [", ".join(stage.variables) for stage in stages]
+    """Stages that do not know of each other: each margin is kept, their joint table is not. One sentence for all.
+
+    Where every stage is apart from every other one they are listed once, else those that each one is apart from.
+    """
+    names = [_together(stage) for stage in stages]
     joined = [{*stage.columns} for stage in stages]
     apart = [(a, b) for a, b in combinations(range(len(stages)), 2) if not _related(stages, joined, a, b)]
-    return [INDEPENDENT.format(first=names[a], second=names[b]) for a, b in apart[:3]]
+    if not apart:
+        return []
+    concerned = sorted({place for pair in apart for place in pair})
+    all_apart = len(apart) == len(concerned) * (len(concerned) - 1) // 2
+    told = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
+    return [INDEPENDENT + listed(told, len(told), APART)]
+
+
+def _together(stage: Stage) -> str:
+    """The columns of one stage, as one thing."""
+    names = listed(stage.variables, len(stage.variables), NAMED)
+    return names if len(stage.variables) == 1 else f"[{names}]"
 
 
 def _related(stages: Sequence[Stage], joined: Sequence[set[str]], a: int, b: int) -> bool:

@@ -129,6 +129,21 @@ def test_two_categories_each_lose_the_determinants() -> None:
     assert any("apart from each other" in flag for flag in found.flags)
 
 
+def test_columns_that_are_randomized_apart_are_told_once() -> None:
+    from types import SimpleNamespace
+
+    from maskwell.release.utility.assessing import _independent
+
+    def stage(variables: tuple[str, ...], within: tuple[str, ...] = ()) -> Any:
+        return SimpleNamespace(variables=variables, within=within, columns=(*within, *variables))
+
+    (one,) = _independent([stage(("a",)), stage(("b", "c")), stage(("d",)), stage(("e",))])
+    assert one.endswith("which need the matrices: a, [b, c], d, e")
+    (pairs,) = _independent([stage(("a",)), stage(("b", "c")), stage(("d",), ("a",))])
+    assert pairs.endswith("which need the matrices: a from [b, c], [b, c] from d")
+    assert _independent([stage(("a",)), stage(("d",), ("a",))]) == []
+
+
 # ---- expected tables
 
 

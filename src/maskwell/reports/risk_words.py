@@ -1,0 +1,88 @@
+"""The risk of a match in words: how many records are above a bound, and which combination is found most easily."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from maskwell.core.phrases import listed, one_line, shorten
+from maskwell.engines.labels import Labels
+from maskwell.release.risk.file_risk import UNUSUAL, RiskReport
+from maskwell.reports.release_words import shown
+from maskwell.reports.state_names import label_of
+from maskwell.reports.tables import broken, count, counted
+from maskwell.reports.words import SPACE
+
+SURE = 1 - 1e-8
+"""Chances from here on are certain but for rounding of floats."""
+
+NAME, NAMES, LABEL = 24, 60, 24
+"""Letters of one name of a column, of several, and of a label; what is longer is cut, numbers never are."""
+
+
+def sentence(text: str) -> list[str]:
+    """A sentence in lines that fit; a number stays with its unit."""
+    return [line.replace(SPACE, " ") for line in broken(text)]
+
+
+def names_in_short(columns: Sequence[str], width: int = NAMES) -> str:
+    r"""Names of columns on one line, as many as fit.
+
+    >>> names_in_short(["town", "job\nnow"]), names_in_short([f"column {i}" for i in range(20)], 34)
+    ('town, job now', 'column 0, ... (20 in all)')
+    """
+    return listed((shorten(one_line(name), NAME) for name in columns), len(columns), width)
+
+
+def is_sure(chance: float) -> bool:
+    """Whether a chance of a match is one, but for rounding."""
+    return chance > SURE
+
+
+def found_for_sure(risk: RiskReport) -> int:
+    """Records that are found with certainty: of the release where there is one."""
+    return risk.count_above(SURE)
+
+
+def above_in_words(above: int, records: int, most: float, bound: float) -> str:
+    r"""Records above a bound, as part of a sentence.
+
+    >>> above_in_words(1, 30162, 1.0, 0.5).replace("\xa0", " ")
+    '1 of 30,162 records keeps a chance of 100 %, the bound is 50 %'
+    >>> above_in_words(7, 900, 0.8, 0.5).replace("\xa0", " ")
+    '7 of 900 records keep a chance of up to 80 %, the bound is 50 %'
+    """
+    keep = "keeps a chance of" if above == 1 else "keep a chance of up to"
+    of = f"{count(above)} of {counted(records, 'record', 'records')}"
+    return f"{of} {keep} {shown('match', most)}, the bound is {shown('match', bound)}"
+
+
+def easiest(risk: RiskReport, labels: Labels | None = None) -> str:
+    """The combination whose records are found most easily, with how many they are and their chance."""
+    table, cell = risk.table, int(risk.risk.argmax())
+    label = dict(zip(table.columns, table.label(cell), strict=True))
+    keys = [name for name in risk.keys if name in label]
+    named = _named(keys, label, labels)
+    others = split_by(risk)
+    within = f", with {_named(others, label, labels)}" if others else ""
+    records = counted(int(table.counts[cell]), "record", "records")
+    return f"Found most easily: {named}{within} ({records}, {shown('match', float(risk.risk[cell]))})"
+
+
+def _named(columns: Sequence[str], label: dict[str, object], labels: Labels | None) -> str:
+    def parts() -> Iterator[str]:
+        for name in columns:
+            value = one_line(label_of(label[name], name, labels))
+            yield f"{shorten(one_line(name), NAME)} = {shorten(value, LABEL)}"
+
+    return ", ".join(parts())
+
+
+def split_by(risk: RiskReport) -> list[str]:
+    """Columns that are not keys, and on which it depends how a record is randomized."""
+    return [name for name in risk.table.columns if name not in risk.keys]
+
+
+def risk_notes(risk: RiskReport) -> list[str]:
+    """What a reader should know of the risk; of k-anonymity only where that of a released file is shown."""
+    counted_after = risk.after is not None and risk.after.smallest is not None
+    return [flag for flag in risk.flags if flag != UNUSUAL or counted_after]
