@@ -74,20 +74,32 @@ def _read(read: Read, file: FileRisk | None) -> str:
 
 
 def riskiest(release: Release) -> list[list[str]]:
-    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after."""
+    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after.
+
+    Where records with the same keys are randomized differently, the labels that tell them apart come second, and the
+    number of all records with the same keys after that of the cell.
+    """
     risk = release.risk
     if risk is None or risk.after is None:
         return []
-    table, after, before = risk.table, risk.per_cell["after"], risk.per_cell["before"]
-    keys = [table.place(name) for name in risk.keys]
-    rows = []
-    for cell in np.argsort(-after, kind="stable")[:SHOWN].tolist():
-        label = table.label(cell)
-        chances = (shown("match", float(before[cell])), shown("match", float(after[cell])))
-        rows.append(
-            [name_of([label[i] for i in keys], risk.keys, release.labels), count(int(table.counts[cell])), *chances]
-        )
-    return rows
+    cells = np.argsort(-risk.per_cell["after"], kind="stable")[:SHOWN].tolist()
+    return [_risky_row(risk, cell, release.labels) for cell in cells]
+
+
+def _risky_row(risk: RiskReport, cell: int, labels: Labels | None) -> list[str]:
+    table, label = risk.table, risk.table.label(cell)
+    before, after = (float(risk.per_cell[when][cell]) for when in ("before", "after"))
+    named, others = (
+        name_of([label[table.place(name)] for name in columns], columns, labels)
+        for columns in (risk.keys, split_by(risk))
+    )
+    own, chances = count(int(table.counts[cell])), [shown("match", before), shown("match", after)]
+    return [named, others, own, count(round(1 / before)), *chances] if others else [named, own, *chances]
+
+
+def split_by(risk: RiskReport) -> list[str]:
+    """Columns that are not keys, and on which it depends how a record is randomized."""
+    return [name for name in risk.table.columns if name not in risk.keys]
 
 
 def key_rows(risk: RiskReport) -> list[list[str]]:

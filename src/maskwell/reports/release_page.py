@@ -6,6 +6,7 @@ analyse it, what must stay secret, and a place to sign. Internal: it tells count
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +21,18 @@ from maskwell.release.stages import Stage
 from maskwell.reports.html import environment
 from maskwell.reports.matrix_picture import plot_matrix
 from maskwell.reports.picture import Picture
-from maskwell.reports.release_numbers import key_rows, label_rows, regression_rows, risk_rows, riskiest, utility_rows
+from maskwell.reports.release_numbers import (
+    key_rows,
+    label_rows,
+    regression_rows,
+    risk_rows,
+    riskiest,
+    split_by,
+    utility_rows,
+)
 from maskwell.reports.release_risk import plot_release_risk
 from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promises, rule_in_words, shown
+from maskwell.reports.risk_words import found_for_sure, is_sure, rise_in_words, risk_notes
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.tables import counted, label
@@ -65,6 +75,7 @@ def release_page(release: Release) -> str:
             risk=_risk(release),
             unprotected=_unprotected(release),
             utility=_utility(release),
+            changing=_changing(release.stages),
             stages=_stages(release, 1 + sum(picture is not None for picture in figures.values())),
             advice=public_receipt(release)["advice"],
             commands=_commands(release),
@@ -79,9 +90,11 @@ def lead(release: Release) -> str:
     """The answer in two sentences: the risk against its bound, and what the release costs."""
     most, asked = greatest_risk(release), release.plan.match
     said = "The plan names no keys, so the risk of a match was not measured."
-    if most is not None:
-        said = f"Nobody who knows {in_words(release.plan.keys)} of a person finds the right record with a chance above "
-        said += f"{shown('match', most)}"
+    if most is not None and release.risk is not None:
+        who = f"who knows {in_words(release.plan.keys)} of a person finds"
+        said = f"Nobody {who} the right record with a chance above {shown('match', most)}"
+        if is_sure(most):
+            said = f"Somebody {who} {counted(found_for_sure(release.risk), 'record', 'records')} for sure"
         kept = asked is not None and most <= float(asked) + 1e-9
         bound = "" if asked is None else shown("match", float(asked))
         said += "." if asked is None else f"; the bound of {bound} {'is kept' if kept else 'is NOT kept'}."
@@ -172,7 +185,7 @@ def _risk(release: Release) -> dict[str, Any]:
         "rows": risk_rows(release.risk),
         "without": key_rows(release.risk),
         "labels": label_rows(release.risk, release.labels),
-        "flags": release.risk.flags,
+        "flags": risk_notes(release.risk),
     }
 
 
@@ -187,8 +200,15 @@ def _utility(release: Release) -> dict[str, Any]:
 
 
 def _unprotected(release: Release) -> dict[str, Any]:
-    rows = riskiest(release)
-    return {"sentences": _untouched(release), "rows": rows, "columns": in_words(release.plan.keys)}
+    risk, rows = release.risk, riskiest(release)
+    others = [] if risk is None else split_by(risk)
+    parts = [in_words(others), "Records", "With the same keys"] if others else ["Records"]
+    return {
+        "sentences": _untouched(release),
+        "rows": rows,
+        "header": [in_words(release.plan.keys), *parts, "Before", "After"],
+        "why": "" if risk is None else rise_in_words(risk),
+    }
 
 
 def _untouched(release: Release) -> list[str]:
@@ -251,6 +271,23 @@ def _stages(release: Release, first: int) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _changing(stages: Sequence[Stage]) -> list[str]:
+    """How records come to be changed: each on its own, or exchanged."""
+    swapped = [columns_of(stage) for stage in stages if stage.method == "swap"]
+    drawn = [columns_of(stage) for stage in stages if stage.method != "swap"]
+    told = []
+    if drawn:
+        records = f"In {in_words(drawn)} each record" if swapped else "Each record"
+        told.append(f"{records} was changed by chance, on its own, with the probabilities of a matrix.")
+    if swapped:
+        told.append(
+            f"Labels of {in_words(swapped)} were exchanged: of the records with the same labels a fixed number takes "
+            "each of the other labels, and only which records these are was drawn. So every count of these columns is "
+            "exactly that of the original file. The matrix shows the shares."
+        )
+    return [*told, "A probability of zero means never."] if told else []
 
 
 def _caption(stage: Stage) -> str:

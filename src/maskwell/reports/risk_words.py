@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from maskwell.core.phrases import listed, one_line, shorten
 from maskwell.engines.labels import Labels
+from maskwell.release.advice import in_words
 from maskwell.release.risk.file_risk import UNUSUAL, RiskReport
+from maskwell.release.risk.summary import SLACK
+from maskwell.reports.release_numbers import split_by
 from maskwell.reports.release_words import shown
 from maskwell.reports.state_names import label_of
 from maskwell.reports.tables import broken, count, counted
@@ -77,12 +80,23 @@ def _named(columns: Sequence[str], label: dict[str, object], labels: Labels | No
     return ", ".join(parts())
 
 
-def split_by(risk: RiskReport) -> list[str]:
-    """Columns that are not keys, and on which it depends how a record is randomized."""
-    return [name for name in risk.table.columns if name not in risk.keys]
-
-
 def risk_notes(risk: RiskReport) -> list[str]:
     """What a reader should know of the risk; of k-anonymity only where that of a released file is shown."""
     counted_after = risk.after is not None and risk.after.smallest is not None
     return [flag for flag in risk.flags if flag != UNUSUAL or counted_after]
+
+
+def rise_in_words(risk: RiskReport) -> str:
+    """Why a chance can rise: records with the same keys are randomized differently. Empty where they are not."""
+    others = split_by(risk)
+    if risk.after is None or not others:
+        return ""
+    told = (
+        f"Records with the same keys are randomized differently, depending on {in_words(others)}. Whoever knows the"
+        " keys sees them together: where others with the same keys leave more often than a person's own record, it is"
+        " found more easily among those that stay"
+    )
+    rises = int(risk.table.counts[risk.per_cell["after"] > risk.per_cell["before"] + SLACK].sum())
+    return (
+        f"{told}: {counted(rises, 'record has', 'records have')} a greater chance than before." if rises else f"{told}."
+    )

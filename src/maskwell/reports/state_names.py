@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
+from maskwell.core.phrases import one_line
 from maskwell.engines.labels import Labels
 
 PARTS = " · "
@@ -36,11 +37,11 @@ def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labe
 
 
 def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
-    """What a value stands for, or the value itself."""
+    """What a value stands for, or the value itself; on one line."""
     if value is None:
         return "missing"
     known = None if labels is None else labels.columns.get(column)
-    return str(value) if known is None else known.label_of(value)
+    return one_line(str(value) if known is None else known.label_of(value))
 
 
 def columns_of(stage: Randomized) -> str:
@@ -51,4 +52,4 @@ def columns_of(stage: Randomized) -> str:
     'roof, sex within region'
     """
     within = f" within {', '.join(stage.within)}" if stage.within else ""
-    return ", ".join(stage.variables) + within
+    return one_line(", ".join(stage.variables) + within)

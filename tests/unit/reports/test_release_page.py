@@ -202,6 +202,44 @@ def test_a_stage_without_records_has_no_picture() -> None:
     assert shown[0] is not None and shown[1] is None
 
 
+def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apart() -> None:
+    """Nobody else of the same keys stays: the poor are found more easily than before."""
+    cells = {("a", "low"): 1, ("a", "high"): 1, ("b", "low"): 60, ("b", "high"): 60}
+    table = CellTable.of(["job", "income"], cells)
+    fixed = {
+        "variables": ["job"],
+        "within": ["income"],
+        "method": "fixed",
+        "orientation": "columns",
+        "categories": ["a", "b"],
+        "matrix": {"low": [["1", "0"], ["0", "1"]], "high": [["1/10", "0"], ["9/10", "1"]]},
+    }
+    plan = ReleasePlan.of([fixed], keys=["job"])
+    release = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    first = [cell.replace("\u00a0", " ") for cell in riskiest(release)[0]]
+    assert first[:5] == ["a", "low", "1", "2", "50 %"] and first[5] == "100 %"
+    words = Outline(release_page(release)).words
+    assert "Somebody who knows job of a person finds 1 record for sure" in words
+    assert "depending on income" in words and "1 record has a greater chance than before" in words
+    assert "With the same keys" in words
+
+
+def test_records_that_are_randomized_alike_need_no_explanation(text: str) -> None:
+    words = Outline(text).words
+    assert "randomized differently" not in words and "With the same keys" not in words
+    assert words.count("k-anonymity") == 0  # that of the released file is not known here
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_swap_is_told_as_what_it_is(mixed: bool) -> None:
+    swap = {"variables": ["job"], "method": "swap", "base": "method1", "theta": "0.6"}
+    release = release_of(ReleasePlan.of([swap, INCOME] if mixed else [swap], keys=["job"]))
+    words = Outline(release_page(release)).words
+    assert "Labels of job were exchanged" in words and "exactly that of the original file" in words
+    assert ("In income each record was changed by chance, on its own" in words) is mixed
+    assert "Each record was changed" not in words
+
+
 def test_promises_are_measured(release: Release) -> None:
     found = {(one.what, one.where): one for one in promises(release)}
     assert len(found) == 3 and all(one.kept for one in found.values())
