@@ -141,7 +141,8 @@ class DirectEstimate(Estimate):
         return Ratio(ratio, error / size, moved / size**2)
 
     def __repr__(self) -> str:
-        told = f"Shares of the {self.target} from n = {self.n:,} released records"
+        whose = " of the original file" if self.target == "file" else ""
+        told = f"Shares{whose} from n = {self.n:,} released records"
         return "\n".join([f"{told} (95 % {self.intervals().name} intervals)", *super().__repr__().split("\n")[1:]])
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:

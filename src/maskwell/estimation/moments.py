@@ -136,7 +136,7 @@ def _boundary_test(counts: Counts, design: Design, pi_hat: Real, error: Real | N
         p, said = found.p_likelihood_ratio, f"G2 = {found.likelihood_ratio:.2f}, p = {found.p_likelihood_ratio:.2g}"
     else:
         p = _chance_of_farthest(pi_hat, error)
-        said = f"p is about {p:.2g} for the farthest of {design.k:,} estimates (goodness_of_fit tests all together)"
+        said = f"p is about {p:.2g} for the farthest of {design.k:,} estimates (a test of fit takes all together)"
     return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
 
 

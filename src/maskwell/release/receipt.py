@@ -70,7 +70,7 @@ class Group:
         return self.invariance in ("counts", "weights")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Receipt:
     """A receipt as it was read.
 
@@ -91,6 +91,12 @@ class Receipt:
     rows: int
     weights: str | None
     demonstration: bool
+
+    def __repr__(self) -> str:
+        groups = [
+            f"{', '.join(own.variables)} ({own.invariance if own.kept else 'nothing'} kept)" for own in self.groups
+        ]
+        return f"Receipt ({self.audience}) of {self.rows:,} records: {'; '.join(groups) or 'nothing randomized'}"
 
     @property
     def missing(self) -> str:

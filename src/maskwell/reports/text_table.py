@@ -21,7 +21,7 @@ from maskwell.estimation.joint.table import Table
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate
 from maskwell.reports import publish
-from maskwell.reports.tables import WIDTH, broken, label, notes, table
+from maskwell.reports.tables import WIDTH, broken, counted, label, notes, table
 from maskwell.reports.text_estimate import digits_for
 
 SHOWN_ROWS = 40
@@ -32,6 +32,8 @@ MOST_PAIRS = 45
 SMALL = 400
 """Cells of a table for which everything is worked out without being asked for."""
 
+MOST_ODDS = 100
+SILENT = f"an interval from below 1/{MOST_ODDS} to above {MOST_ODDS} says nothing"
 ALL = "all"
 
 
@@ -59,8 +61,9 @@ def joint_lines(found: Table, level: float) -> list[str]:
     if _is_small(found):
         given = found.conditional(given=found.names[0])
         lines += ["", *conditional_lines(given), ""]
-        lines += [line for one in found.odds_ratios()[:SHOWN_PAIRS] for line in broken(f"{odds_line(one, level)}.")]
-        remarks += [*given.flags, *(flag for one in found.odds_ratios() for flag in one.flags)]
+        told, silent = odds_told(found, level)
+        lines += [line for one in told[:SHOWN_PAIRS] for line in broken(f"{odds_line(one, level)}.")]
+        remarks += [*given.flags, *(flag for one in told for flag in one.flags), *silent]
     lines += [line for test in tests[:SHOWN_PAIRS] for line in broken(f"{test.sentence()}.")]
     lines += [f"... and {len(tests) - SHOWN_PAIRS} more pairs: --json gives all"] if len(tests) > SHOWN_PAIRS else []
     remarks += [flag for test in tests[:SHOWN_PAIRS] for flag in test.flags]
@@ -82,7 +85,8 @@ def published(found: Table, level: float) -> publish.Table:
     header, rows = _cells(found, found.shape[-1])
     tests, _ = tests_of(found)
     said = [f"n = {found.n:,}; standard errors in brackets; method: {found.estimate.method}"]
-    said += [f"{odds_line(one, level)}." for one in (found.odds_ratios()[:SHOWN_PAIRS] if _is_small(found) else ())]
+    told = odds_told(found, level)[0] if _is_small(found) else []
+    said += [f"{odds_line(one, level)}." for one in told[:SHOWN_PAIRS]]
     said += [f"{test.sentence()}." for test in tests[:SHOWN_PAIRS]]
     return publish.Table(header, rows, caption=" x ".join(found.names), notes=said)
 
@@ -107,6 +111,32 @@ def conditional_lines(given: Conditional) -> list[str]:
     ]
     _, lines = _fitting(lambda n: table(header[: n + 1], [row[: n + 1] for row in rows[:SHOWN_ROWS]]), len(others))
     return lines
+
+
+def odds_told(found: Table, level: float) -> tuple[list[OddsRatio], list[str]]:
+    """The odds ratios whose intervals say something, and how many are left out because theirs say nothing."""
+    every: Sequence[OddsRatio] = found.odds_ratios()
+    told = _telling(every, level)
+    if not told and max(found.shape) > 2:  # the last category is too rare to compare with
+        every = _against_largest(found)
+        told = _telling(every, level)
+    silent = len(every) - len(told)
+    return told, [f"{counted(silent, 'odds ratio', 'odds ratios')} left out: {SILENT}"] if silent else []
+
+
+def _telling(every: Sequence[OddsRatio], level: float) -> list[OddsRatio]:
+    ends = [one.confidence_interval(level) for one in every]
+    silent = [low < 1 / MOST_ODDS and high > MOST_ODDS for low, high in ends]
+    return [one for one, nothing in zip(every, silent, strict=True) if not nothing]
+
+
+def _against_largest(found: Table) -> list[OddsRatio]:
+    """Odds ratios of every category against the largest of its variable."""
+    largest = [
+        own[int(found.margin(name).pi_hat.argmax())] for name, own in zip(found.names, found.labels, strict=True)
+    ]
+    rows, columns = ([(one, top) for one in own if one != top] for own, top in zip(found.labels, largest, strict=True))
+    return [found.odds_ratio(row, column) for row in rows for column in columns]
 
 
 def odds_line(one: OddsRatio, level: float) -> str:

@@ -78,3 +78,22 @@ def test_the_table_that_an_estimate_holds():
     )
     again = mw.estimate_by_moments(mw.Counts(np.array([60, 140, 90]), 290, twice.fingerprint), twice)
     assert table_in(again, [(twice, ("first", "second"))]) is None
+
+
+def test_odds_ratios_that_say_nothing_are_left_out():
+    """The last category is rare: nothing is told against it, but against the largest one."""
+    three = mw.Uniform.from_gamma(4, mw.Categories.of(["farm", "office", "astronaut"]))
+    table = _table([[300, 520, 160], [340, 610, 172]], {"sex": WARNER, "job": three})
+    assert min(table.margin("job").pi_hat) == table.margin("job").pi_hat[-1] < 0.03
+    text = " ".join(line.strip() for line in joint_lines(table, 0.95))
+    assert "job (farm to office)" in text and "to astronaut)" not in text
+    assert "1 odds ratio left out: an interval from below 1/100 to above 100 says nothing" in text
+    assert "to astronaut)" not in " ".join(published(table, 0.95).notes)
+    assert len(joint_content(table, 0.95)["odds_ratios"]) == 2
+
+
+def test_notes_name_no_function_of_python():
+    design = mw.Uniform.from_gamma(4, mw.Categories.of(["x", "y", "z"]))
+    table = _table([[3, 1, 2], [1, 4, 2], [2, 1, 5]], {"a": design, "b": design})
+    text = " ".join(line.strip() for line in joint_lines(table, 0.95))
+    assert "expected counts are below" in text and "method=" not in text

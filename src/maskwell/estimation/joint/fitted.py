@@ -29,7 +29,7 @@ from maskwell.estimation.result import Estimate
 FEWEST = 99
 BOUNDARY = (
     "a most likely table has empty cells, where the chi-square distribution does not hold: "
-    "confirm with method='bootstrap' and a seed"
+    "confirm with the bootstrap test"
 )
 
 

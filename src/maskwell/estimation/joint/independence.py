@@ -61,7 +61,7 @@ def _fitting(estimate: Estimate, layout: Layout) -> IndependenceTest:
     if not found.boundary:
         return found
     return pearson_test(estimate, layout).with_flag(
-        "the most likely table has empty cells, so that the sharper likelihood-ratio test needs method='bootstrap'"
+        "the most likely table has empty cells, so that the sharper likelihood-ratio test needs the bootstrap"
     )
 
 

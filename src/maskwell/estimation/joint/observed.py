@@ -92,7 +92,7 @@ def _counted(estimate: Estimate, layout: Layout, method: str) -> tuple[Real, lis
             flags.append(f"reports of {layout.names[axis]} that never occurred are left out of the degrees of freedom")
             x = np.compress(occurs, x, axis=axis)
     if (expected(x) < SMALL).any():
-        flags.append(f"some expected counts are below {SMALL}: for a small table, confirm with method='bootstrap'")
+        flags.append(f"some expected counts are below {SMALL}: for a small table, confirm with the bootstrap test")
     return x, flags
 
 
