@@ -24,7 +24,7 @@ from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.program import Pairs, Program, program_of
-from maskwell.release.matrices.solver import TIED_FLOWS, Model, SolverError, solve
+from maskwell.release.matrices.solver import TIED_FLOWS, Model, solve
 
 NEAR = Fraction(1, 10**12)
 """A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there."""
@@ -229,29 +229,26 @@ def _cut(program: Program) -> tuple[Array, Array] | None:
 
 def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
     """The error for bounds that contradict each other only together, with the nearest value of each that would work."""
-    cut = _cut_error(bounds, states, pairs, program_of(states.counts, pairs, bounds))
+    program = program_of(states.counts, pairs, bounds)
+    cut = _cut_error(bounds, states, pairs, program)
     if cut is not None:
         return cut
     near = nearest(bounds, states, pairs)
-    _check_contradicted(bounds, near)
+    looser = {name: value for name, value in near.items() if _is_looser(name, value, bounds)}
     asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
     asked += ["caps"] if bounds.caps else []
+    shown = listed(asked, len(asked), MESSAGE - 40)
+    if len(looser) < len(near) or solve(program) is not None:  # something would do as it is: there is a solution
+        hint = _in_words(looser) or f"loosen one of them by {1 / _STEPS:g}"
+        return _error(f"{shown}: met only at the very limit, if at all", hint, bounds, looser)
     return _error(
-        f"no matrix keeps to {listed(asked, len(asked), MESSAGE - 22)}",
-        _in_words(near) or "no single bound is in the way: loosen two of them",
-        bounds,
-        near,
+        f"no matrix keeps to {shown}", _in_words(near) or "no single bound is in the way: loosen two", bounds, near
     )
 
 
-def _check_contradicted(bounds: Bounds, near: Mapping[str, float]) -> None:
-    """Raise where a bound would do as it is: then the solver failed, and nothing is wrong with the bounds."""
-    for name, value in near.items():
-        slack = float(bounds.asked()[name]) - value
-        if (-slack if name in _FROM_BELOW else slack) > 1 / _STEPS:
-            raise SolverError(
-                f"the solver found no matrix, though {name} = {value:g} should do", hint="ask for slightly other bounds"
-            )
+def _is_looser(name: str, value: float, bounds: Bounds) -> bool:
+    asked = float(bounds.asked()[name])
+    return value < asked if name in _FROM_BELOW else value > asked
 
 
 def _in_words(near: Mapping[str, float]) -> str:
