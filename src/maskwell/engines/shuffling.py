@@ -18,7 +18,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow import file_errors, require
 
-BUCKET_BYTES = 1 << 26
+BUCKET_BYTES = 1 << 25
 MOST_BUCKETS = 256
 
 
