@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,103 @@ def test_a_receipt_that_is_none(made: Written) -> None:
     )
     refused("estimate", "data.csv", "--receipt", "nowhere.json", saying="nowhere.json")
     refused("estimate", "data.csv", "--columns", "roof", saying="--columns without --receipt")
+
+
+@pytest.mark.parametrize(
+    "used", [["--columns", "roof,region", "--by", "sex"], ["--columns", "roof", "--missing", "drop"]]
+)
+def test_the_next_command_keeps_what_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: list[str]
+) -> None:
+    stages = [stage_within(ROWS, COLUMNS, ["roof", "sex"], ["region"])]
+    monkeypatch.chdir(written(tmp_path / "r", stages).public)
+    last = run(*estimate(*used)).out.splitlines()[-1]
+    assert last == f"Next: maskwell estimate data.csv --receipt receipt.json {' '.join(used)} --format md"
+    run(*last.split()[2:])
+
+
+SURVEY = """
+[release]
+weights = "w"
+missing = "category"
+
+[[protect]]
+variables = ["region"]
+method = "method1"
+theta = 0.4
+invariance = "counts"
+[[protect]]
+variables = ["edu"]
+method = "method1"
+theta = 0.4
+invariance = "weights"
+[[protect]]
+variables = ["sex"]
+method = "uniform"
+gamma = 4
+[[protect]]
+variables = ["job"]
+method = "swap"
+base = "method1"
+theta = 0.3
+"""
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A survey with weights and missing values; its release keeps counts, weights, neither, and counts exactly."""
+    folder = tmp_path_factory.mktemp("survey")
+    lines = [
+        f"{region},{edu},{job},{sex},{4 if region == 'south' else 1},{'x' if edu else 'y'}"
+        for region, edu, job, sex in product(["north", "south"], ["low", "high", ""], ["office", "farm"], "ffm")
+    ]
+    (folder / "true.csv").write_text("\n".join(["region,edu,job,sex,w,area", *lines * 10]) + "\n")
+    (folder / "plan.toml").write_text(SURVEY)
+    run("release", folder / "true.csv", "--plan", folder / "plan.toml", "-o", folder / "r")
+    return folder / "r" / "public"
+
+
+def test_whose_shares_they_are(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(survey)
+    records = "Shares of the records, not of the population: this release keeps counts, not weighted counts, of"
+    for name, saying in {
+        "region": records,
+        "job": records,
+        "edu": "Every record counts with its weight (w), as the receipt says.",
+        "area": "Every record counts with its weight (w), as the receipt says.",
+    }.items():
+        text = run(*estimate("--columns", name)).out.splitlines()
+        assert text[1].startswith(saying), name
+        flags = run(*estimate("--columns", name, "--json")).json()["flags"]
+        assert flags[0].startswith(f"{saying[0].lower()}{saying[1:].rstrip('.')}"), name
+    assert records in run(*estimate("--columns", "region", "--format", "md")).out
+    area = run(*estimate("--columns", "area", "--json")).json()
+    assert area["estimates"][0]["estimate"] == pytest.approx(2 / 3)
+
+
+def test_fixed_designs_take_the_weights_of_the_receipt(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(survey)
+    unasked, asked = (run(*estimate("--columns", "sex", *more, "--json")).json() for more in ([], ["--weights", "w"]))
+    assert unasked["estimates"] == asked["estimates"]
+    assert unasked["flags"][0] == "every record counts with its weight (w), as the receipt says"
+    assert asked["flags"] == unasked["flags"][1:]
+    refused(*estimate("--columns", "sex", "--method", "ml"), saying="every record counts with its weight (w)")
+
+
+def test_missing_values_that_were_randomized_count_unasked(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(survey)
+    one = run(*estimate("--columns", "edu", "--json")).json()
+    assert "missing" in [row["category"] for row in one["estimates"]] and one["dropped"] == 0
+    every = run(*estimate("--json")).json()
+    assert every["variables"] == ["region", "edu", "sex", "job"] and not every["refused"]
+
+
+def test_the_readme_says_what_is_kept(survey: Path) -> None:
+    text = " ".join((survey / "README.md").read_text().split())
+    assert "tables weighted with w are biased" in text
+    assert "if every record counts with its weight (w); numbers of records are not kept" in text
+    assert (
+        "counts are kept exactly" in text
+        and "Values of job were swapped between records; counts are kept on" not in text
+    )
+    assert "Tables of columns that were not randomized are weighted as in any survey (w)." in text
