@@ -33,7 +33,8 @@ class Cost:
 
 def _label(cost: Cost) -> list[str]:
     """In two lines at most."""
-    lines = textwrap.wrap(cost.label, LETTERS, break_on_hyphens=False)
+    words = " ".join(shorten(word, LETTERS) for word in cost.label.split())
+    lines = textwrap.wrap(words, LETTERS, break_on_hyphens=False)
     return lines if len(lines) <= 2 else [lines[0], shorten(" ".join(lines[1:]), LETTERS)]
 
 

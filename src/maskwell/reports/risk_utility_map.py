@@ -44,6 +44,12 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     ['theta 0.9', '61\xa0%', '8.0\xa0%', '120', '7', 'match 0.5']
     """
     given, points = points, [point for point in points if point.is_possible]
+    if given and not points:
+        raise ParameterError(
+            "none of these releases has a risk to draw",
+            hint="name keys in the plan: [release] keys = [...], or allow larger bounds",
+            points=given,
+        )
     if not 1 <= len(points) <= MOST:
         raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=given)
     beaten = beaten_by(points)

@@ -13,7 +13,7 @@ from maskwell.reports.release_numbers import split_by
 from maskwell.reports.release_words import shown
 from maskwell.reports.state_names import label_of
 from maskwell.reports.tables import broken, count, counted
-from maskwell.reports.words import SPACE
+from maskwell.reports.words import SPACE, percent
 
 SURE = 1 - 1e-8
 """Chances from here on are certain but for rounding of floats."""
@@ -96,7 +96,9 @@ def rise_in_words(risk: RiskReport) -> str:
         " keys sees them together: where others with the same keys leave more often than a person's own record, it is"
         " found more easily among those that stay"
     )
-    rises = int(risk.table.counts[risk.per_cell["after"] > risk.per_cell["before"] + SLACK].sum())
-    return (
-        f"{told}: {counted(rises, 'record has', 'records have')} a greater chance than before." if rises else f"{told}."
-    )
+    more = risk.per_cell["after"] - risk.per_cell["before"]
+    rises = int(risk.table.counts[more > SLACK].sum())
+    if not rises:
+        return f"{told}."
+    by = f"by up to {percent(float(more.max()))} percentage points"
+    return f"{told}: {counted(rises, 'record has', 'records have')} a greater chance than before, {by}."

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.support.drawings import overlapping, texts_outside
 
 from maskwell.core.cell_table import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
@@ -220,7 +221,10 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
     assert first[:5] == ["a", "low", "1", "2", "50 %"] and first[5] == "100 %"
     words = Outline(release_page(release)).words
     assert "Somebody who knows job of a person finds 1 record for sure" in words
-    assert "depending on income" in words and "1 record has a greater chance than before" in words
+    assert (
+        "depending on income" in words
+        and "1 record has a greater chance than before, by up to 50.0 percentage points." in words
+    )
     assert "With the same keys" in words
 
 
@@ -274,6 +278,18 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
     assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"
     assert max(map(len, [*done, *dry])) <= WIDTH
+
+
+def test_long_names_fit_a_terminal_and_a_picture() -> None:
+    names = [f"{'a_long_name_of_a_column_' * 3}{i}" for i in range(4)]
+    file = CellTable.of(names, counts())  # type: ignore[arg-type]
+    joint = {"variables": names[:3], "within": names[3:], "method": "inverse-frequency", "theta": "0.6"}
+    plan = ReleasePlan.of([joint], keys=names, match="0.9")
+    release = assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    lines = [*release_text(release, "out"), *dry_run_text(release, [], source="people.csv", plan="p.toml")]
+    assert max(map(len, lines)) <= WIDTH
+    figure = plot_release_risk(release).figure()
+    assert overlapping(figure) == [] and texts_outside(figure) == []
 
 
 def test_words_of_the_map_are_explained_where_they_occur(release: Release) -> None:

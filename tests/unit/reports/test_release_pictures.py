@@ -128,7 +128,7 @@ def test_a_bound_that_cannot_be_kept_is_named() -> None:
     picture = plot_risk_utility([point("a", 0.5, 0.02), never])
     assert len(picture.rows) == 1 and picture.text.endswith("match 0.1: not possible.")
     assert overlapping(picture.figure()) == []
-    with pytest.raises(ParameterError, match="0 points"):
+    with pytest.raises(ParameterError, match="has a risk to draw"):
         plot_risk_utility([never])
 
 
