@@ -10,9 +10,8 @@ Source: derived.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,17 +22,12 @@ from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.nearest import FROM_BELOW, STEPS, nearest, nearest_of, upwards
 from maskwell.release.matrices.program import Pairs, Program, program_of
-from maskwell.release.matrices.solver import TIED_FLOWS, Model, solve
+from maskwell.release.matrices.solver import solve
 
 NEAR = Fraction(1, 10**12)
 """A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there."""
-
-_FROM_BELOW = ("least_kept", "changed_at_least")
-_RATIOS = ("factor", "parity")
-
-_STEPS = 10_000
-"""Bounds that are suggested have four decimals, and are rounded so that they work."""
 
 _WAY_OUT = "merge categories, or do not keep the counts"
 
@@ -144,9 +138,9 @@ def _too_large(
     """One category is too large for a bound: what that must be at least, and whether the other bounds go with it."""
     (name, limit, other), bounds = way_out, asked[0]
     alone = len(bounds.asked()) + len(bounds.caps) == 1
-    value = _upwards(limit) if alone or name == "caps" else _nearest(name, *asked)
+    value = upwards(limit) if alone or name == "caps" else nearest_of(name, bounds, asked[1].counts, asked[2])
     if value is None:
-        hint = f"{name} must be at least {_upwards(limit):g}, and another bound must be loosened too"
+        hint = f"{name} must be at least {upwards(limit):g}, and another bound must be loosened too"
         return _error(message, hint, bounds, {})
     near = {} if name == "caps" else {name: value}
     return _error(message, f"give {name} = {value:g} or more, {other}", bounds, near)
@@ -173,7 +167,7 @@ def check_every_flow(bounds: Bounds, states: States, pairs: Pairs, program: Prog
 def _raise_single(bounds: Bounds, states: States, pairs: Pairs, pair: int) -> None:
     names = ("least_kept", "factor", "parity", "posterior", "posterior_own", "odds")
     asked = [name for name in names if getattr(bounds, name) is not None]
-    near = nearest(bounds, states, pairs)
+    near = nearest(bounds, states.counts, pairs)
     raise _error(
         f"for {states.quoted(int(pairs.released[pair]))} the bounds contradict each other: {', '.join(asked)}",
         _in_words(near) or "leave out one of them",
@@ -190,7 +184,7 @@ def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -
     senders, receivers = cut
     stuck = states.named(senders, 34)
     partners = states.named(receivers, 24) if len(receivers) else "no other"
-    near = nearest(bounds, states, pairs)
+    near = nearest(bounds, states.counts, pairs)
     return _error(
         f"{stuck} may only be exchanged with {partners}: too few records for the bounds",
         _in_words(near) or "allow more pairs, or larger bounds",
@@ -233,13 +227,13 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
     cut = _cut_error(bounds, states, pairs, program)
     if cut is not None:
         return cut
-    near = nearest(bounds, states, pairs)
+    near = nearest(bounds, states.counts, pairs)
     looser = {name: value for name, value in near.items() if _is_looser(name, value, bounds)}
     asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
     asked += ["caps"] if bounds.caps else []
     shown = listed(asked, len(asked), MESSAGE - 40)
     if len(looser) < len(near) or solve(program) is not None:  # something would do as it is: there is a solution
-        hint = _in_words(looser) or f"loosen one of them by {1 / _STEPS:g}"
+        hint = _in_words(looser) or f"loosen one of them by {1 / STEPS:g}"
         return _error(f"{shown}: met only at the very limit, if at all", hint, bounds, looser)
     return _error(
         f"no matrix keeps to {shown}", _in_words(near) or "no single bound is in the way: loosen two", bounds, near
@@ -248,76 +242,12 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
 
 def _is_looser(name: str, value: float, bounds: Bounds) -> bool:
     asked = float(bounds.asked()[name])
-    return value < asked if name in _FROM_BELOW else value > asked
+    return value < asked if name in FROM_BELOW else value > asked
 
 
 def _in_words(near: Mapping[str, float]) -> str:
-    parts = [f"{name} at {'most' if name in _FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
+    parts = [f"{name} at {'most' if name in FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
     return f"give {'; or '.join(parts)}" if parts else ""
-
-
-def nearest(bounds: Bounds, states: States, pairs: Pairs) -> dict[str, float]:
-    """The nearest value of each bound that goes with all the others, rounded so that it works."""
-    plain = [name for name in bounds.asked() if name not in _RATIOS]
-    found = {name: _nearest(name, bounds, states, pairs) for name in plain}
-    if len(pairs) <= TIED_FLOWS or not any(value is not None for value in found.values()):
-        found |= {name: _by_halving(name, bounds, states, pairs) for name in bounds.asked() if name in _RATIOS}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _nearest(name: str, bounds: Bounds, states: States, pairs: Pairs) -> float | None:
-    others = bounds.with_bound(name, None)
-    program = program_of(states.counts, pairs, others)
-    if np.any(program.least > program.most):
-        return None
-    found = _freed(name, Model(replace(program, guess=program.total) if name == "guess" else program))
-    if found is None or (name == "odds" and found >= 1 - 1 / _STEPS):
-        return None
-    room = 0.0 if bounds.parity is None else 1 / _STEPS  # a parity cannot be met without any
-    if name in _FROM_BELOW:
-        return _downwards(-found - room)
-    return _upwards((found / (1 - found) if name == "odds" else max(found, 0.0)) + room)
-
-
-def _freed(name: str, model: Model) -> float | None:
-    """The smallest value of one bound in a program without it; its negative where the bound is one from below."""
-    free = model.unknowns(np.array([-1.0]), np.array([1.0]))
-    own, share = model.staying()
-    none = np.zeros(1)
-    if name == "guess":
-        model.rows.add(none, (model.largest * 0, model.largest, model.v / model.n), (free * 0, free, -1.0))
-    elif name in ("changed_at_most", "changed_at_least"):
-        sign = -1.0 if name == "changed_at_most" else 1.0
-        model.rows.add(none + sign, (own * 0, own, sign * share), (free * 0, free, -1.0))
-    else:
-        _freed_flows(name, model, free, own)
-    costs = np.zeros(model.count)
-    costs[free] = 1
-    found = model.minimise(costs)
-    return None if found is None else found[1]
-
-
-def _freed_flows(name: str, model: Model, free: Array, own: Array) -> None:
-    which = model.flows if name == "posterior" else own
-    sign = -1.0 if name == "least_kept" else 1.0
-    per = sign * (model.unit / model.v[model.i])[which]
-    each = np.arange(len(which))
-    model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
-
-
-def _by_halving(name: str, bounds: Bounds, states: States, pairs: Pairs) -> float | None:
-    """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
-
-    def works(value: Fraction) -> bool:
-        return solve(program_of(states.counts, pairs, bounds.with_bound(name, value))) is not None
-
-    low, high = float(getattr(bounds, name)), 1e6
-    if not works(Fraction(int(high))):
-        return None
-    while high > low * 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if works(Fraction(middle)) else (middle, high)
-    return math.ceil(high * 100) / 100
 
 
 # ---- words
@@ -332,11 +262,3 @@ def _error(message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], **o
 
 def _percent(share: Fraction) -> str:
     return f"{float(share):.1%}".replace(".0%", "%").replace("%", " %")
-
-
-def _upwards(value: Fraction | float) -> float:
-    return math.ceil(float(value) * _STEPS - 1e-6) / _STEPS
-
-
-def _downwards(value: Fraction | float) -> float:
-    return math.floor(float(value) * _STEPS + 1e-6) / _STEPS

@@ -196,7 +196,9 @@ def _evened(program: Program, best: Solution, tight: float) -> Real:
 # ---- all blocks together
 
 
-def _joined(amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]) -> OptimalMatrix:
+def _joined(
+    amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]
+) -> OptimalMatrix:
     said = dict.fromkeys(note for part in parts for note in part.notes)
     design = noted(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
     reached = [attained(part.program, part.units) for part in parts if len(part.places) > 1]

@@ -186,3 +186,10 @@ def test_bad_input() -> None:
 def test_the_smallest_posterior_of_any_value_is_met_exactly() -> None:
     found = optimal_matrix([12, 8, 3], Bounds.of(posterior="12/23"))
     assert found.design.columns_exact(0) == {0: Fraction(12, 23), 1: Fraction(8, 23), 2: Fraction(3, 23)}
+
+
+def test_a_capped_state_does_not_count_for_the_nearest_bound() -> None:
+    """State 0 gives and takes 30 (1 - beta), so that 5 + 60 beta records of 65 stay."""
+    asked = {"posterior_own": "0.2", "caps": {1: 1}, "changed_at_most": "0.5"}
+    error = refused([30, 20, 10, 5], hint="posterior_own at least 0.4584", **asked)
+    assert error.objects["nearest"] == {"posterior_own": 0.4584, "changed_at_most": 0.7385}
