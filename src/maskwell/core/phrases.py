@@ -99,9 +99,9 @@ def _shorten_name(item: str, width: int) -> str:
     """An item cut to fit, but not the brackets at its end.
 
     >>> _shorten_name("'a very long label' (9,718 times)", 24)
-    "'a ve…bel' (9,718 times)"
+    "'a ver…abel' (9,718 times)"
     """
     name, opening, rest = item.rpartition(" (")
     if not opening or not rest.endswith(")"):
         return shorten(item, width)
-    return shorten(name, max(LEAST // 2, width - len(rest) - 2)) + opening + rest
+    return shorten(name, max(LEAST, width - len(rest) - 2)) + opening + rest

@@ -98,7 +98,7 @@ def known_levels(plan: ReleasePlan, table: CellTable, column: str) -> list[Hasha
         times = table.project([column])
         counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
         shown = (f"{shorten(str(level), 20)!r} ({counts[level]:,} times)" for level in extra)
-        wrong = f"column {shorten(column, 20)!r} has values that the codebook does not list: "
+        wrong = f"{shorten(column, 16)!r} has values outside its codebook: "
         raise UnknownCategoryError(
             wrong + listed(shown, len(extra), MESSAGE - len(wrong)),
             hint="add them to [codebook], or correct the file",

@@ -247,7 +247,13 @@ def _is_looser(name: str, value: float, bounds: Bounds) -> bool:
 
 def _in_words(near: Mapping[str, float]) -> str:
     parts = [f"{name} at {'most' if name in FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
-    return f"give {'; or '.join(parts)}" if parts else ""
+    while len(parts) > 1 and len(_choice(parts)) > HINT:  # numbers are left out, never cut
+        parts.pop()
+    return _choice(parts) if parts else ""
+
+
+def _choice(parts: Sequence[str]) -> str:
+    return f"give {'; or '.join(parts)}"
 
 
 # ---- words

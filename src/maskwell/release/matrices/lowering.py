@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
-from maskwell.core.phrases import MESSAGE, listed, shorten
+from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
@@ -247,11 +247,8 @@ def _lowered(
         lower[place] = min(lower.get(place, Fraction(1)), bounds.own(place)) - step
         if lower[place] <= 0:
             raise InfeasibleError(
-                shorten(
-                    f"even if all records of {named(labels.labels[place])!r} change, a match of one has more than"
-                    f" {to_decimal(allowed)}",
-                    MESSAGE,
-                ),
+                f"even if all records of {shorten(named(labels.labels[place]), 24)!r} change, a match of one has more"
+                f" than {to_decimal(allowed)}",
                 hint="allow a larger chance, merge it with other categories, or use larger blocks",
                 state=place,
             )

@@ -193,3 +193,12 @@ def test_a_capped_state_does_not_count_for_the_nearest_bound() -> None:
     asked = {"posterior_own": "0.2", "caps": {1: 1}, "changed_at_most": "0.5"}
     error = refused([30, 20, 10, 5], hint="posterior_own at least 0.4584", **asked)
     assert error.objects["nearest"] == {"posterior_own": 0.4584, "changed_at_most": 0.7385}
+
+
+def test_a_hint_with_many_numbers_leaves_out_whole_ones() -> None:
+    from maskwell.core.phrases import HINT
+    from maskwell.release.matrices.infeasible import _in_words
+
+    near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
+    hint = _in_words(near)
+    assert len(hint) <= HINT and hint.endswith("0.1235") and "…" not in hint
