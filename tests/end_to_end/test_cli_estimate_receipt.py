@@ -241,3 +241,27 @@ def test_the_readme_says_what_is_kept(survey: Path) -> None:
         and "Values of job were swapped between records; counts are kept on" not in text
     )
     assert "Tables of columns that were not randomized are weighted as in any survey (w)." in text
+
+
+def test_domains_that_are_not_weighted_say_so(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(survey)
+    refused(*estimate("--columns", "area", "--by", "region"), saying="region and area is not kept")
+    plan = SURVEY.replace('invariance = "counts"', 'within = ["area"]\ninvariance = "counts"')
+    (survey.parent.parent / "within.toml").write_text(plan)
+    monkeypatch.chdir(survey.parent.parent)
+    run("release", "true.csv", "--plan", "within.toml", "-o", "within")
+    found = run(
+        "estimate",
+        "within/public/data.csv",
+        "--receipt",
+        "within/public/receipt.json",
+        "--columns",
+        "area",
+        "--by",
+        "region",
+        "--json",
+    ).json()
+    assert [flag.partition(",")[0] for flag in found["flags"][:2]] == [
+        "every record counts with its weight (w)",
+        "by region: shares of the records",
+    ]

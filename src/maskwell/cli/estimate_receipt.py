@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -298,7 +298,15 @@ def _analysed(
     if both := [name for name in columns if name in asked.domains]:
         raise ParameterError(f"{both[0]!r} is in --columns and in --by", hint="name it once")
     joint = estimate_released(asked.file, receipt, [*asked.domains, *columns], progress=progress, **options)
-    return whole, share_by_domain(joint.estimate, len(asked.domains))
+    return _also(whole, joint, asked.by), share_by_domain(joint.estimate, len(asked.domains))
+
+
+def _also(whole: Analysis, joint: Analysis, by: str | None) -> Analysis:
+    """The table, with what must be said of its domains: one may be weighted where the other is not."""
+    more = tuple(f"by {by}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
+    remarks = (*whole.remarks, *more)
+    flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :])
+    return replace(whole, remarks=remarks, estimate=replace(whole.estimate, flags=flags))
 
 
 def _columns(text: str) -> list[str]:
