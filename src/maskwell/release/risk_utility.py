@@ -51,9 +51,17 @@ class RiskUtilityPoint:
         return math.isfinite(self.risk) and math.isfinite(self.changed)
 
     def beats(self, other: RiskUtilityPoint) -> bool:
-        """Whether it has no more risk and changes no more, and less of one of them."""
-        no_worse = self.risk <= other.risk and self.changed <= other.changed
+        """Whether it has no more risk and changes no more, and less of one of them.
+
+        Risk is the greatest of all records, how many are above the bound of the plan, and the matches to be expected.
+        """
+        mine, theirs = self._costs, other._costs
+        no_worse = all(a <= b for a, b in zip(mine, theirs, strict=True))
         return no_worse and (self.risk < other.risk or self.changed < other.changed)
+
+    @property
+    def _costs(self) -> tuple[float, ...]:
+        return (self.risk, self.changed, self.matches, self.above)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -28,7 +28,7 @@ from maskwell.reports.words import SPACE, percent
 LABEL_WIDTH = 18
 KEPT = {"counts": "counts", "weights": "weighted counts"}
 ABOVE = "records whose chance of a correct match is above the bound of the plan, {bound}"
-BEATEN = "under that bound the greatest risk is no larger, and no more records change"
+BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
 
 def release_text(release: Release, folder: str) -> list[str]:
@@ -108,11 +108,14 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[str]:
       asked      greatest risk  records changed  matches  above  inflation
       match 0.5           47 %            2.0 %     91.5      0          –  the plan
     """
-    header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation", ""]
+    header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation"]
     rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
-    wide = max((len(row[-1]) for row in rows), default=0)
-    shown_rows = [[*row[:-1], row[-1].ljust(wide)] for row in rows]
-    return [line.rstrip() for line in table(header, shown_rows)] if rows else []
+    if not rows:
+        return []
+    lines = table(header, [row[:-1] for row in rows])
+    wide = max(map(len, lines))
+    marks = ["", *(row[-1] for row in rows)]
+    return [f"{line.ljust(wide)}  {mark}".rstrip() for line, mark in zip(lines, marks, strict=True)]
 
 
 def _beaten(points: Sequence[RiskUtilityPoint]) -> list[int | None]:

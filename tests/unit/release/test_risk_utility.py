@@ -18,6 +18,13 @@ def test_a_beaten_point_names_the_safest_of_its_betters() -> None:
     assert beaten_by(points) == [1, None, None]
 
 
+def test_a_point_that_leaves_more_to_be_found_beats_nothing() -> None:
+    """One record that cannot be protected gives all the same greatest risk."""
+    mild = RiskUtilityPoint(label="mild", risk=1.0, changed=0.2, matches=900.0, above=400)
+    strict = RiskUtilityPoint(label="strict", risk=1.0, changed=0.4, matches=300.0, above=1)
+    assert beaten_by([mild, strict]) == [None, None]
+
+
 def test_a_point_is_told_whole() -> None:
     content = point("a", 0.5, 0.1).to_dict()
     assert content["label"] == "a" and content["inflation"] is None and content["chosen"] is False

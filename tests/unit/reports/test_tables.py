@@ -46,3 +46,8 @@ def test_a_finite_parity_is_never_called_infinite() -> None:
 def test_sets_need_no_quotes() -> None:
     assert tables.label("{a, b}") == "{a, b}"
     assert tables.label("{a}, b") == '"{a}, b"'
+
+
+def test_a_label_with_a_line_break_stays_on_its_line() -> None:
+    lines = tables.table(["label", "n", "of"], [["on two\nlines", "1", "a\tb"]])
+    assert lines == ["  label         n   of", "  on two lines  1  a b"]
