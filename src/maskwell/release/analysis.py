@@ -30,6 +30,7 @@ UNMOVED = "these columns were not randomized: their counts are those of the orig
 SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
 RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
+SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
 NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
 RATIOS = "missing values were randomized like any other: shares among records with a value are ratios, approximate"
 TINY = 1e-18
@@ -166,7 +167,9 @@ def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str
     if used is not None:
         return (BY_WEIGHT.format(used),)
     if route.counts_only:
-        return (RECORDS.format(in_words([name for group in route.groups for name in group.variables])),)
+        said = RECORDS.format(in_words([name for group in route.groups for name in group.variables]))
+        solvable = route_of(receipt, route.columns, weighted=True).kind == SOLVED
+        return (f"{said}{SOLVABLE.format(receipt.weights) if solvable else ''}",)
     return (NO_WEIGHTS.format(receipt.weights),)
 
 

@@ -138,6 +138,8 @@ def test_the_data_holder_solves_for_weighted_tables_of_kept_counts(tmp_path: Pat
     made = released(tmp_path, [stage])
     with pytest.raises(ParameterError, match="numbers of records were kept"):
         estimate_released(made.data, public(made), ["roof"], weights="w")
+    assert "ask for its weights (w)" in remark(estimate_released(made.data, internal(made), ["roof"]))
+    assert "ask for its weights" not in remark(estimate_released(made.data, public(made), ["roof"]))
     found = estimate_released(made.data, internal(made), ["roof"], weights="w")
     labels = [state[0] for state in stage.states]
     sums = np.array([sum(weight(row) for row in made.rows if row[1] == label) for label in labels])
