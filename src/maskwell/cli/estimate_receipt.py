@@ -138,7 +138,7 @@ def _weighted(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The sampling plan with the weights of the receipt where no others were asked for, and what to say about it."""
     from maskwell.engines.cell_counting import open_rows
-    from maskwell.release.analysis import weights_remarks, weights_used
+    from maskwell.release.weighting import weights_remarks, weights_used
 
     given = dict(asked.sampling)
     if receipt.weights is None or any(given.get(name) for name in ("weights", "inclusion", "population", "replicates")):
@@ -288,7 +288,8 @@ def _every(asked: AskedOfRelease, receipt: Receipt, progress: Progress) -> _Tabl
 def _analysed(
     asked: AskedOfRelease, receipt: Receipt, columns: Sequence[str], progress: Progress
 ) -> tuple[Analysis, dict[tuple[Hashable, ...], Estimate]]:
-    from maskwell.release.analysis import estimate_released, share_by_domain
+    from maskwell.release.analysis import estimate_released
+    from maskwell.release.by_domain import share_by_domain
 
     options: dict[str, Any] = {"weights": asked.sampling["weights"], "target": asked.target, "missing": asked.missing}
     whole = estimate_released(asked.file, receipt, columns, progress=progress, **options)

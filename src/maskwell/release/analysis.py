@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -16,22 +16,19 @@ from maskwell.engines.base import Source
 from maskwell.engines.cell_counting import count_rows, open_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
-from maskwell.errors import MissingValueError, ParameterError, TooLargeError
+from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.direct import DirectEstimate
 from maskwell.estimation.invariant import estimate_unknown
 from maskwell.estimation.result import Estimate
 from maskwell.release.advice import in_words
 from maskwell.release.receipt import Receipt
 from maskwell.release.routes import EXACT, KEPT, OPEN, SOLVED, Route, check_missing, route_of
+from maskwell.release.weighting import weights_remarks, weights_used
 from maskwell.release.with_matrices import kept_with_matrices, solved
 
 MISSING = "missing"
 UNMOVED = "these columns were not randomized: their counts are those of the original file"
 SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
-BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
-RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
-SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
-NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
 RATIOS = "missing values were randomized like any other: shares among records with a value are ratios, approximate"
 TINY = 1e-18
 MOST_INFLATION = 2.0
@@ -160,69 +157,6 @@ def _estimated(route: Route, table: CellTable, cells: CellTable | None, target: 
     return replace(found, flags=(*found.flags, RATIOS))
 
 
-def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
-    """What a reader must know about weights that the receipt names, in words; nothing where they were asked for."""
-    if asked is not None or receipt.weights is None:
-        return ()
-    if used is not None:
-        return (BY_WEIGHT.format(used),)
-    if route.counts_only:
-        said = RECORDS.format(in_words([name for group in route.groups for name in group.variables]))
-        solvable = route_of(receipt, route.columns, weighted=True).kind == SOLVED
-        return (f"{said}{SOLVABLE.format(receipt.weights) if solvable else ''}",)
-    return (NO_WEIGHTS.format(receipt.weights),)
-
-
-def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
-    """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
-    absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
-    used = asked if asked is not None or route.counts_only or absent else receipt.weights
-    _check_weights(route, receipt, used)
-    return used
-
-
-def share_by_domain(estimate: Estimate, domains: int) -> dict[tuple[Hashable, ...], Estimate]:
-    """Shares within each domain, from a table whose first columns, so many, tell the domain.
-
-        R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
-
-    to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
-    """
-    if estimate.covariance is None:
-        raise TooLargeError("too many cells for domains: covariances were left out", hint="use fewer categories")
-    places: dict[tuple[Hashable, ...], list[int]] = {}
-    cells = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
-    for place, cell in enumerate(cells):
-        places.setdefault(cell[:domains], []).append(place)
-    return {domain: _within(estimate, np.array(own), domains) for domain, own in places.items()}
-
-
-def _within(estimate: Estimate, own: Array, domains: int) -> Estimate:
-    assert estimate.covariance is not None
-    p = estimate.pi_hat[own]
-    total = float(p.sum())
-    ratio = p / total if total > 0 else np.full(len(p), np.nan)
-    G = (np.eye(len(p)) - np.outer(ratio, np.ones(len(p)))) / total if total > 0 else np.full((len(p),) * 2, np.nan)
-    whole = G @ estimate.covariance[np.ix_(own, own)] @ G.T
-    variance = np.diagonal(whole).copy()
-    categories = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
-    cells = [categories[i][domains:] for i in own]
-    known = {
-        "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
-        "pi_hat": ratio,
-        "variance": variance,
-        "sampling_variance": np.full(len(p), np.nan),
-        "randomization_variance": np.full(len(p), np.nan),
-        "covariance": whole,
-        "n": round(total * estimate.n),
-        "flags": (),
-    }
-    if isinstance(estimate, DirectEstimate):
-        open_ = ratio * (1 - ratio)
-        known["effective"] = np.divide(open_, variance, out=np.full(len(p), np.inf), where=variance > TINY)
-    return replace(estimate, **known)
-
-
 def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
     """Shares as they stand in the file."""
     if route.kind == KEPT and _has_matrices(route):
@@ -304,23 +238,6 @@ def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[st
         weights=None if table.weights is None else table.weights[kept],
         squares=None if table.squares is None else table.squares[kept],
     ), count
-
-
-def _check_weights(route: Route, receipt: Receipt, weights: str | None) -> None:
-    """Weighted tables need matrices that keep weighted counts, and the other way round."""
-    if not route.groups or route.kind == SOLVED:
-        return
-    names = in_words([name for group in route.groups for name in group.variables])
-    if route.weighted and weights != receipt.weights:
-        raise ParameterError(
-            f"sums of weights were kept for {names}, not numbers of records",
-            hint=f"count every record with its weight, {receipt.weights}",
-        )
-    if not route.weighted and weights is not None:
-        raise ParameterError(
-            f"numbers of records were kept for {names}, not sums of weights",
-            hint="count records, without weights: weighted tables are not unbiased here",
-        )
 
 
 def _named(categories: Sequence[Any]) -> list[Hashable]:

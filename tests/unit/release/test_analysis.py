@@ -32,7 +32,8 @@ from maskwell.estimation.direct import DirectEstimate
 from maskwell.estimation.invariant import estimate_unknown
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.samples import Sample
-from maskwell.release.analysis import _with_values, estimate_released, share_by_domain
+from maskwell.release.analysis import _with_values, estimate_released
+from maskwell.release.by_domain import share_by_domain
 from maskwell.release.receipt import Receipt, load_receipt, receipt_from_dict
 from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt
 from maskwell.release.routes import Route, assigned, route_of
