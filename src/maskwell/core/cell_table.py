@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -122,7 +122,3 @@ class CellTable:
     def mass(self) -> Real:
         """Weights where there are any, else counts, as floats: what a release keeps on average."""
         return np.asarray(self.counts if self.weights is None else self.weights, dtype=np.float64)
-
-    def with_counts(self, counts: Array) -> CellTable:
-        """The same cells with other counts."""
-        return replace(self, counts=np.asarray(counts))
