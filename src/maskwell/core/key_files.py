@@ -75,7 +75,8 @@ def read_key_file(path: str | Path) -> bytes:
             content = file.read(_LARGEST_FILE)
     except OSError as error:
         raise DataFileError(
-            f"cannot read the key file {path}: {error.strerror}", hint="check the path; maskwell release --new-key FILE makes one"
+            f"cannot read the key file {path}: {error.strerror}",
+            hint="check the path; maskwell release --new-key FILE makes one",
         ) from error
     return checked_key(content.decode("latin-1").strip())
 
