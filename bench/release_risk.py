@@ -21,7 +21,7 @@ from maskwell import (
     inverse_frequency,
     method1,
 )
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 ROWS = 10**6
 SDCMICRO = 2.1  # seconds that its set-up of the risk of such a file takes, without any release

@@ -171,9 +171,11 @@ if TYPE_CHECKING:
     from maskwell.procedures.shared import shared as shared
     from maskwell.procedures.spinner import Spinner as Spinner
     from maskwell.procedures.spinner import make_spinner as make_spinner
-    from maskwell.release.analysis import Analysis as Analysis
-    from maskwell.release.analysis import estimate_released as estimate_released
+    from maskwell.release.analysis.analysis import Analysis as Analysis
+    from maskwell.release.analysis.analysis import estimate_released as estimate_released
     from maskwell.release.assessing import assess_file as assess_file
+    from maskwell.release.folder.receipt import Receipt as Receipt
+    from maskwell.release.folder.receipt import load_receipt as load_receipt
     from maskwell.release.in_memory import ReleasedTable as ReleasedTable
     from maskwell.release.in_memory import release_table as release_table
     from maskwell.release.mapping import risk_utility_map as risk_utility_map
@@ -213,11 +215,12 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.two_stage import TwoStage as TwoStage
     from maskwell.release.matrices.two_stage import two_stage as two_stage
     from maskwell.release.matrices.whole_flows import whole_flows as whole_flows
-    from maskwell.release.plan import ReleasePlan as ReleasePlan
-    from maskwell.release.plan_file import load_plan as load_plan
-    from maskwell.release.protection import Protection as Protection
-    from maskwell.release.receipt import Receipt as Receipt
-    from maskwell.release.receipt import load_receipt as load_receipt
+    from maskwell.release.plans.plan import ReleasePlan as ReleasePlan
+    from maskwell.release.plans.plan_file import load_plan as load_plan
+    from maskwell.release.plans.protection import Protection as Protection
+    from maskwell.release.plans.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
+    from maskwell.release.plans.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
+    from maskwell.release.plans.starting_plan import starting_plan as starting_plan
     from maskwell.release.released import Release as Release
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
@@ -239,9 +242,6 @@ if TYPE_CHECKING:
     from maskwell.release.risk.repeated import repeated_guess as repeated_guess
     from maskwell.release.risk.summary import FileRisk as FileRisk
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
-    from maskwell.release.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
-    from maskwell.release.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
-    from maskwell.release.starting_plan import starting_plan as starting_plan
     from maskwell.release.utility.assessing import assess_utility as assess_utility
     from maskwell.release.utility.assessing import utility_tables as utility_tables
     from maskwell.release.utility.association import cramers_v as cramers_v
@@ -430,15 +430,15 @@ _HOMES = {
     "maskwell.release.assessing": ["assess_file"],
     "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
     "maskwell.release.mapping": ["risk_utility_map"],
-    "maskwell.release.plan": ["ReleasePlan"],
+    "maskwell.release.plans.plan": ["ReleasePlan"],
     "maskwell.release.released": ["Release"],
     "maskwell.reports.releasing": ["release_file"],
-    "maskwell.release.plan_file": ["load_plan"],
-    "maskwell.release.protection": ["Protection"],
-    "maskwell.release.analysis": ["Analysis", "estimate_released"],
-    "maskwell.release.receipt": ["Receipt", "load_receipt"],
-    "maskwell.release.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
-    "maskwell.release.starting_plan": ["starting_plan"],
+    "maskwell.release.plans.plan_file": ["load_plan"],
+    "maskwell.release.plans.protection": ["Protection"],
+    "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
+    "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
+    "maskwell.release.plans.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
+    "maskwell.release.plans.starting_plan": ["starting_plan"],
     "maskwell.estimation.direct": ["DirectEstimate"],
     "maskwell.estimation.invariant": ["bound_for", "estimate_invariant", "estimate_unknown"],
     "maskwell.estimation.released_variance": [

@@ -9,7 +9,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.core.categories import Categories
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 Vectors = dict[str, list[dict[str, Any]]]
 

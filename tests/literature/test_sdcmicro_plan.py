@@ -9,11 +9,11 @@ import pytest
 
 from maskwell import plan_from_sdcmicro, starting_plan
 from maskwell.engines.cell_counting import count_columns
-from maskwell.release.building import build_stages
-from maskwell.release.counting import count_file
-from maskwell.release.plan import ReleasePlan
-from maskwell.release.plan_file import read_plan
-from maskwell.release.stages import Stage
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.plan_file import read_plan
+from maskwell.release.stages.building import build_stages
+from maskwell.release.stages.counting import count_file
+from maskwell.release.stages.stage import Stage
 
 FILES = ("sdc_testdata", "nist_acs_national2019", "simpop_ghana")
 

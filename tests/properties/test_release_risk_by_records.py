@@ -14,7 +14,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.release.risk import arrivals as module
 from maskwell.release.risk.file_risk import assess_risk
-from maskwell.release.stages import Stage, state_categories
+from maskwell.release.stages.stage import Stage, state_categories
 
 COLUMNS = ("a", "b", "c", "d", "follows")
 LEVELS = {"a": ["a1", "a2", "a3"], "b": ["b1", "b2"], "c": ["c1", "c2", "c3"], "d": ["d1", "d2"]}

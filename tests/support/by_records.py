@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.designs.sparse import Sparse
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 Record = tuple[Hashable, ...]
 TAIL = Fraction(25, 1000)

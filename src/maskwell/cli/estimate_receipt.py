@@ -15,9 +15,9 @@ from maskwell.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from maskwell.estimation.result import Estimate
-    from maskwell.release.analysis import Analysis
-    from maskwell.release.receipt import Receipt
-    from maskwell.release.routes import Route
+    from maskwell.release.analysis.analysis import Analysis
+    from maskwell.release.analysis.routes import Route
+    from maskwell.release.folder.receipt import Receipt
     from maskwell.reports.picture import Picture
 
 Command = Callable[..., Any]
@@ -115,8 +115,8 @@ def as_survey(asked: AskedOfRelease, method: str) -> AsSurvey | None:
     if asked.columns is None or asked.target == "file":
         return None
     from maskwell.engines.columns import Assignment
-    from maskwell.release.receipt import load_receipt
-    from maskwell.release.routes import assigned, check_missing, route_of
+    from maskwell.release.analysis.routes import assigned, check_missing, route_of
+    from maskwell.release.folder.receipt import load_receipt
 
     names, read = _columns(asked.columns), load_receipt(asked.receipt)
     route = route_of(read, names)
@@ -138,7 +138,7 @@ def _weighted(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The sampling plan with the weights of the receipt where no others were asked for, and what to say about it."""
     from maskwell.engines.cell_counting import open_rows
-    from maskwell.release.weighting import weights_remarks, weights_used
+    from maskwell.release.analysis.weighting import weights_remarks, weights_used
 
     given = dict(asked.sampling)
     if receipt.weights is None or any(given.get(name) for name in ("weights", "inclusion", "population", "replicates")):
@@ -167,7 +167,7 @@ def _check_open(sampling: Mapping[str, Any], moved: Set[str]) -> None:
 
 def estimate_release(asked: AskedOfRelease, *, style: str, plot: str | None, force: bool, as_json: bool) -> None:
     """Estimate one table, or every randomized column on its own, and print it."""
-    from maskwell.release.receipt import load_receipt
+    from maskwell.release.folder.receipt import load_receipt
 
     if plot is not None and asked.columns is None:
         raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
@@ -288,8 +288,8 @@ def _every(asked: AskedOfRelease, receipt: Receipt, progress: Progress) -> _Tabl
 def _analysed(
     asked: AskedOfRelease, receipt: Receipt, columns: Sequence[str], progress: Progress
 ) -> tuple[Analysis, dict[tuple[Hashable, ...], Estimate]]:
-    from maskwell.release.analysis import estimate_released
-    from maskwell.release.by_domain import share_by_domain
+    from maskwell.release.analysis.analysis import estimate_released
+    from maskwell.release.analysis.by_domain import share_by_domain
 
     options: dict[str, Any] = {"weights": asked.sampling["weights"], "target": asked.target, "missing": asked.missing}
     whole = estimate_released(asked.file, receipt, columns, progress=progress, **options)

@@ -13,7 +13,7 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
-    from maskwell.release.plan import ReleasePlan
+    from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.released import Release
 
 
@@ -79,7 +79,7 @@ def release(
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
-    from maskwell.release.plan_file import load_plan
+    from maskwell.release.plans.plan_file import load_plan
 
     if path is None:
         raise ParameterError("no plan was given", hint=f"maskwell release {file} --init -o plan.toml writes one")
@@ -104,7 +104,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.engines.atomic import atomic_file, check_output
     from maskwell.engines.cell_counting import count_columns
-    from maskwell.release.starting_plan import starting_plan
+    from maskwell.release.plans.starting_plan import starting_plan
 
     if output is not None:
         check_output(output, force=force, inputs=[file])

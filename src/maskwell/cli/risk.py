@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from maskwell.core.cell_table import CellTable
     from maskwell.release.risk.file_risk import RiskReport
-    from maskwell.release.stages import Stage
+    from maskwell.release.stages.stage import Stage
     from maskwell.reports.picture import Picture
 
 
@@ -96,7 +96,7 @@ def _check_outputs(records: str | None, options: dict[str, Any], inputs: Sequenc
 
 def _stages(receipt: str | None) -> tuple[list[Stage], int | None]:
     """The stages of a receipt, and the records of its file."""
-    from maskwell.release.receipt import load_receipt, stages_of
+    from maskwell.release.folder.receipt import load_receipt, stages_of
 
     if receipt is None:
         return [], None

@@ -10,8 +10,11 @@ from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.building import build_stages
-from maskwell.release.counting import (
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.released import Release
+from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.stages.building import build_stages
+from maskwell.release.stages.counting import (
     Tables,
     compared_tables,
     count_external,
@@ -19,9 +22,6 @@ from maskwell.release.counting import (
     counted_twice,
     risk_columns,
 )
-from maskwell.release.plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport, assess_risk
 from maskwell.release.tellers import telling_columns, telling_weights
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.report import UtilityReport

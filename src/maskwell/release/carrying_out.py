@@ -17,12 +17,12 @@ from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counting import merged
 from maskwell.engines.release_rows import Draws, RowStage
 from maskwell.engines.releasing import RowPlan
-from maskwell.release.counting import counted_twice
-from maskwell.release.fixed import known_levels
 from maskwell.release.matrices.swapping import SwapSampler
 from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.released import Release
-from maskwell.release.stages import Stage
+from maskwell.release.stages.counting import counted_twice
+from maskwell.release.stages.fixed import known_levels
+from maskwell.release.stages.stage import Stage
 
 Levels = Mapping[str, Sequence[Any]]
 

@@ -12,13 +12,13 @@ from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
 from maskwell.release.assessing import assess_tables, check_match, judged, released_tables
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.counting import capped_columns, tables_of
-from maskwell.release.plan import ReleasePlan
-from maskwell.release.publishing import check_randomness
-from maskwell.release.receipt import Receipt, receipt_from_dict
-from maskwell.release.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.folder.publishing import check_randomness
+from maskwell.release.folder.receipt import Receipt, receipt_from_dict
+from maskwell.release.folder.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.row_order import telling_order
+from maskwell.release.stages.counting import capped_columns, tables_of
 from maskwell.release.tellers import telling_columns
 
 
@@ -64,7 +64,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     random
         Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
 
-    >>> from maskwell.release.protection import Protection
+    >>> from maskwell.release.plans.protection import Protection
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
     >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", within=["region"], theta="1/2")])
     >>> released = release_table(people, plan)

@@ -10,11 +10,11 @@ from fractions import Fraction
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.assessing import assess_tables
-from maskwell.release.changes import expected_share
-from maskwell.release.plan import ReleasePlan
-from maskwell.release.protection import Protection
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.protection import Protection
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint
+from maskwell.release.stages.changes import expected_share
 
 MATCHES = (Fraction(3, 4), Fraction(3, 5), Fraction(1, 2), Fraction(2, 5), Fraction(7, 20))
 STRENGTHS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))

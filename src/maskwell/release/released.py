@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.cell_table import CellTable
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from maskwell.release.plan import ReleasePlan
+    from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.utility.report import UtilityReport
 

@@ -19,15 +19,15 @@ from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_co
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessing import assess_file, check_match, judged, released_tables
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
-from maskwell.release.leaks import check_public
-from maskwell.release.plan import ReleasePlan
-from maskwell.release.publishing import check_matrix, check_randomness, is_included
+from maskwell.release.folder.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
+from maskwell.release.folder.leaks import check_public
+from maskwell.release.folder.publishing import check_matrix, check_randomness, is_included
+from maskwell.release.folder.writing import data_name, write_internal, write_public
+from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.row_order import telling_order
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.regressions import compare_regressions
-from maskwell.release.writing import data_name, write_internal, write_public
 
 
 def release_folder_of(

@@ -11,8 +11,8 @@ from maskwell.core.phrases import listed
 from maskwell.engines.base import Source
 from maskwell.engines.cell_counting import MOST_WEIGHTS
 from maskwell.engines.dependence import Dependence, dependences
-from maskwell.release.counting import Tables, weight_tables
-from maskwell.release.plan import ReleasePlan
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.stages.counting import Tables, weight_tables
 
 SHOWN = 60
 

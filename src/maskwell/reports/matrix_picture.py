@@ -13,7 +13,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.engines.labels import Labels
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
 from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas, Picture
 from maskwell.reports.scales import number, round_numbers

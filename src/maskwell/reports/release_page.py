@@ -12,12 +12,12 @@ from typing import Any
 
 from maskwell.core.exact import to_decimal
 from maskwell.core.version import version_text
-from maskwell.release.advice import in_words
+from maskwell.release.folder.advice import in_words
+from maskwell.release.folder.publishing import is_included, protection_of
+from maskwell.release.folder.receipt_making import public_receipt
 from maskwell.release.mapping import expected_change
-from maskwell.release.publishing import is_included, protection_of
-from maskwell.release.receipt_making import public_receipt
 from maskwell.release.released import Release
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.html import environment
 from maskwell.reports.matrix_picture import plot_matrix
 from maskwell.reports.picture import Picture

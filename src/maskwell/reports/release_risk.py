@@ -16,7 +16,7 @@ from maskwell.core.arrays import Array
 from maskwell.errors import InputError
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.cost_panel import Cost, cost_row, draw_costs
 from maskwell.reports.notes import Note, area_mark, line_mark, notes_height, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.release.achieved import AT_LEAST, achieved, is_kept
-from maskwell.release.method_entries import METHOD_ENTRIES
-from maskwell.release.plan import ReleasePlan
-from maskwell.release.protection import Protection
-from maskwell.release.publishing import protection_of
+from maskwell.release.folder.publishing import protection_of
+from maskwell.release.plans.method_entries import METHOD_ENTRIES
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.rules import AnyRule, Moves, Rule
 from maskwell.release.released import Release
-from maskwell.release.rules import AnyRule, Moves, Rule
-from maskwell.release.stages import Stage
+from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.tables import number
 from maskwell.reports.words import SPACE, as_decimal, percent_bound

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from maskwell.core.phrases import listed, one_line, shorten
 from maskwell.engines.labels import Labels
-from maskwell.release.advice import in_words
+from maskwell.release.folder.advice import in_words
 from maskwell.release.risk.file_risk import UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK
 from maskwell.reports.release_numbers import split_by

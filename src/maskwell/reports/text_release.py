@@ -10,7 +10,7 @@ from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import check_match
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.release_numbers import NONE, ROUNDED, factor_text, risk_rows, utility_rows
 from maskwell.reports.release_words import greatest_risk, promises, shown
 from maskwell.reports.risk_words import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from maskwell.release.in_memory import release_table
-from maskwell.release.plan import ReleasePlan
+from maskwell.release.plans.plan import ReleasePlan
 
 pytest.importorskip("pyarrow")
 AGES = [str(20 + i % 40) for i in range(400)]

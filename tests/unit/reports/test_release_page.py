@@ -14,10 +14,10 @@ from maskwell.core.cell_table import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.release.assessing import assess_tables
-from maskwell.release.counting import tables_of
-from maskwell.release.plan import ReleasePlan
+from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
+from maskwell.release.stages.counting import tables_of
 from maskwell.reports.plots import plot_release_risk
 from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
 from maskwell.reports.release_page import _stages, lead, release_page
@@ -321,6 +321,6 @@ def test_without_keys_the_map_shows_what_changes() -> None:
     ],
 )
 def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
-    from maskwell.release.rules import read_rule
+    from maskwell.release.plans.rules import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words

@@ -12,7 +12,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.cost_panel import Cost
 from maskwell.reports.matrix_picture import WHOLE, plot_matrix
 from maskwell.reports.picture import Picture

@@ -11,7 +11,7 @@ from tests.support.drawings import fixed_colours, overlapping, texts_outside
 from maskwell.core.cell_table import CellTable
 from maskwell.designs.dense import Dense
 from maskwell.errors import InputError
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.association import Association
 from maskwell.release.utility.report import UtilityReport

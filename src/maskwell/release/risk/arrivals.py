@@ -14,7 +14,7 @@ from maskwell.release.risk.cell_risks import Arrivals
 from maskwell.release.risk.components import ENTRIES, Component, components_of, expanded, needed_columns
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.product import Product
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 LISTED = 4 * 10**6
 """Products with at most so many probabilities are listed."""

@@ -18,7 +18,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.cell_keys import compressed, find, numbered
 from maskwell.release.risk.listed import entries_of
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 ENTRIES = 4 * 10**7
 """Probabilities that are kept at once."""

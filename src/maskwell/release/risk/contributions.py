@@ -13,7 +13,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.errors import UnknownCategoryError
 from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from maskwell.release.risk.summands import row_sums
 from maskwell.release.risk.summary import SLACK, FileRisk, count_above, percentile, violations
 from maskwell.release.risk.swapped import keeps_counts, swapped_risks
 from maskwell.release.risk.targets import check_level
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
 AS_IF = "records that were exchanged are treated as if each had been drawn independently"

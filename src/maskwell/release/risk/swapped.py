@@ -10,7 +10,7 @@ from maskwell.release.risk.cell_risks import CellRisks
 from maskwell.release.risk.components import acting
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.summands import highest_of, row_sums
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 
 def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:

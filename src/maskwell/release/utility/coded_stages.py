@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 WIDEST = 2**62
 

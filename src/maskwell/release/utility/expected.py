@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.coded_stages import CodedStage, distinct
 
 Labels = list[Hashable]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 SOLVED_LIMIT = 2000
 """States of a matrix that does not keep counts, up to which it is turned around."""

@@ -18,7 +18,7 @@ from maskwell.release.risk.cell_risks import CellRisks, cell_risks, risks_of
 from maskwell.release.risk.components import needed_columns
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.product import Product
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 COMPARED = ("before", "kept", "unconditional", "in_range", "strict", "p_unique", "true_unique")

@@ -15,7 +15,7 @@ from maskwell.release.risk.contributions import level_contributions, record_risk
 from maskwell.release.risk.file_risk import LIGHT, UNTOUCHED, UNUSUAL, assess_risk
 from maskwell.release.risk.individual import individual_risk
 from maskwell.release.risk.summary import percentile
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

@@ -7,7 +7,7 @@ import numpy as np
 from maskwell.core.cell_table import CellTable
 from maskwell.designs.dense import Dense
 from maskwell.release.risk.file_risk import assess_risk
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 
 COLUMN = ["3/44", "11/44", "4/44", "13/44", "9/44", "4/44"]
 """As floats and added one by one: 1 + 2**-52."""

@@ -14,7 +14,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.released_variance import conditional_variance, weighted_variance
-from maskwell.release.stages import Stage
+from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.distances import expected_variation
 from maskwell.release.utility.expected import expected_table, needed_columns
 from maskwell.release.utility.inflation import inflation_of

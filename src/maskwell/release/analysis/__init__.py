@@ -1,0 +1,1 @@
+"""Tables and shares from a released file, with its receipt."""

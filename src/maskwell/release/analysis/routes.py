@@ -1,0 +1,123 @@
+"""How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
+
+Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maskwell.designs.coded import CodedDesign
+from maskwell.errors import ParameterError
+from maskwell.release.analysis.kept import involved, is_kept, kept_columns
+from maskwell.release.folder.advice import in_words
+from maskwell.release.folder.receipt import Group, Receipt
+from maskwell.release.folder.stage_json import labelled_as
+
+OPEN, EXACT, KEPT, SOLVED = "open", "exact", "kept", "solved"
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """How a table is estimated.
+
+    Attributes
+    ----------
+    kind
+        "open": nothing moved its columns. "exact": they were swapped, its counts stay exactly. "kept": counts are
+        unbiased as they stand. "solved": with the matrices.
+    columns
+        Of the table.
+    groups
+        Those that moved its columns, or columns that these depend on, in the order in which they were carried out.
+    cells
+        Columns that the matrices of these groups need together.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    groups: tuple[Group, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """Columns that some group moved."""
+        return frozenset(name for group in self.groups for name in group.moved)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sums of weights are kept, and not counts."""
+        return any(group.invariance == "weights" for group in self.groups)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether numbers of records can be estimated, but no sums of weights."""
+        return bool(self.groups) and self.kind != SOLVED and not self.weighted
+
+
+def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False) -> Route:
+    """How the table of these columns is estimated; ParameterError where it cannot be.
+
+    A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
+    """
+    groups, cells = involved(receipt.groups, columns)
+    kind = _kind(groups, columns)
+    if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
+        kind = SOLVED
+    if kind == SOLVED:
+        _check_known(receipt.groups, groups, columns)
+    return Route(kind, tuple(columns), groups, cells)
+
+
+def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
+    """The columns of each matrix where each is a design of its own columns, all of them in the table; else None.
+
+    Then reports are estimated as those of a survey with these designs, under any sampling plan. Not so with a matrix
+    that was worked out from the file: errors of a survey do not hold for it.
+    """
+    found = []
+    for group in route.groups:
+        if group.design is None or group.kept or group.within or not {*group.variables} <= {*route.columns}:
+            return None
+        found.append((group.variables, labelled_as(group.design, group.states, group.outputs)))
+    follows = {name for group in route.groups for name in group.linked} & {*route.columns}
+    return None if follows or route.kind != SOLVED else found
+
+
+def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
+    if not groups:
+        return OPEN
+    if not is_kept(groups, columns):
+        return SOLVED
+    return EXACT if all(group.method == "swap" for group in groups) else KEPT
+
+
+def check_missing(route: Route, missing: str) -> None:
+    """Raise where records without a value are to be left out, and values can be lost or found by randomization."""
+    for group in route.groups if missing == "drop" and route.kind == SOLVED else ():
+        for name in {*group.variables} & {*route.columns}:
+            place = group.cells.index(name)
+            if any(state[place] is None for state in group.states):
+                raise ParameterError(
+                    f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
+                    hint="count it as a category: --missing category",
+                )
+
+
+def _check_known(every: Sequence[Group], groups: Sequence[Group], columns: Sequence[str]) -> None:
+    hidden = next((group for group in groups if group.design is None), None)
+    if hidden is None:
+        return
+    table = in_words(columns)
+    if hidden.kept:
+        kept = kept_columns(every, hidden)
+        others = f"tables of {in_words(kept)} are kept; ask the data holder for others" if kept else ""
+        raise ParameterError(
+            f"the table of {table} is not kept, and the matrix of {in_words(hidden.variables)} is withheld",
+            hint=others or "ask the data holder for this table",
+        )
+    raise ParameterError(
+        f"the matrix of {in_words(hidden.variables)} is withheld, and counts are biased without it",
+        hint="ask the data holder for this table",
+    )

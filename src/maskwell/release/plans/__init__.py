@@ -1,0 +1,1 @@
+"""Plans of a release: what is asked for, as values and as a TOML file."""

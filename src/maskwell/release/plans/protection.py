@@ -1,0 +1,215 @@
+"""Protection: one entry of a plan: which columns are randomized, within what, how, and under which bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.exact import to_decimal
+from maskwell.errors import MaskwellError, PlanError
+from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.plans import entries as read
+from maskwell.release.plans.matrix_entries import written
+from maskwell.release.plans.method_entries import (
+    DEMANDS,
+    METHOD_ENTRIES,
+    MethodEntry,
+    find_base,
+    find_method,
+    take_options,
+)
+from maskwell.release.plans.protection_entries import read_caps, read_exclude
+
+PUBLISHED = ("withheld", "included")
+COMMON_ENTRIES = ("variables", "within", "linked", "method", "exclude", "caps", "strength", "publish", "clearance")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protection:
+    """One randomization that a plan asks for.
+
+    Attributes
+    ----------
+    variables
+        Columns that are randomized together.
+    within
+        Columns whose combinations each get a matrix of their own, so that no record leaves its cell.
+    linked
+        Columns that follow from the variables, and move with them.
+    method, options
+        How the matrix is made (:data:`~maskwell.release.plans.method_entries.METHOD_ENTRIES`), and its numbers.
+    bounds
+        What the matrix keeps to.
+    exclude
+        For each variable the labels, as texts, that stay as they are and are never drawn.
+    caps
+        For some labels of a single variable the largest chance that a record released with it has it in truth.
+    strength
+        a in ``a P + (1 - a) I``: how much of the randomization is carried out.
+    publish
+        Whether the matrix is ``"withheld"`` from users or ``"included"`` in what they get.
+    clearance
+        Why the counts may be known, where a matrix that reveals them is included.
+    counts_from
+        A file whose counts are used in place of those of the file to be released.
+
+    >>> roof = Protection.of(["roof", "sex"], "inverse-frequency", within=["region"], xi="0.4")
+    >>> roof
+    Protection(roof and sex within region, inverse-frequency, xi = 0.4)
+    >>> roof.publish   # the matrix is worked out from the counts, and would tell them
+    'withheld'
+    """
+
+    variables: tuple[str, ...]
+    method: str
+    within: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Bounds = field(default_factory=Bounds)
+    exclude: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    caps: Mapping[str, Fraction] = field(default_factory=dict)
+    strength: Fraction = Fraction(1)
+    publish: str = "withheld"
+    clearance: str | None = None
+    counts_from: str | None = None
+
+    @classmethod
+    def of(cls, variables: str | Sequence[str], method: str, **more: Any) -> Protection:
+        """From values as people type them; the keys are those of ``[[protect]]`` in a plan."""
+        shown = variables if isinstance(variables, str) else " and ".join(map(str, variables))
+        return cls.read({"variables": variables, "method": method, **more}, f"protection of {shown}")
+
+    @classmethod
+    def read(cls, given: Any, where: str) -> Protection:
+        """From its table; ``where`` is what errors call it."""
+        if isinstance(given, Protection):
+            return given
+        table = read.Entries(given, where)
+        hint = 'start with method = "inverse-frequency"; the other methods are on the page about plans'
+        method = find_method(table.need("method", read.text, hint), where)
+        base = find_base(table) if method.name == "swap" else method
+        values = _values(table, method, base)
+        table.finish(_allowed(base, swap=method is not base))
+        try:
+            return cls(**values)
+        except PlanError as error:
+            raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        self._check_strength()
+        self._check_caps()
+        if self.clearance is None and self.derived and self.publish == "included":
+            raise PlanError(
+                'publish = "included" would publish the counts of the file',
+                hint='say why they may be known: clearance = "table 3 of the report"; or leave out publish',
+            )
+
+    @property
+    def base(self) -> MethodEntry:
+        """The method that makes the matrix: that of the flows, for a swap."""
+        return METHOD_ENTRIES[self.options.get("base", self.method)]
+
+    @property
+    def derived(self) -> bool:
+        """Whether the matrix is worked out from the counts of the file itself."""
+        return self.base.derived and self.counts_from is None
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Columns whose labels can change."""
+        return (*self.variables, *self.linked)
+
+    @property
+    def title(self) -> str:
+        """Which columns, in words."""
+        inside = f" within {' and '.join(self.within)}" if self.within else ""
+        return " and ".join(self.variables) + inside
+
+    def contents(self) -> dict[str, Any]:
+        """As the table of a plan; numbers as short decimals or fractions, in texts."""
+        out: dict[str, Any] = {"variables": list(self.variables)}
+        out |= {key: list(getattr(self, key)) for key in ("within", "linked") if getattr(self, key)}
+        out |= {"method": self.method}
+        out |= {key: _plain(key, value) for key, value in self.options.items()} | self.bounds.to_dict()
+        out |= {"exclude": {v: list(labels) for v, labels in self.exclude.items()}} if self.exclude else {}
+        out |= {"caps": {label: to_decimal(cap) for label, cap in self.caps.items()}} if self.caps else {}
+        out |= {"strength": to_decimal(self.strength)} if self.strength != 1 else {}
+        out |= {key: getattr(self, key) for key in ("publish", "clearance", "counts_from") if getattr(self, key)}
+        return out
+
+    def _check_names(self) -> None:
+        if not self.variables:
+            raise PlanError("variables is empty", hint='name the columns to randomize: ["sex", "region"]')
+        named = [*self.variables, *self.within, *self.linked]
+        twice = [name for i, name in enumerate(named) if name in named[:i]]
+        if twice:
+            raise PlanError(f"{twice[0]!r} is named twice", hint="a column is in one of variables, within and linked")
+
+    def _check_strength(self) -> None:
+        asked = [*self.bounds.asked(), *(key for key in ("xi", *DEMANDS) if key in self.options)]
+        if self.strength != 1 and (asked or self.base.capped):
+            raise PlanError(
+                f"strength = {to_decimal(self.strength)} would undo {asked[0] if asked else 'the bound'}",
+                hint="leave out strength, or give theta in place of the bound",
+            )
+
+    def _check_caps(self) -> None:
+        both = [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]
+        if both:
+            raise PlanError(
+                f"{both[0]!r} is excluded and has a cap",
+                hint="an excluded category stays as it is: take it out of exclude or of caps",
+            )
+
+    def __repr__(self) -> str:
+        numbers = {k: v for k, v in self.options.items() if isinstance(v, Fraction | str | int)}
+        shown = [f"{key} = {_plain(key, value)}" for key, value in numbers.items()]
+        shown += [f"{key} = {value}" for key, value in self.bounds.to_dict().items()]
+        return f"Protection({', '.join([self.title, self.method, *shown])})"
+
+
+def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict[str, Any]:
+    """The entries of a table, each in its one form; ``base`` is the method that makes the matrix."""
+    variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
+    options, bounds = take_options(table, base)
+    derived = base.derived and "counts_from" not in table
+    return {
+        "variables": variables,
+        "method": method.name,
+        "within": table.take("within", read.names, ()),
+        "linked": table.take("linked", read.names, ()),
+        "options": options if method is base else {"base": base.name, **options},
+        "bounds": _bounds(bounds, table.where),
+        "exclude": table.take("exclude", read_exclude(variables), {}),
+        "caps": table.take("caps", read_caps(variables), {}),
+        "strength": table.take("strength", read.share, Fraction(1)),
+        "publish": table.take("publish", read.choice(*PUBLISHED), "withheld" if derived else "included"),
+        "clearance": table.take("clearance", read.text),
+        "counts_from": table.take("counts_from", read.text),
+    }
+
+
+def _allowed(method: MethodEntry, *, swap: bool) -> list[str]:
+    own = [*method.options, *method.bounds, *(["counts_from"] if method.derived else []), *(["base"] if swap else [])]
+    left_out = () if method.capped else ("caps",)
+    return own + [key for key in COMMON_ENTRIES if key not in left_out]
+
+
+def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
+    try:
+        return Bounds.of(caps=None, **given)
+    except MaskwellError as error:
+        raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+
+
+def _plain(key: str, value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return to_decimal(value)
+    if key == "rho":
+        return [to_decimal(one) for one in value]
+    if key == "categories":
+        return [state[0] if len(state) == 1 else list(state) for state in value]
+    return written(value) if key in ("matrix", "first") else value

@@ -1,0 +1,114 @@
+"""Plans for people who come from sdcMicro: what ``pram`` was told, and matrices as it keeps them.
+
+sdcMicro writes a matrix with truths as rows; here they are columns. Its ``pram`` draws a diagonal at random between
+``pd`` and one, makes the two-stage matrix with it (Method 2) and mixes it with the identity by ``alpha``; here the
+diagonal is ``pd`` itself, so that the same plan gives the same matrix. Its strata share one matrix that keeps the
+counts of the whole column; here every stratum has its own, which keeps the counts of the stratum.
+
+Source: the public source of sdcMicro's ``pram``, as compared in the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maskwell.core.exact import Number
+from maskwell.designs.dense import Dense
+from maskwell.engines.matrices import read_matrix
+from maskwell.errors import LabelError, MatrixError, PlanError
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.protection import Protection
+
+PD, ALPHA = "0.8", "0.5"
+"""What ``pram`` takes where nothing is said."""
+
+
+def design_from_sdcmicro(path: str) -> Dense:
+    """The design in a matrix that R wrote with ``write.csv(mat)``: rows are truths, with the levels as names.
+
+    Raises
+    ------
+    MatrixError
+        Where the matrix is not square, has no names, or its rows do not sum to one.
+    LabelError
+        Where the names of rows and columns differ.
+    """
+    found = read_matrix(path)
+    if found.row_labels is None or found.column_labels is None:
+        raise MatrixError(
+            f"{path} has no names of rows and columns",
+            hint="in R: rownames(mat) <- colnames(mat) <- levels(x); write.csv(mat, file)",
+        )
+    if found.row_labels != found.column_labels:
+        raise LabelError(f"rows and columns of {path} have different names", hint="both are the levels, in one order")
+    return Dense.from_rows(found.entries, inputs=found.row_labels, outputs=found.row_labels)
+
+
+def plan_from_sdcmicro(
+    variables: Sequence[str],
+    *,
+    pd: Number | str | Sequence[Any] | Mapping[str, Any] = PD,
+    alpha: Number | Sequence[Number] = ALPHA,
+    strata_variables: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    weights: str | None = None,
+    **release: Any,
+) -> ReleasePlan:
+    """The plan that does what ``pram(data, variables, strata_variables, pd, alpha)`` is meant to do.
+
+    Each variable is randomized on its own: Method 2 with the first matrix that keeps a value with probability ``pd``
+    and else takes every other one alike, mixed with the identity::
+
+        P = alpha Q R + (1 - alpha) I
+
+    Parameters
+    ----------
+    variables
+        Columns to randomize.
+    pd
+        One number for all variables, one for each in a list, or by name in a table. In place of a number there may be
+        the name of a CSV file with a matrix as R writes it (rows are truths): it is used as it is.
+    alpha
+        One number for all, or one for each; not used where there is a matrix.
+    strata_variables
+        Columns within whose cells each variable is randomized.
+    keys, weights, **release
+        The same as in the table ``[release]`` of a plan; sdcMicro has them in ``createSdcObj``.
+
+    Source: [Adeshiyan2011, section 4.5, Method 2].
+
+    >>> plan = plan_from_sdcmicro(["roof", "walls"], pd=["0.95", "0.8"], strata_variables=["urbrur"])
+    >>> plan.protections[0]
+    Protection(roof within urbrur, method2, diagonal = 0.95)
+    >>> plan.protections[0].strength
+    Fraction(1, 2)
+    """
+    names = [variables] if isinstance(variables, str) else [*variables]
+    diagonals, alphas = _for_each(pd, names, "pd"), _for_each(alpha, names, "alpha")
+    protections = [
+        _protection(name, d, a, strata_variables) for name, d, a in zip(names, diagonals, alphas, strict=True)
+    ]
+    more: dict[str, Any] = {key: value for key, value in (("keys", keys), ("weights", weights)) if value}
+    return ReleasePlan.of(protections, **more, **release)
+
+
+def _protection(name: str, pd: Any, alpha: Any, within: Sequence[str]) -> Protection:
+    if isinstance(pd, str) and pd.lower().endswith((".csv", ".json", ".npy")):
+        return Protection.of(name, "fixed", within=within, matrix=pd, orientation="rows")
+    return Protection.of(name, "method2", within=within, diagonal=pd, strength=alpha)
+
+
+def _for_each(given: Any, names: Sequence[str], what: str) -> list[Any]:
+    if isinstance(given, Mapping):
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise PlanError(f"{what} has nothing for {missing[0]!r}", hint="give one for each of the variables")
+        return [given[name] for name in names]
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return [given] * len(names)
+    if len(given) != len(names):
+        raise PlanError(
+            f"{len(given)} values of {what} for {len(names)} variables", hint="give one for all, or one for each"
+        )
+    return [*given]

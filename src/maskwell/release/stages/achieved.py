@@ -1,0 +1,126 @@
+"""What a randomization achieves, in the terms of the bounds that can be asked of it.
+
+With flows ``f_ij = p_ij N_j`` from true state j to released state i, and their sums ``f_i`` over the truths of a cell:
+measured on the matrix as it is drawn from, with the counts of the file.
+
+Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.release.stages.stage import Stage
+
+SLACK = 1e-9
+AT_LEAST = ("least_kept", "changed_at_least")
+
+
+def achieved(stage: Stage, bound: str) -> float | None:
+    """The value that a stage reaches for one of the bounds by its name; ``None`` for one that is about whole files.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> stage = Stage(variables=("roof",), states=[("tile",), ("thatch",)], outputs=[("tile",), ("thatch",)],
+    ...     design=Dense.of([["3/4", "1/2"], ["1/4", "1/2"]]), counts=np.array([20, 10]), cells=np.zeros(2, dtype=int),
+    ...     method="method1", invariance="counts", derived=True)
+    >>> achieved(stage, "posterior_own"), achieved(stage, "least_kept")   # a released tile is true with 75 %
+    (0.75, 0.5)
+    """
+    measure = _MEASURES.get(bound)
+    return None if measure is None else measure(stage)
+
+
+def is_kept(bound: str, asked: float, value: float) -> bool:
+    """Whether a value keeps to what was asked, up to what floats cannot tell.
+
+    >>> is_kept("least_kept", 0.5, 0.6), is_kept("posterior", 0.5, 0.6)
+    (True, False)
+    """
+    return value >= asked - SLACK if bound in AT_LEAST else value <= asked + SLACK
+
+
+def _flows(stage: Stage) -> tuple[Array, Array, Real, Real]:
+    """Released state, true state and flow of each transition of records that are there, and the sums by release."""
+    released, true, p = stage.transitions
+    flow = p * stage.mass[true]
+    some = flow > 0
+    released, true, flow = released[some], true[some], flow[some]
+    sums = np.bincount(released, flow, minlength=len(stage.outputs))
+    return released, true, flow, np.asarray(sums, dtype=np.float64)
+
+
+def _posterior(stage: Stage) -> float:
+    released, _, flow, sums = _flows(stage)
+    return float((flow / sums[released]).max(initial=0.0))
+
+
+def _posterior_own(stage: Stage) -> float:
+    released, true, flow, sums = _flows(stage)
+    places = {state: i for i, state in enumerate(stage.outputs)}
+    own = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
+    return float((flow / sums[released])[released == own[true]].max(initial=0.0))
+
+
+def _odds(stage: Stage) -> float:
+    own = _posterior_own(stage)
+    return own / (1 - own) if own < 1 else np.inf
+
+
+def _guess(stage: Stage) -> float:
+    released, _, flow, sums = _flows(stage)
+    best = np.zeros(len(sums))
+    np.maximum.at(best, released, flow)
+    return float(best.sum() / sums.sum()) if sums.sum() else 0.0
+
+
+def _least_kept(stage: Stage) -> float:
+    return float(stage.keeps[stage.counts > 0].min(initial=1.0))
+
+
+def _factor(stage: Stage) -> float:
+    """How much likelier or less likely a released value makes a truth, within its cell."""
+    released, true, p = stage.transitions
+    sums = np.bincount(released, p * stage.mass[true], minlength=len(stage.outputs))
+    there = stage.mass[true] > 0
+    totals = np.bincount(stage.cells, stage.mass)
+    ratio = (p * totals[stage.cells[true]])[there] / sums[released[there]]
+    rows = np.bincount(released[there], minlength=len(stage.outputs))
+    return _whole(stage, released[there], true[there], rows) * float(np.maximum(ratio, 1 / ratio).max(initial=1.0))
+
+
+def _parity(stage: Stage) -> float:
+    """The largest ratio of two chances of one released value, within its cell."""
+    released, true, p = stage.transitions
+    there = stage.mass[true] > 0
+    released, true, p = released[there], true[there], p[there]
+    least, most = np.full(len(stage.outputs), np.inf), np.zeros(len(stage.outputs))
+    np.minimum.at(least, released, p)
+    np.maximum.at(most, released, p)
+    rows = np.bincount(released, minlength=len(stage.outputs))
+    some = rows > 0
+    return _whole(stage, released, true, rows) * float((most[some] / least[some]).max(initial=1.0))
+
+
+def _whole(stage: Stage, released: Array, true: Array, rows: Array) -> float:
+    """One where each released value can come from every truth of its cell, else infinite: a zero rules truths out."""
+    sizes = np.bincount(stage.cells[stage.mass > 0], minlength=int(stage.cells.max(initial=0)) + 1)
+    cell = np.zeros(len(rows), dtype=np.int64)
+    cell[released] = stage.cells[true]
+    some = rows > 0
+    return 1.0 if (rows[some] == sizes[cell[some]]).all() else np.inf
+
+
+_MEASURES: dict[str, Callable[[Stage], float]] = {
+    "posterior": _posterior,
+    "posterior_own": _posterior_own,
+    "odds": _odds,
+    "guess": _guess,
+    "factor": _factor,
+    "parity": _parity,
+    "least_kept": _least_kept,
+    "changed_at_most": Stage.expected_changed,
+    "changed_at_least": Stage.expected_changed,
+}

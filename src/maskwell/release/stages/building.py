@@ -1,0 +1,242 @@
+"""From a plan and the counts of a file to stages: which tables are needed, and the matrix of every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.categories import Categories
+from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.designs.sparse import Sparse
+from maskwell.errors import PlanError
+from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.mixing import mixed
+from maskwell.release.plans.entries import find_levels
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.protection import Protection
+from maskwell.release.stages.combinations import check_combinations
+from maskwell.release.stages.fixed import FIXED, fixed_stage, known_levels
+from maskwell.release.stages.methods import Local, make_matrix
+from maskwell.release.stages.rule_checks import Tables, check_moves, check_rules, check_swaps, forbidden_moves
+from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.tables_wanted import stage_columns
+
+BY_COUNTS = {"inverse-frequency", "lowered", "swap"}
+"""Methods that work on records, whatever their weights."""
+
+
+def build_stages(
+    plan: ReleasePlan, tables: Tables, external: Mapping[str, CellTable] | None = None
+) -> tuple[Stage, ...]:
+    """The stages of a plan, in its order.
+
+    ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
+    """
+    _check_codebook(plan, tables)
+    check_rules(plan, tables)
+    check_swaps(plan)
+    found = []
+    for number, protection in enumerate(plan.protections, 1):
+        other = (external or {}).get(",".join(protection.variables))
+        found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
+    check_combinations(plan, found, tables)
+    return tuple(found)
+
+
+def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
+    """Raise where the file holds a label that its codebook does not list."""
+    for column in plan.codebook:
+        table = next((own for columns, own in tables.items() if column in columns), None)
+        if table is not None:
+            known_levels(plan, table, column)
+
+
+def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
+    within, variables = stage_columns(plan, protection)
+    table = tables[(*within, *variables)]
+    linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
+    if protection.method in FIXED:
+        stage = fixed_stage(plan, protection, table, where)
+    else:
+        stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
+    check_moves(plan, stage, table, where)
+    _check_linked(stage, linked, where)
+    added = [name for name in stage.within if name not in protection.within]
+    notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
+    return replace(stage, linked=linked, notes=(*stage.notes, *notes))
+
+
+def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
+    """The label of a linked column for each combination of the variables; an error where it does not follow."""
+    found: dict[tuple[Hashable, ...], Hashable] = {}
+    for *variables, label in table.labels():
+        key = tuple(variables)
+        if found.setdefault(key, label) != label:
+            given, both = ", ".join(map(str, key)), f"{shorten(str(found[key]), 15)} or {shorten(str(label), 15)}"
+            start = f"{where}: {shorten(name, 20)!r} does not follow: it is {both} for "
+            raise PlanError(
+                start + shorten(given, max(12, MESSAGE - len(start))),
+                hint=f"randomize them jointly: variables = {[*table.columns]}",
+                column=name,
+            )
+    return found
+
+
+def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...], Hashable]], where: str) -> None:
+    """Raise where a combination can be released for which no record tells the label of a linked column."""
+    for name, follows in linked.items():
+        for label in stage.outputs:
+            if (own := label[len(stage.within) :]) not in follows:
+                raise PlanError(
+                    f"{where}: {shorten(', '.join(map(str, own)), 30)} may be released, but what {name!r} is then "
+                    "no record tells",
+                    hint="keep to labels that occur, or randomize the linked column with the others",
+                    column=name,
+                )
+
+
+# ---- matrices that are worked out from counts
+
+
+def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTable, Array | None]:
+    """The cells of the file and of another one, with the records of the file; and the records of the other one."""
+    if external is None:
+        return table, None
+    labels = [*dict.fromkeys([*table.labels(), *external.labels()])]
+    both = CellTable.of(table.columns, dict.fromkeys(labels, 1))
+    places = {label: i for i, label in enumerate(both.labels())}
+
+    def spread(own: CellTable, values: Array | None) -> Any:
+        if values is None:
+            return None
+        out = np.zeros(len(both), dtype=values.dtype)
+        out[[places[label] for label in own.labels()]] = values
+        return out
+
+    sums = {"weights": spread(table, table.weights), "squares": spread(table, table.squares)}
+    return replace(both, counts=spread(table, table.counts), **sums), spread(external, external.counts)
+
+
+def _derived_stage(
+    plan: ReleasePlan,
+    protection: Protection,
+    table: CellTable,
+    external: Array | None,
+    within: tuple[str, ...],
+    where: str,
+) -> Stage:
+    kept = _with_values(plan, table, len(within))
+    invariance = invariance_of(plan, protection)
+    codes, counts = table.codes[kept], table.counts[kept]
+    weights, squares = (None if own is None else own[kept] for own in (table.weights, table.squares))
+    mass = weights if invariance == "weights" and weights is not None else counts
+    if external is not None:
+        mass = external[kept]
+    labels = [table.label(int(row)) for row in kept]
+    cells = _numbered(codes[:, : len(within)])
+    open_ = np.flatnonzero((mass > 0) & ~_excluded(protection, table, kept, where))
+    if not len(open_):
+        raise PlanError(
+            f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
+            hint="look for columns without values, exclude that names every category, or weights that are all zero",
+        )
+    local = Local(
+        counts=counts[open_] if external is None else mass[open_],
+        mass=mass[open_],
+        labels=[labels[i][len(within) :] for i in open_],
+        codes=codes[open_, len(within) :],
+        cells=cells[open_],
+        options=protection.options,
+        bounds=_bounds(plan, protection, [labels[i] for i in open_], len(within), where),
+        forbidden=forbidden_moves(plan, table, kept[open_], cells[open_], protection.variables),
+        where=where,
+    )
+    design = make_matrix(protection.base.name, local)
+    notes = [*design.provenance.get("notes", ())]
+    if plan.weights is not None and invariance == "counts":
+        notes.append("counts of records are kept on average, sums of weights are not: weighted tables are biased")
+    if protection.strength != 1:
+        design = mixed(design, protection.strength)
+    rest = np.setdiff1d(np.arange(len(kept)), open_)
+    parts, places = [design], [open_]
+    if len(rest):
+        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
+    return Stage(
+        variables=protection.variables,
+        within=within,
+        states=labels,
+        outputs=labels,
+        design=Sparse.stacked(parts, places, state_categories(labels)),
+        counts=counts,
+        weights=weights,
+        squares=squares,
+        cells=cells,
+        method=protection.method,
+        invariance=invariance,
+        derived=protection.derived,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _bounds(
+    plan: ReleasePlan, protection: Protection, labels: Sequence[tuple[Hashable, ...]], n_within: int, where: str
+) -> Bounds:
+    """The bounds of a protection, with the match of the whole release and with caps by place."""
+    by_match = protection.base.match and not (protection.options.keys() & {"theta", "xi"})
+    alone = by_match and not protection.bounds.asked() and not protection.caps
+    needed = protection.base.name == "lowered"
+    match = plan.match_of(protection) if alone or needed else protection.bounds.match
+    caps: dict[int, Fraction] = {}
+    if protection.caps:  # of a single variable
+        levels = [label[n_within] for label in labels]
+        found = find_levels(protection.caps, [*dict.fromkeys(levels)], f"{where}: caps")
+        wanted = dict(zip(found, protection.caps.values(), strict=True))
+        caps = {i: wanted[level] for i, level in enumerate(levels) if level in wanted}
+    return replace(protection.bounds, match=match, caps=caps)
+
+
+def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
+    """What a matrix worked out from the file keeps on average."""
+    wanted = protection.options.get("invariance")
+    if wanted is not None:
+        return str(wanted)
+    if protection.counts_from is not None:
+        return "external"
+    by_counts = {protection.method, protection.base.name} & BY_COUNTS or plan.match_of(protection) is not None
+    return "counts" if plan.weights is None or by_counts else "weights"
+
+
+def _with_values(plan: ReleasePlan, table: CellTable, n_within: int) -> Array:
+    """Cells whose variables all have a value, unless a missing one is a category."""
+    lost = np.zeros(len(table), dtype=bool)
+    if plan.missing != "category":
+        for place, levels in enumerate(table.levels[n_within:], n_within):
+            if levels and levels[-1] is None:
+                lost |= table.codes[:, place] == len(levels) - 1
+    return np.flatnonzero(~lost)
+
+
+def _numbered(codes: Array) -> Array:
+    """A number for each distinct row."""
+    if not codes.shape[1]:
+        return np.zeros(len(codes), dtype=np.int64)
+    _, numbers = np.unique(codes, axis=0, return_inverse=True)
+    return np.asarray(numbers).reshape(-1)
+
+
+def _excluded(protection: Protection, table: CellTable, kept: Array, where: str) -> Array:
+    """Which states hold a category that stays as it is and is never drawn."""
+    out = np.zeros(len(kept), dtype=bool)
+    for column, labels in protection.exclude.items():
+        place = table.place(column)
+        levels = table.levels[place]
+        found = find_levels(labels, levels, f"{where}: exclude of {column!r}")
+        hit = np.array([level in found for level in levels], dtype=bool)
+        out |= hit[table.codes[kept, place]]
+    return out

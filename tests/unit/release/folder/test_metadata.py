@@ -1,0 +1,198 @@
+"""Codebook, data package and DDI file: their form, and that nothing a label holds can break them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
+
+from maskwell.core.cell_table import CellTable
+from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.release.folder.codebook import codebook_csv, codebook_of
+from maskwell.release.folder.ddi import NAMESPACE, ddi_codebook
+from maskwell.release.folder.frictionless import datapackage
+from maskwell.release.folder.reader import readme
+from maskwell.release.folder.receipt_making import public_receipt
+from maskwell.release.folder.risk_file import write_risks
+from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.risk.file_risk import assess_risk
+
+SPITEFUL = "a<b>&\"'\x01\u2028]]>"
+
+# The children of each element of DDI Codebook 2.5 that is written, in the order of its schema (codebook.xsd).
+ORDER = {
+    "codeBook": ["docDscr", "stdyDscr", "fileDscr", "dataDscr", "otherMat"],
+    "stdyDscr": ["citation", "studyAuthorization", "stdyInfo", "studyDevelopment", "method", "dataAccs"],
+    "citation": ["titlStmt", "rspStmt", "prodStmt", "distStmt"],
+    "titlStmt": ["titl"],
+    "prodStmt": ["producer", "copyright", "prodDate", "prodPlac", "software"],
+    "method": ["dataColl", "notes", "anlyInfo", "stdyClas", "dataProcessing", "codingInstructions"],
+    "anlyInfo": ["respRate", "EstSmpErr", "dataAppr"],
+    "fileDscr": ["fileTxt", "locMap", "notes"],
+    "fileTxt": ["fileName", "fileCitation", "dataFingerprint", "fileCont", "fileStrc", "dimensns", "fileType"],
+    "dimensns": ["caseQnty", "varQnty", "logRecL", "recPrCas", "recNumTot"],
+    "dataDscr": ["varGrp", "nCubeGrp", "var", "nCube", "notes"],
+    "var": ["location", "labl", "catgry", "codInstr", "verStmt", "concept", "derivation", "varFormat", "notes"],
+    "catgry": ["catValu", "labl", "txt", "catStat", "mrow"],
+}
+
+
+def labelled() -> Release:
+    stage = stage_within(ROWS, COLUMNS, ["roof"], ["region"])
+    plan = plan_of([stage], codebook={"roof": ["straw", "tile", "tin", "slate"]}, weights="w", title="Roofs 2025")
+    about = {
+        "roof": ColumnLabels(text=True, label="Roof <of> the dwelling", values={"tin": "Tin & zinc"}),
+        "age": ColumnLabels(label=SPITEFUL, values={1.0: "young", 2.0: SPITEFUL}),
+    }
+    release = release_of([stage], plan, labels=Labels(".sav", about))
+    more = (ReleasedColumn("age", "integer", (1, 2)), ReleasedColumn("w", "number"), ReleasedColumn(SPITEFUL, "text"))
+    return replace(release, columns=(*release.columns, *more))
+
+
+def walk(element: ET.Element) -> Iterator[ET.Element]:
+    yield element
+    for child in element:
+        yield from walk(child)
+
+
+def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
+    entries = {entry.name: entry for entry in codebook_of(labelled())}
+    assert entries["roof"].categories == (("straw", None), ("tile", None), ("tin", "Tin & zinc"), ("slate", None))
+    assert (entries["roof"].role, entries["roof"].group) == ("randomized", 1)
+    assert entries["age"].categories == ((1, "young"), (2, SPITEFUL))
+    assert entries["w"].role == "weight" and entries["w"].categories is None
+    assert entries["region"].role == "unchanged"
+
+
+def test_the_codebook_as_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(codebook_csv(codebook_of(labelled())))))
+    assert [row["value"] for row in rows if row["column"] == "roof"] == ["straw", "tile", "tin", "slate"]
+    assert [row["value_label"] for row in rows if row["column"] == "age"] == ["young", SPITEFUL]
+    assert sum(row["column"] == "w" for row in rows) == 1
+
+
+def ddi(release: Release) -> ET.Element:
+    return ET.fromstring(ddi_codebook(public_receipt(release), codebook_of(release), "data.sav"))
+
+
+def test_every_element_of_the_ddi_file_is_where_the_schema_has_it() -> None:
+    for element in walk(ddi(labelled())):
+        assert element.tag.startswith(f"{{{NAMESPACE}}}")
+        names = [child.tag.removeprefix(f"{{{NAMESPACE}}}") for child in element]
+        order = ORDER.get(element.tag.removeprefix(f"{{{NAMESPACE}}}"), [])
+        assert names == sorted(names, key=order.index)
+
+
+def test_the_ddi_file_tells_what_was_done() -> None:
+    root = ddi(labelled())
+    space = {"d": NAMESPACE}
+    assert root.get("version") == "2.5"
+    done = root.findall(".//d:method/d:dataProcessing", space)
+    assert len(done) == 1 and "within the cells of region" in str(done[0].text)
+    assert root.findall(".//d:anlyInfo/d:EstSmpErr", space)
+    variables = {str(v.get("name")): v for v in root.findall(".//d:var", space)}
+    assert variables["w"].get("wgt") == "wgt" and variables["w"].get("intrvl") == "contin"
+    assert [str(c.text) for c in variables["roof"].findall("d:catgry/d:catValu", space)][-1] == "slate"
+    assert variables["roof"].find("d:notes", space) is not None
+    assert variables["region"].find("d:notes", space) is None
+    ids = [v.get("ID") for v in variables.values()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_spiteful_labels_stay_text() -> None:
+    names = [v.get("name") for v in ddi(labelled()).iter(f"{{{NAMESPACE}}}var")]
+    assert SPITEFUL.replace("\x01", "?") in names
+
+
+def package(release: Release, data: Path) -> dict[str, Any]:
+    return datapackage(public_receipt(release), codebook_of(release), data)
+
+
+def test_the_data_package(tmp_path: Path) -> None:
+    write_csv(tmp_path / "data.csv", COLUMNS, ROWS)
+    found = package(labelled(), tmp_path / "data.csv")
+    resource = found["resources"][0]
+    assert (found["profile"], found["name"]) == ("tabular-data-package", "roofs-2025")
+    assert resource["bytes"] == (tmp_path / "data.csv").stat().st_size
+    assert resource["hash"] == "sha256:" + hashlib.sha256((tmp_path / "data.csv").read_bytes()).hexdigest()
+    fields = {field["name"]: field for field in resource["schema"]["fields"]}
+    assert fields["roof"]["constraints"]["enum"] == ["straw", "tile", "tin", "slate"]
+    assert fields["age"]["constraints"]["enum"] == [1, 2] and fields["age"]["type"] == "integer"
+    assert resource["maskwell:randomization"][0]["variables"] == ["roof"]
+    assert "design" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "tabular"),
+    [
+        ("data.tsv", "tsv", True),
+        ("data.csv.gz", "csv", True),
+        ("data.parquet", "parquet", False),
+        ("data.sav", "sav", False),
+    ],
+)
+def test_the_data_package_of_other_files(tmp_path: Path, name: str, form: str, tabular: bool) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    resource = package(labelled(), tmp_path / name)["resources"][0]
+    assert resource["format"] == form
+    assert resource["profile"] == ("tabular-data-resource" if tabular else "data-resource")
+
+
+def test_a_data_package_that_frictionless_accepts(tmp_path: Path) -> None:
+    frictionless = pytest.importorskip("frictionless")
+    made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof"], ["region"])])
+    report = frictionless.validate(str(made.public / "datapackage.json"))
+    assert report.valid, report.flatten(["message"])
+
+
+def test_the_readme_says_what_to_type(tmp_path: Path) -> None:
+    made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof"], ["region"])])
+    text = (made.public / "README.md").read_text()
+    assert "maskwell estimate data.csv --receipt receipt.json --columns region,roof" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert text == readme(public_receipt(made.release), codebook_of(made.release), "data.csv")
+
+
+@pytest.mark.parametrize(
+    ("groups", "said", "not_said"),
+    [
+        ([("roof", "sex")], ["tables of sex and roof are unbiased"], []),
+        ([("roof", "sex"), ("sex", "")], ["tables of roof are unbiased"], ["sex and roof are unb", "--columns"]),
+        ([("sex", ""), ("roof", "sex")], ["tables of roof are biased"], ["roof are unbiased", "--columns"]),
+        ([("roof", "sex"), ("sex", "roof")], ["tables of sex and roof are unbiased", "--columns sex,roof"], []),
+    ],
+)
+def test_the_readme_never_calls_a_biased_table_unbiased(
+    groups: list[tuple[str, str]], said: list[str], not_said: list[str]
+) -> None:
+    stages = [stage_within(ROWS, COLUMNS, [variable], [within] if within else []) for variable, within in groups]
+    release = release_of(stages, plan_of(stages))
+    text = " ".join(readme(public_receipt(release), codebook_of(release), "data.csv").split())
+    assert all(part in text for part in said) and not any(part in text for part in not_said)
+    assert "randomized or not, show weaker associations" in text
+
+
+def test_variances_of_weighted_shares_are_not_said_to_double_at_most() -> None:
+    stage = stage_within(ROWS, COLUMNS, ["roof"])
+    stage = replace(stage, invariance="weights", weights=stage.counts * 2.0, squares=stage.counts * 4.0)
+    advice = " ".join(public_receipt(release_of([stage], plan_of([stage], weights="w")))["advice"])
+    assert "inflation factor (vif)" in advice and "2 - 1/n" not in advice
+
+
+def test_the_risks_of_all_records(tmp_path: Path) -> None:
+    report = assess_risk(CellTable.of(["roof", "sex"], {("tin", "f"): 1, ("tile", None): 4}), ["roof", "sex"])
+    write_risks(report, tmp_path / "risk.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "risk.csv").read_text(encoding="utf-8"))))
+    assert [(row["roof"], row["sex"], row["records"], row["risk_before"]) for row in rows] == [
+        ("tile", "", "4", "0.25"),
+        ("tin", "f", "1", "1"),
+    ]
