@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,36 @@ def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTa
     return replace(both, counts=spread(table, table.counts), **sums), spread(external, external.counts)
 
 
+@dataclass(frozen=True, eq=False)
+class _States:
+    """The states of a protection: cells of its table with a value in every variable, and what is to be kept."""
+
+    table: CellTable
+    rows: Array
+    within: tuple[str, ...]
+    mass: Array
+
+    @cached_property
+    def labels(self) -> list[tuple[Hashable, ...]]:
+        """Of the columns of each state."""
+        return [self.table.label(int(row)) for row in self.rows]
+
+    @cached_property
+    def cells(self) -> Array:
+        """A number for each combination of the columns within which is randomized."""
+        return _numbered(self.table.codes[self.rows, : len(self.within)])
+
+    def of(self, values: Array | None) -> Any:
+        """Values of the table, for the states."""
+        return None if values is None else values[self.rows]
+
+
+def _states(plan: ReleasePlan, table: CellTable, external: Array | None, within: tuple[str, ...], kept: str) -> _States:
+    rows = _with_values(plan, table, len(within))
+    mass = table.weights if kept == "weights" and table.weights is not None else table.counts
+    return _States(table, rows, within, (mass if external is None else external)[rows])
+
+
 def _derived_stage(
     plan: ReleasePlan,
     protection: Protection,
@@ -131,57 +162,74 @@ def _derived_stage(
     within: tuple[str, ...],
     where: str,
 ) -> Stage:
-    kept = _with_values(plan, table, len(within))
     invariance = invariance_of(plan, protection)
-    codes, counts = table.codes[kept], table.counts[kept]
-    weights, squares = (None if own is None else own[kept] for own in (table.weights, table.squares))
-    mass = weights if invariance == "weights" and weights is not None else counts
-    if external is not None:
-        mass = external[kept]
-    labels = [table.label(int(row)) for row in kept]
-    cells = _numbered(codes[:, : len(within)])
-    open_ = np.flatnonzero((mass > 0) & ~_excluded(protection, table, kept, where))
-    if not len(open_):
-        raise PlanError(
-            f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
-            hint="look for columns without values, exclude that names every category, or weights that are all zero",
-        )
-    local = Local(
-        counts=counts[open_] if external is None else mass[open_],
-        mass=mass[open_],
-        labels=[labels[i][len(within) :] for i in open_],
-        codes=codes[open_, len(within) :],
-        cells=cells[open_],
-        options=protection.options,
-        bounds=_bounds(plan, protection, [labels[i] for i in open_], len(within), where),
-        forbidden=forbidden_moves(plan, table, kept[open_], cells[open_], protection.variables),
-        where=where,
+    states = _states(plan, table, external, within, invariance)
+    open_ = _open_states(protection, states, where)
+    counts = states.of(table.counts)
+    design = make_matrix(
+        protection.base.name,
+        _local(plan, protection, states, open_, counts if external is None else states.mass, where),
     )
-    design = make_matrix(protection.base.name, local)
     notes = [*design.provenance.get("notes", ())]
-    if plan.weights is not None and invariance == "counts":
-        notes.append("counts of records are kept on average, sums of weights are not: weighted tables are biased")
     if protection.strength != 1:
         design = mixed(design, protection.strength)
-    rest = np.setdiff1d(np.arange(len(kept)), open_)
-    parts, places = [design], [open_]
-    if len(rest):
-        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
+    if plan.weights is not None and invariance == "counts":
+        notes.append("counts of records are kept on average, sums of weights are not: weighted tables are biased")
     return Stage(
         variables=protection.variables,
         within=within,
-        states=labels,
-        outputs=labels,
-        design=Sparse.stacked(parts, places, state_categories(labels)),
+        states=states.labels,
+        outputs=states.labels,
+        design=_among_all(design, open_, states.labels),
         counts=counts,
-        weights=weights,
-        squares=squares,
-        cells=cells,
+        weights=states.of(table.weights),
+        squares=states.of(table.squares),
+        cells=states.cells,
         method=protection.method,
         invariance=invariance,
         derived=protection.derived,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _open_states(protection: Protection, states: _States, where: str) -> Array:
+    """The states that are randomized: those with records that no entry excludes."""
+    excluded = _excluded(protection, states.table, states.rows, where)
+    open_ = np.flatnonzero((states.mass > 0) & ~excluded)
+    if not len(open_):
+        raise PlanError(
+            f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
+            hint="look for columns without values, exclude that names every category, or weights that are all zero",
+        )
+    return open_
+
+
+def _local(
+    plan: ReleasePlan, protection: Protection, states: _States, open_: Array, counts: Array, where: str
+) -> Local:
+    """What the method of a protection needs to know of its open states."""
+    n_within, labels = len(states.within), [states.labels[i] for i in open_]
+    rows, cells = states.rows[open_], states.cells[open_]
+    return Local(
+        counts=counts[open_],
+        mass=states.mass[open_],
+        labels=[label[n_within:] for label in labels],
+        codes=states.table.codes[rows, n_within:],
+        cells=cells,
+        options=protection.options,
+        bounds=_bounds(plan, protection, labels, n_within, where),
+        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables),
+        where=where,
+    )
+
+
+def _among_all(design: Sparse, open_: Array, labels: Sequence[tuple[Hashable, ...]]) -> Sparse:
+    """The matrix over all states: those that are not open stay as they are."""
+    rest = np.setdiff1d(np.arange(len(labels)), open_)
+    parts, places = [design], [open_]
+    if len(rest):
+        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
+    return Sparse.stacked(parts, places, state_categories(labels))
 
 
 def _bounds(
