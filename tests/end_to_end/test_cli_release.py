@@ -286,3 +286,14 @@ def test_declared_missing_codes_are_categories_where_missing_is_one() -> None:
     run("release", "x.sav", "--plan", "plan.toml", "-o", "out")
     released, _ = pyreadstat.read_sav("out/public/data.sav", user_missing=True)
     assert released["x"].value_counts().to_dict() == {1.0: 25, 2.0: 25, 8.0: 25, 9.0: 25}
+
+
+def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> None:
+    lines = csv.read_text().splitlines()
+    coarse = [
+        f"{line},{'grown' if line.split(',')[3] != '0-19' else 'young'},name {i}" for i, line in enumerate(lines[1:])
+    ]
+    csv.write_text("\n".join([lines[0] + ",stage,name", *coarse]) + "\n")
+    told = " ".join(run("release", csv, "--plan", "plan.toml", "--dry-run", "--json").json()["notes"])
+    assert "age tells stage" in told
+    assert "may name people" in told

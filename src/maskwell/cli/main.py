@@ -55,7 +55,9 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
-    signal.signal(signal.SIGTERM, _stop)
+    for name in ("SIGTERM", "SIGHUP"):  # so that a command that is ended leaves nothing half-written
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     cli()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from maskwell.engines.base import Source
 from maskwell.engines.levels import LevelCoder
 
 MOST_LABELS = 5_000
+LOOKED_AT = 1_000
+FEWEST_TO_NAME = 20
+"""Records below which different texts say nothing."""
+
 RECORDS_PER_LABEL = 3
 """A column with fewer records to a label is no category: everything follows from it."""
 
@@ -23,15 +27,17 @@ class Dependence(NamedTuple):
     told: str
 
 
-def dependences(source: Source, moved: Sequence[str], others: Iterable[str]) -> list[Dependence]:
+def first_rows(source: Source) -> Any:
+    """The first batch of a source that has rows; a source is read once, so this is asked for once."""
+    return next((batch for batch in source.batches() if len(batch)), None)
+
+
+def dependences(batch: Any, moved: Sequence[str], others: Iterable[str]) -> list[Dependence]:
     """Pairs of a randomized column and another one, in which the labels of one follow from those of the other.
 
-    Looks at the first batch of rows only: what does not follow there does not follow at all.
+    Looks at one batch of rows: what does not follow there does not follow at all.
     """
-    batch = next((batch for batch in source.batches() if len(batch)), None)
-    if batch is None:
-        return []
-    codes = {name: _codes(name, batch.column(source.schema.get_field_index(name))) for name in {*moved, *others}}
+    codes = {name: _codes(name, batch.column(name)) for name in {*moved, *others}}
     found = []
     for name in moved:
         for other in dict.fromkeys(others):
@@ -40,6 +46,33 @@ def dependences(source: Source, moved: Sequence[str], others: Iterable[str]) -> 
                 found += [Dependence(other, name)] if _follows(pair[0], pair[1]) else []
                 found += [Dependence(name, other)] if _follows(pair[1], pair[0]) else []
     return found
+
+
+def naming_columns(batch: Any, names: Iterable[str]) -> list[str]:
+    """Columns of texts that are different in every row, as names and addresses are; not numbers."""
+    if len(batch) < FEWEST_TO_NAME:
+        return []
+    return [name for name in names if _names_records(batch.column(name)[:LOOKED_AT].to_pylist())]
+
+
+def _names_records(values: Sequence[Any]) -> bool:
+    """Whether values are texts, all different, and mostly no numbers.
+
+    >>> _names_records(["Ann", "Bob", "Cleo"]), _names_records(["12.5", "7", "3"]), _names_records(["a", "a", "b"])
+    (True, False, False)
+    """
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) < len(values) or len({*texts}) < len(texts):
+        return False
+    return sum(map(_is_number, texts)) * 2 < len(texts)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _codes(name: str, column: object) -> Array:

@@ -10,7 +10,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import listed
 from maskwell.engines.base import Source
 from maskwell.engines.cell_counting import MOST_WEIGHTS
-from maskwell.engines.dependence import Dependence, dependences
+from maskwell.engines.dependence import Dependence, dependences, first_rows, naming_columns
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.stages.counting import Tables, weight_tables
 
@@ -46,18 +46,25 @@ def telling_columns(plan: ReleasePlan, source: Source) -> Iterator[str]:
     moved = [*dict.fromkeys(plan.randomized)]
     inside = {name for protection in plan.protections for name in protection.within}
     silent = {*moved, *plan.drop, *inside, plan.weights, plan.id}
-    others = [name for name in source.schema.names if name not in silent]
-    found = dependences(source, moved, others)
+    names = source.schema.names
+    others = [name for name in names if name not in silent and names.count(name) == 1]
+    batch = first_rows(source)
+    if batch is None:
+        return
+    if naming := naming_columns(batch, others):
+        shown = listed(naming, len(naming), SHOWN)
+        yield f"texts that are different for every record may name people, and are published: {shown}; drop them"
+    found = dependences(batch, moved, others)
     told = [one for one in found if one.told in moved]
-    shown = [one for one in found if one.teller in moved and Dependence(one.told, one.teller) not in told]
+    showing = [one for one in found if one.teller in moved and Dependence(one.told, one.teller) not in told]
     if told:
         yield (
             f"columns that stay as they are tell randomized ones: {_pairs(told)}; randomize them together, group them,"
             " or drop them"
         )
-    if shown:
+    if showing:
         yield (
-            f"columns that stay as they are show which records changed: {_pairs(shown)}; name them in linked,"
+            f"columns that stay as they are show which records changed: {_pairs(showing)}; name them in linked,"
             " or drop them"
         )
 

@@ -56,3 +56,8 @@ def test_weights_that_tell_are_named_once_for_all_columns() -> None:
 
 def test_nothing_is_said_of_columns_with_a_label_for_every_record() -> None:
     assert "number" not in warned(["group"], {**PEOPLE, "number": list(range(400))}, drop=["age"])
+
+
+def test_texts_that_are_different_for_every_record_are_named() -> None:
+    found = warned(["group"], {**PEOPLE, "name": [f"person {i}" for i in range(400)]}, drop=["age"])
+    assert "may name people, and are published: name" in found
