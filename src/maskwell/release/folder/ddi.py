@@ -61,13 +61,15 @@ def processing(group: Mapping[str, Any]) -> str:
     keeps = "counts are kept exactly" if swapped else KEEPS.get(group["invariance"], "counts are not kept")
     return (
         f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
-        f"matrix is {group['matrix']}. {_changed(group['changed_expected'])} of the records are expected to have "
-        "changed."
+        f"matrix is {group['matrix']}.{_changed(group['changed_expected'])}"
     )
 
 
-def _changed(share: float) -> str:
-    return f"About {100 * share:.0f} %" if share else "Fewer than 1 %"
+def _changed(share: float | None) -> str:
+    if share is None:
+        return ""
+    about = f"About {100 * share:.0f} %" if share else "Fewer than 1 %"
+    return f" {about} of the records are expected to have changed."
 
 
 def _file(root: ET.Element, receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> None:

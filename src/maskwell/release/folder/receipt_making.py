@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from maskwell.release.released import Release
 
 SPEC = "pram-vectors/1"
+FEW_ROWS = 1_000
+"""Records below which a share in whole per cents says too much beside a matrix."""
+
 DIGITS = 2
 
 
@@ -84,8 +87,12 @@ def _randomness(release: Release) -> str:
 def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
     check_matrix(release.plan, stage)
     included = is_included(release.plan, stage)
-    matrix = {"matrix": INCLUDED, **_matrix(stage)} if included else {"matrix": WITHHELD}
-    return {**_about(release, stage), **matrix}
+    about = _about(release, stage)
+    if not included:
+        return {**about, "matrix": WITHHELD}
+    if release.rows < FEW_ROWS:  # with the matrix, a share of few records can be solved for their counts
+        about["changed_expected"] = None
+    return {**about, "matrix": INCLUDED, **_matrix(stage)}
 
 
 def _about(release: Release, stage: Stage) -> dict[str, Any]:

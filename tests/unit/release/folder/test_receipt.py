@@ -266,3 +266,13 @@ def test_a_changed_design_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"truth": "1"', '"truth": "2"'))
     with pytest.raises(DataFileError, match="cannot be read"):
         load_receipt(path)
+
+
+def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
+    from maskwell.release.in_memory import release_table
+    from maskwell.release.plans.plan import ReleasePlan
+
+    plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
+    few, many = (release_table({"x": ["a", "b", "c"] * n}, plan).release for n in (20, 400))
+    assert public_receipt(few)["groups"][0]["changed_expected"] is None
+    assert public_receipt(many)["groups"][0]["changed_expected"] is not None
