@@ -273,6 +273,6 @@ def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_te
     from maskwell.release.plans.plan import ReleasePlan
 
     plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
-    few, many = (release_table({"x": ["a", "b", "c"] * n}, plan).release for n in (20, 400))
+    few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (20, 400))
     assert public_receipt(few)["groups"][0]["changed_expected"] is None
     assert public_receipt(many)["groups"][0]["changed_expected"] is not None
