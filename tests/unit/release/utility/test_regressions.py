@@ -24,9 +24,7 @@ def made_up(n: int = 3000) -> dict[str, list[object]]:
 
 
 def test_open_regressions_are_those_of_statsmodels() -> None:
-    import pandas as pd
-    import statsmodels.formula.api as smf
-
+    pd, smf = pytest.importorskip("pandas"), pytest.importorskip("statsmodels.formula.api")
     table = made_up()
     frame = pd.DataFrame(table)
     frame["yes"] = (frame.smokes == "yes").astype(int)
