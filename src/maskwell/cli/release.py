@@ -96,7 +96,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
         print_lines(
             [
                 f"A new secret key is in {path}. Keep it apart from every release.",
-                f"Next: maskwell release --key {path}",
+                f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
             ]
         )
 
