@@ -173,7 +173,7 @@ def _derived_stage(
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
         design = mixed(design, protection.strength)
-    if plan.weights is not None and invariance == "counts":
+    if invariance == "counts" and _weights_differ(states):
         notes.append("counts of records are kept on average, sums of weights are not: weighted tables are biased")
     return Stage(
         variables=protection.variables,
@@ -190,6 +190,14 @@ def _derived_stage(
         derived=protection.derived,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _weights_differ(states: _States) -> bool:
+    """Whether records of some states weigh more on average than others: then counts and weights are not kept alike."""
+    if states.table.weights is None:
+        return False
+    mean = states.of(states.table.weights) / np.maximum(states.of(states.table.counts), 1)
+    return bool(np.ptp(mean) > 1e-9 * mean.max()) if len(mean) else False
 
 
 def _open_states(protection: Protection, states: _States, where: str) -> Array:

@@ -394,3 +394,12 @@ def test_weights_are_kept_in_blocks_of_like_weight() -> None:
     assert stage.invariance == "weights"
     np.testing.assert_allclose(matrix(stage) @ stage.mass, stage.mass)
     assert stage.keeps[stage.counts == 1].max() < 0.45
+
+
+@pytest.mark.parametrize(("weights", "said"), [([100.0, 200.0, 300.0], False), ([100.0, 250.0, 300.0], True)])
+def test_weighted_tables_are_called_biased_only_where_weights_differ(weights: list[float], said: bool) -> None:
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 3})
+    weighted = replace(table, weights=np.array(weights), squares=np.array(weights) ** 2)
+    plan = ReleasePlan.of([{"variables": "x", "method": "inverse-frequency", "xi": "0.5"}], weights="w")
+    (stage,) = build_stages(plan, {("x",): weighted})
+    assert any("weighted tables are biased" in note for note in stage.notes) is said
