@@ -188,45 +188,53 @@ def _by_cell(
     table = table.project([*protection.within, *protection.variables])  # without columns that rules join to them
     cells = _reached(plan, protection, [*dict.fromkeys(label[:n_within] for label in table.labels())], table)
     levels = [known_levels(plan, table, name) for name in protection.variables]
-    labels: list[Labels] = []
-    outputs: list[Labels] = []
-    parts, numbers, notes = [], [], []
-    used = set()
-    for number, cell in enumerate(cells):
-        key = next((text for text in texts_of(cell) if text in matrices), None)
-        if key is None:
-            raise UnknownCategoryError(
-                f"{where}: there is no matrix for {_shown(cell)}",
-                hint="give a matrix for every cell that occurs or that an earlier randomization can lead to",
-            )
-        used.add(key)
-        design = given_design(matrices[key], protection.options, f"{where}, {_shown(cell)}")
-        assert isinstance(design, CodedDesign)
-        if isinstance(design.inputs.labels, range):
-            design = design.with_labels(state_categories([(level,) for level in levels[0]]))
-        labels += [(*cell, *label) for label in _typed(design.inputs, levels)]
-        outputs += [(*cell, *label) for label in _typed(design.outputs, levels)]
-        parts.append(Sparse.of_matrix(design.exact_matrix()))
-        numbers += [number] * design.k
-    if unused := [key for key in matrices if key not in used]:
-        notes.append(f"there is a matrix for {'/'.join(unused[0])}, which does not occur in the file")
-    places, start = [], 0
-    for part in parts:
-        places.append(np.arange(start, start + part.k))
-        start += part.k
+    found = {cell: _matrix_of(cell, protection, matrices, levels, where) for cell in cells}
+    labels = [(*cell, *label) for cell, own in found.items() for label in _typed(own.inputs, levels)]
+    outputs = [(*cell, *label) for cell, own in found.items() for label in _typed(own.outputs, levels)]
+    sizes = [own.k for own in found.values()]
+    places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    whole = Sparse.stacked([Sparse.of_matrix(own.exact_matrix()) for own in found.values()], places)
     return Stage(
         variables=protection.variables,
         within=protection.within,
         states=labels,
         outputs=outputs,
-        design=Sparse.stacked(parts, places).with_labels(state_categories(labels), state_categories(outputs)),
-        cells=np.array(numbers, dtype=np.int64),
+        design=whole.with_labels(state_categories(labels), state_categories(outputs)),
+        cells=np.repeat(np.arange(len(sizes)), sizes),
         method=protection.method,
         invariance="none",
         derived=False,
-        notes=tuple(notes),
+        notes=_unused(matrices, cells),
         **_counts(plan, table, labels, where),
     )
+
+
+def _matrix_of(
+    cell: Labels,
+    protection: Protection,
+    matrices: Mapping[tuple[str, ...], Any],
+    levels: Sequence[Sequence[Hashable]],
+    where: str,
+) -> CodedDesign:
+    """The matrix that a plan gives for one cell."""
+    key = next((text for text in texts_of(cell) if text in matrices), None)
+    if key is None:
+        raise UnknownCategoryError(
+            f"{where}: there is no matrix for {_shown(cell)}",
+            hint="give a matrix for every cell that occurs or that an earlier randomization can lead to",
+        )
+    design = given_design(matrices[key], protection.options, f"{where}, {_shown(cell)}")
+    assert isinstance(design, CodedDesign)
+    if isinstance(design.inputs.labels, range):
+        return design.with_labels(state_categories([(level,) for level in levels[0]]))
+    return design
+
+
+def _unused(matrices: Mapping[tuple[str, ...], Any], cells: Sequence[Labels]) -> tuple[str, ...]:
+    """That there is a matrix for a cell that does not occur."""
+    used = {text for cell in cells for text in texts_of(cell)}
+    unused = [key for key in matrices if key not in used]
+    return (f"there is a matrix for {'/'.join(unused[0])}, which does not occur in the file",) if unused else ()
 
 
 def _reached(plan: ReleasePlan, protection: Protection, cells: Sequence[Labels], table: CellTable) -> Sequence[Labels]:
