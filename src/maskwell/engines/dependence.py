@@ -11,6 +11,7 @@ from maskwell.core.arrays import Array
 from maskwell.engines.base import Source
 from maskwell.engines.levels import LevelCoder
 
+ROWS = 20_000
 MOST_LABELS = 5_000
 LOOKED_AT = 1_000
 FEWEST_TO_NAME = 20
@@ -28,8 +29,9 @@ class Dependence(NamedTuple):
 
 
 def first_rows(source: Source) -> Any:
-    """The first batch of a source that has rows; a source is read once, so this is asked for once."""
-    return next((batch for batch in source.batches() if len(batch)), None)
+    """Some rows of a source, ``None`` where it has none; a source is read once, so this is asked for once."""
+    batch = next((batch for batch in source.batches() if len(batch)), None)
+    return None if batch is None else batch.slice(0, ROWS)
 
 
 def dependences(batch: Any, moved: Sequence[str], others: Iterable[str]) -> list[Dependence]:
