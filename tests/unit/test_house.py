@@ -15,7 +15,7 @@ import pytest
 import maskwell
 
 HEAVY = ["click", "formulaic", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
-FEWEST_TESTS = 10_500
+FEWEST_TESTS = 12_500
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 FORBIDDEN = {
     "a path of some machine": re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|home|Users)/"),
