@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
+from maskwell.core.random_order import random_order
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow import file_errors, require
 
@@ -91,13 +92,9 @@ class ShuffledRows:
         return self._stream.words(first, rows, 2).copy().view("<u8").reshape(rows)
 
     def _order(self, rows: int) -> Array:
-        """A random order, drawn again in the unlikely case of a tie."""
-        while True:
-            keys = self._numbers(rows)
-            order = np.argsort(keys, kind="stable")
-            sorted_ = keys[order]
-            if rows < 2 or (sorted_[1:] != sorted_[:-1]).all():
-                return order
+        """A random order of the next rows."""
+        first, self._row = self._row, self._row + rows
+        return random_order(self._stream, first, rows)
 
     def _spill(self) -> None:
         arrow, ipc = require(), require("pyarrow.ipc")

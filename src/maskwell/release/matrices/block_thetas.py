@@ -19,7 +19,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
-from maskwell.release.matrices.counts import Amounts, check_counts
+from maskwell.release.matrices.counts import Amounts, read_amounts
 from maskwell.release.matrices.exchange import least_by_block
 
 GRID = 1 << 20
@@ -108,8 +108,8 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     bound = check_probability(xi, "xi")
     if not bound or math.ceil(1 / bound) > _MOST_TERMS:
         raise ParameterError(f"xi = {xi} is below 1/{_MOST_TERMS}", hint="give a bound between 0.005 and 1", xi=xi)
-    records = check_counts(counts)
-    amounts = records if mass is None else check_counts(mass, weighted=True)
+    records = read_amounts(counts)
+    amounts = records if mass is None else read_amounts(mass, weighted=True)
     _check_same_support(records, amounts)
     search = _Search.of(records, amounts, block_numbers(blocks, len(records)), bound)
     steps = search.smallest()

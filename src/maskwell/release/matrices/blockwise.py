@@ -15,7 +15,7 @@ from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError, ParameterError, UnknownCategoryError
 from maskwell.release.matrices.assembling import block_numbers
-from maskwell.release.matrices.counts import check_counts, check_length
+from maskwell.release.matrices.counts import check_length, read_amounts
 from maskwell.release.matrices.noted import noted
 
 Make = Callable[[Array], Sparse]
@@ -43,10 +43,9 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     >>> design.diagonal().round(3).tolist()   # only adults are married: they are not protected
     [0.667, 0.5, 1.0]
     """
-    amounts = check_counts(v, weighted=True)
+    amounts = read_amounts(v, weighted=True)
     inputs, numbers = check_length(amounts, categories), block_numbers(cells, len(amounts))
-    order = np.argsort(numbers, kind="stable")
-    places = np.split(order, np.cumsum(np.bincount(numbers))[:-1])
+    places = places_by_cell(numbers)
     values = np.asarray(v) if isinstance(v, np.ndarray) else np.array(list(v), dtype=object)
     made: dict[tuple[Any, ...], Sparse] = {}
     parts = []
@@ -57,6 +56,16 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
         parts.append(made[key])
     methods = {part.provenance.get("method", "given") for part in made.values()} - {"unchanged"}
     return noted(Sparse.stacked(parts, places, inputs), amounts, "/".join(sorted(methods)) or "unchanged")
+
+
+def places_by_cell(numbers: Array) -> list[Array]:
+    """The places of the states of each cell, given its number.
+
+    >>> [own.tolist() for own in places_by_cell(np.array([1, 0, 1]))]
+    [[1], [0, 2]]
+    """
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
 def _part(counts: Array, occurring: Array, make: Make) -> Sparse:

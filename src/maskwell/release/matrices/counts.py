@@ -51,7 +51,7 @@ class Amounts:
         return len(self.integers)
 
 
-def check_counts(v: Any, *, weighted: bool = False) -> Amounts:
+def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
     """The counts of k states, or an error that names the first that cannot be one.
 
     Parameters
@@ -61,9 +61,9 @@ def check_counts(v: Any, *, weighted: bool = False) -> Amounts:
     weighted
         Whether fractions are allowed: sums of weights, or shares.
 
-    >>> check_counts([12, 8, 3]).integers.tolist()
+    >>> read_amounts([12, 8, 3]).integers.tolist()
     [12, 8, 3]
-    >>> weighted = check_counts([0.5, 0.3, 0.2], weighted=True)
+    >>> weighted = read_amounts([0.5, 0.3, 0.2], weighted=True)
     >>> weighted.integers.tolist(), weighted.scale   # five to three to two
     ([5, 3, 2], 10)
     """
@@ -103,7 +103,7 @@ def support(v: Any) -> Array:
     >>> support([5, 0, 3]).tolist()
     [0, 2]
     """
-    return np.flatnonzero(check_counts(v, weighted=True).support)
+    return np.flatnonzero(read_amounts(v, weighted=True).support)
 
 
 def _column(v: Any) -> Array:

@@ -15,7 +15,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.phrases import shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import EditRuleError
-from maskwell.release.matrices.counts import check_counts
+from maskwell.release.matrices.counts import read_amounts
 
 
 def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
@@ -34,7 +34,7 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
 
     >>> check_no_forbidden([30, 0, 20, 50], np.array([False, True, False, False]))   # no married children: nothing said
     """
-    records = check_counts(counts).integers
+    records = read_amounts(counts).integers
     inside = np.where(forbidden, records, 0)
     total, worst = int(inside.sum()), int(inside.argmax())
     if total:
@@ -74,7 +74,7 @@ def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
     >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
     0.0
     """
-    released = design.forward(check_counts(counts, weighted=True).floats)
+    released = design.forward(read_amounts(counts, weighted=True).floats)
     return float(released[np.asarray(forbidden, dtype=bool)].sum())
 
 

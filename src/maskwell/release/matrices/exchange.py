@@ -23,8 +23,8 @@ from maskwell.release.matrices.counts import Amounts, as_words
 def equal_exchange(amounts: Amounts, flows: Sequence[Fraction], blocks: Array, inputs: Categories) -> Sparse:
     """The matrix in which every state of block b gives and takes ``flows[b]``, in the units of the integers.
 
-    >>> from maskwell.release.matrices.counts import check_counts
-    >>> design = equal_exchange(check_counts([3, 1]), [Fraction(1, 2)], np.zeros(2, int), Categories.numbered(2))
+    >>> from maskwell.release.matrices.counts import read_amounts
+    >>> design = equal_exchange(read_amounts([3, 1]), [Fraction(1, 2)], np.zeros(2, int), Categories.numbered(2))
     >>> design.columns_exact(0)   # of three records, half a one leaves
     {0: Fraction(5, 6), 1: Fraction(1, 6)}
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError
-from maskwell.release.matrices.counts import check_counts
+from maskwell.release.matrices.counts import read_amounts
 
 
 def flows(design: Sparse, v: Any) -> Any:
@@ -18,7 +18,7 @@ def flows(design: Sparse, v: Any) -> Any:
     >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
     [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
     """
-    counts = check_counts(v, weighted=True).floats
+    counts = read_amounts(v, weighted=True).floats
     if len(counts) != design.k:
         raise MatrixError(
             f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
@@ -35,5 +35,5 @@ def expected_changed(design: Sparse, v: Any) -> float:
     >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
     0.2609
     """
-    counts = check_counts(v, weighted=True).floats
+    counts = read_amounts(v, weighted=True).floats
     return float(((1 - design.diagonal()) * counts).sum() / counts.sum())

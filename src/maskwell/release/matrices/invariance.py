@@ -15,7 +15,7 @@ from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError, NotInvariantError, ParameterError, PublishError, TooLargeError
-from maskwell.release.matrices.counts import check_counts
+from maskwell.release.matrices.counts import read_amounts
 
 TOLERANCE = 1e-9
 """Of the total: a matrix that moves an expected count by no more is invariant."""
@@ -128,7 +128,7 @@ def _recovered(design: CodedDesign, counts: Real) -> Real | None:
 
 
 def _checked(design: CodedDesign, v: Any) -> Real:
-    counts = check_counts(v, weighted=True).floats
+    counts = read_amounts(v, weighted=True).floats
     if design.k != len(counts) or design.m != design.k:
         raise MatrixError(
             f"a matrix of {design.m} reports by {design.k} categories for {len(counts)} counts",
@@ -148,7 +148,7 @@ def _sparse(design: CodedDesign) -> Sparse:
 
 def _totals(n: Any, groups: Array) -> Real:
     if np.ndim(n) == 1:
-        return np.asarray(np.bincount(groups, check_counts(n, weighted=True).floats), dtype=np.float64)
+        return np.asarray(np.bincount(groups, read_amounts(n, weighted=True).floats), dtype=np.float64)
     if groups.max():
         raise ParameterError(
             f"the matrix has {int(groups.max()) + 1} groups of states that never exchange records",

@@ -19,7 +19,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
 from maskwell.release.matrices.assembling import block_numbers
 from maskwell.release.matrices.block_thetas import BlockThetas
-from maskwell.release.matrices.counts import Amounts, check_counts, check_length
+from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.exchange import equal_exchange, least_by_block
 from maskwell.release.matrices.noted import noted
 
@@ -41,7 +41,7 @@ def inverse_frequency(
     >>> inverse_frequency([1, 1, 2, 3, 5], "3/4").columns_exact(4)[4]   # of five records, three quarters of one leave
     Fraction(17, 20)
     """
-    amounts, flow = check_counts(v, weighted=True), as_fraction(theta, "theta")
+    amounts, flow = read_amounts(v, weighted=True), as_fraction(theta, "theta")
     inputs, numbers = check_length(amounts, categories), block_numbers(blocks, len(amounts))
     _check_theta(flow, amounts, numbers)
     design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
@@ -57,7 +57,7 @@ def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categ
     >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
     [1.0, 1.0]
     """
-    amounts = check_counts(v, weighted=True)
+    amounts = read_amounts(v, weighted=True)
     flows = [theta * amounts.scale for theta in thetas.theta]
     design = equal_exchange(amounts, flows, thetas.blocks, check_length(amounts, categories))
     return noted(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))

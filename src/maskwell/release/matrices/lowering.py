@@ -20,7 +20,7 @@ from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.counts import Amounts, check_counts, check_length
+from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
@@ -114,7 +114,7 @@ def lower_until(
     (True, Fraction(7, 20), Fraction(3, 5))
     """
     allowed, by = _allowed(nu), as_fraction(step, "step")
-    amounts = check_counts(v)
+    amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
     measure = risk or match_risks(amounts, small, every_release=False)
@@ -143,7 +143,7 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     0.7589
     """
     allowed = _allowed(nu)
-    amounts = check_counts(v)
+    amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     small = _small(amounts, allowed)
     measure = risk or match_risks(amounts, small, every_release=True)

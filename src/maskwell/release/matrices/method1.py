@@ -11,7 +11,7 @@ from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal, 
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
-from maskwell.release.matrices.counts import check_counts, check_length
+from maskwell.release.matrices.counts import check_length, read_amounts
 from maskwell.release.matrices.exchange import equal_exchange, least_by_block
 from maskwell.release.matrices.noted import noted
 
@@ -42,7 +42,7 @@ def method1(
     >>> design.columns_exact(0)   # of twelve records, one is expected to go to each other category
     {0: Fraction(5, 6), 1: Fraction(1, 12), 2: Fraction(1, 12)}
     """
-    amounts, strength = check_counts(v, weighted=True), _check_theta(theta)
+    amounts, strength = read_amounts(v, weighted=True), _check_theta(theta)
     inputs, numbers = check_length(amounts, categories), block_numbers(blocks, len(amounts))
     flows = [strength * least for least in least_by_block(amounts, numbers)]
     return noted(equal_exchange(amounts, flows, numbers, inputs), amounts, "method1", theta=to_text(strength))
@@ -61,7 +61,7 @@ def binary_theta(v: Any, p12: Number) -> Fraction:
     >>> method1([3, 1], binary_theta([3, 1], "1/2")).columns_exact(1)
     {0: Fraction(1, 2), 1: Fraction(1, 2)}
     """
-    amounts, asked = check_counts(v, weighted=True), as_fraction(p12, "p12")
+    amounts, asked = read_amounts(v, weighted=True), as_fraction(p12, "p12")
     if len(amounts) != 2 or not amounts.support.all():
         raise CountsError(f"{len(amounts)} counts", hint="give two counts, both above 0; for others use theta")
     first, second = map(int, amounts.integers)

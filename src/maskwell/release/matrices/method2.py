@@ -17,7 +17,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError
-from maskwell.release.matrices.counts import WIDE, Amounts, as_words, check_counts, check_length
+from maskwell.release.matrices.counts import WIDE, Amounts, as_words, check_length, read_amounts
 from maskwell.release.matrices.noted import noted
 from maskwell.release.matrices.symmetric import EXACT_BITS, from_flows, rounding_bits, rounding_note
 
@@ -48,7 +48,7 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     >>> design.columns_exact(0)   # the largest category stays with four chances in seven
     {0: Fraction(4, 7), 1: Fraction(4, 21), 2: Fraction(5, 21)}
     """
-    amounts, first = check_counts(v, weighted=True), _first_stage(R)
+    amounts, first = read_amounts(v, weighted=True), _first_stage(R)
     inputs, places = check_length(amounts, categories), np.flatnonzero(amounts.support)
     if first.k != len(amounts):
         raise MatrixError(

@@ -16,7 +16,7 @@ from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix, stays_
 from maskwell.release.matrices.assembling import block_numbers, from_entries
 from maskwell.release.matrices.attained import attained, worst_of
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.counts import Amounts, check_counts, check_length
+from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.infeasible import States, at_limits, checked_program, explained, named
 from maskwell.release.matrices.least_guess import has_least_guess, least_guess_flows
 from maskwell.release.matrices.noted import noted
@@ -104,7 +104,7 @@ def optimal_matrix(
     (0.6, 0.0)
     """
     _check_linear(bounds)
-    amounts = check_counts(v, weighted=True)
+    amounts = read_amounts(v, weighted=True)
     inputs = check_length(amounts, categories)
     costs = cost_matrix(cost, len(amounts))
     places = [np.flatnonzero(own) for own in _members(amounts, blocks)]

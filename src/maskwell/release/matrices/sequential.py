@@ -14,7 +14,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
-from maskwell.release.matrices.counts import WIDE, Amounts, check_counts, check_length
+from maskwell.release.matrices.counts import WIDE, Amounts, check_length, read_amounts
 from maskwell.release.matrices.noted import noted
 from maskwell.release.matrices.symmetric import EXACT_BITS, from_flows, rounding_bits, rounding_note
 
@@ -39,7 +39,7 @@ def sequential_uniform(v: Any, *, categories: Categories | None = None) -> Spars
     >>> design.columns_exact(1)   # of eight records, three and a half stay and as many join the largest category
     {0: Fraction(7, 16), 1: Fraction(7, 16), 2: Fraction(1, 8)}
     """
-    amounts = check_counts(v, weighted=True)
+    amounts = read_amounts(v, weighted=True)
     inputs = check_length(amounts, categories)
     places = np.flatnonzero(amounts.support)
     order = np.argsort(-amounts.integers[places], kind="stable")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cmp_to_key, partial
-from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array, code_type
 from maskwell.core.phrases import shorten
-from maskwell.core.randomness import SECURE, RandomSource, Stream
+from maskwell.core.random_order import random_order
+from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.designs.sampler import check_codes
 from maskwell.errors import CountsError, WrongTypeError
 from maskwell.release.matrices.integer_flows import IntegerFlows
@@ -90,32 +89,3 @@ class SwapSampler:
         codes = np.repeat(self.flows.rows[own], self.flows.amounts[own]).astype(code_type(self.flows.k))
         first, self._words = self._words, self._words + len(codes)
         return np.asarray(codes[random_order(self._stream, first, len(codes))])
-
-
-def random_order(stream: Stream, first: int, size: int) -> Array:
-    """The numbers 0..size-1 in an order of which all are equally likely: sorted by random numbers of 64 bits.
-
-    Where two of these are equal, further words decide.
-    """
-    keys = stream.words(first, size, 2).copy().view("<u8").ravel()
-    order = np.argsort(keys, kind="stable")
-    for start, end in _tied(keys[order]):
-        order[start:end] = sorted(order[start:end].tolist(), key=cmp_to_key(partial(_compared, stream, first)))
-    return order
-
-
-def _compared(stream: Stream, first: int, a: int, b: int) -> int:
-    """Which of two rows comes first by its further words."""
-    pairs = ((stream.spill(first + a, refill), stream.spill(first + b, refill)) for refill in count())
-    one, two = next((x, y) for x, y in pairs if x != y)
-    return -1 if one < two else 1
-
-
-def _tied(keys: Array) -> list[tuple[int, int]]:
-    """Stretches of equal numbers in a sorted column.
-
-    >>> _tied(np.array([1, 2, 2, 3, 5, 5, 5]))
-    [(1, 3), (4, 7)]
-    """
-    ends = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]]).tolist()
-    return [(start, end) for start, end in pairwise(ends) if end - start > 1]

@@ -24,8 +24,8 @@ _RESOLVED = 48  # bits that a column of the smallest count keeps at least
 def rounding_bits(amounts: Amounts) -> int:
     """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them.
 
-    >>> from maskwell.release.matrices.counts import check_counts
-    >>> rounding_bits(check_counts([1000, 1]))   # multiples of 2**-51 of a record
+    >>> from maskwell.release.matrices.counts import read_amounts
+    >>> rounding_bits(read_amounts([1000, 1]))   # multiples of 2**-51 of a record
     51
     """
     counts = amounts.integers[amounts.support]

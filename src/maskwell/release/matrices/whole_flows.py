@@ -21,7 +21,7 @@ from maskwell.core.exact import common_denominator, sum_of
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import NotInvariantError
-from maskwell.release.matrices.counts import check_counts
+from maskwell.release.matrices.counts import read_amounts
 from maskwell.release.matrices.integer_flows import IntegerFlows
 from maskwell.release.matrices.invariance import check_invariant
 
@@ -53,7 +53,7 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     >>> found.counts.tolist(), found.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
     ([12, 8, 3], True)
     """
-    records = check_counts(counts)
+    records = read_amounts(counts)
     check_invariant(design, counts)
     exact = balanced(_exact_flows(design, records.integers), records.integers)
     unit = common_denominator(exact.values())

@@ -17,6 +17,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cells
 from maskwell.release.matrices.block_thetas import BlockThetas, thetas_for_blocks
+from maskwell.release.matrices.blockwise import places_by_cell
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block
 from maskwell.release.matrices.lowering import lower_until, method1_for_match
@@ -205,7 +206,7 @@ def make_matrix(method: str, local: Local) -> Sparse:
     if method in AT_ONCE:
         return MAKERS[method](local)
     parts, places, alone = [], [], []
-    for own in _groups(local.cells):
+    for own in places_by_cell(local.cells):
         if len(own) < 2:
             alone.append(own)
             continue
@@ -219,12 +220,6 @@ def make_matrix(method: str, local: Local) -> Sparse:
     if len(parts) == 1 and not len(rest):
         return parts[0]
     return Sparse.stacked(parts, places).with_provenance(notes=[*dict.fromkeys(notes)])
-
-
-def _groups(cells: Array) -> list[Array]:
-    order = np.argsort(cells, kind="stable")
-    cuts = np.flatnonzero(np.diff(cells[order])) + 1
-    return np.split(order, cuts) if len(cells) else []
 
 
 def _part(local: Local, places: Array) -> Local:

@@ -10,25 +10,25 @@ import pytest
 
 from maskwell.core.categories import Categories
 from maskwell.errors import CountsError
-from maskwell.release.matrices.counts import check_counts, check_length, support
+from maskwell.release.matrices.counts import check_length, read_amounts, support
 
 
 def test_whole_numbers_of_any_kind() -> None:
     for given in ([12, 0, 3], (12.0, 0.0, 3.0), np.array([12, 0, 3], dtype=np.uint8), iter([12, 0, 3])):
-        found = check_counts(given)
+        found = read_amounts(given)
         assert found.integers.tolist() == [12, 0, 3]
         assert found.whole
 
 
 def test_weights_are_read_by_their_text() -> None:
-    found = check_counts([0.1, Fraction(1, 3), 2], weighted=True)
+    found = read_amounts([0.1, Fraction(1, 3), 2], weighted=True)
     assert found.scale == 30
     assert found.integers.tolist() == [3, 10, 60]
     np.testing.assert_allclose(found.floats, [0.1, 1 / 3, 2])
 
 
 def test_huge_counts_stay_exact() -> None:
-    found = check_counts([10**30, 1])
+    found = read_amounts([10**30, 1])
     assert found.integers.tolist() == [10**30, 1]
 
 
@@ -50,14 +50,14 @@ def test_huge_counts_stay_exact() -> None:
 )
 def test_what_cannot_be_counts(given: Any, said: str) -> None:
     with pytest.raises(CountsError) as caught:
-        check_counts(given)
+        read_amounts(given)
     assert said in caught.value.message
     assert caught.value.hint
 
 
 def test_one_count_for_each_category() -> None:
     with pytest.raises(CountsError, match="2 counts for 3 categories"):
-        check_length(check_counts([1, 2]), Categories.of(["a", "b", "c"]))
+        check_length(read_amounts([1, 2]), Categories.of(["a", "b", "c"]))
 
 
 def test_support() -> None:
