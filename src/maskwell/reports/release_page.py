@@ -17,6 +17,7 @@ from maskwell.release.folder.publishing import is_included, protection_of
 from maskwell.release.folder.receipt_making import public_receipt
 from maskwell.release.mapping import expected_change
 from maskwell.release.released import Release
+from maskwell.release.stages.achieved import achieved
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.html import environment
 from maskwell.reports.matrix_picture import plot_matrix
@@ -306,6 +307,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("What stays right", KEPT[stage.invariance]),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
+        ("What a released value tells", _told(stage)),
         ("Moves along", in_words(list(stage.linked))),
         ("Stay as they are", _excluded(protection.exclude)),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
@@ -313,6 +315,19 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Cleared because", protection.clearance or ""),
     ]
     return [(name, value) for name, value in told if value]
+
+
+def _told(stage: Stage) -> str:
+    """How sure the released value makes of the true one, at most and on average over the file."""
+    if not stage.counts.sum():
+        return ""
+    most, guess = achieved(stage, "posterior") or 0.0, achieved(stage, "guess") or 0.0
+    sure = (
+        "some true value for sure"
+        if most > 1 - 1e-9
+        else f"no true value with a chance above {shown('posterior', most)}"
+    )
+    return f"{sure}; the best guess from it is right for {shown('guess', guess)} of the records"
 
 
 def _excluded(exclude: Any) -> str:

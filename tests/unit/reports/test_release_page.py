@@ -21,7 +21,7 @@ from maskwell.release.stages.counting import tables_of
 from maskwell.reports.plots import plot_release_risk
 from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
 from maskwell.reports.release_page import _stages, lead, release_page
-from maskwell.reports.release_words import promises, rule_in_words
+from maskwell.reports.release_words import promises, rule_in_words, shown
 from maskwell.reports.tables import WIDTH
 from maskwell.reports.text_release import dry_run_text, release_text
 
@@ -324,3 +324,13 @@ def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
     from maskwell.release.plans.rules import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
+
+
+def test_the_page_says_what_a_released_value_tells(release: Release, text: str) -> None:
+    assert text.count("What a released value tells") == len(release.stages)
+    for stage in release.stages:
+        released, true, p = stage.transitions
+        flows = np.zeros((len(stage.outputs), len(stage.states)))
+        flows[released, true] = p * stage.counts[true]
+        guess = flows.max(axis=1).sum() / stage.counts.sum()
+        assert f"right for {shown('guess', guess)} of the records" in text
