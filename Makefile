@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 LOCK := requirements/dev.txt
 KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
+# One process for each core, each with one thread for linear algebra. To see one test alone: .venv/bin/python -m pytest -x PATH
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -28,7 +30,7 @@ check: setup  ## formatter, linter, types, import contracts, documentation, test
 	@echo "check: types"; $(BIN)/mypy --no-error-summary
 	@echo "check: import contracts"; out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
 	@$(MAKE) --no-print-directory docs
-	@echo "check: tests"; $(BIN)/python -m pytest -q
+	@echo "check: tests"; $(PYTEST)
 
 bench: setup  ## speed of this machine, against the bars in the documentation
 	@$(BIN)/python -m bench

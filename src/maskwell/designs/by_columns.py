@@ -187,8 +187,7 @@ class ByColumns(CodedDesign):
         own[self.rows[self.starts[shortest] : self.starts[shortest + 1]]] = True
         if not np.logical_or.reduceat(own[self.rows], self.starts[:-1]).all():
             return 2.0
-        P = self.matrix()
-        return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
+        return super().total_variation()
 
     # ---- linear algebra, component by component
 

@@ -98,11 +98,6 @@ class Kronecker(CodedDesign):
             return math.prod(f.guess_probability() for f in self.factors)
         return float((self.matrix() * self.check_distribution(prior, "prior")).max(axis=1).sum())
 
-    def total_variation(self) -> float:
-        """From the matrix, which must be small."""
-        P = self.matrix()
-        return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
-
     def added_variance(self, pi: Real | None = None) -> float:
         """``prod(1 + V_f) - 1`` over the factors at equal shares, which are independent; other shares cell by cell."""
         if pi is not None:
