@@ -267,7 +267,7 @@ def _as_dict(story: Story, target: Path, commands: list[tuple[str, str]]) -> dic
         "epsilon": story.design.epsilon(),
         "parity": story.design.parity(),
         "parity_exact": to_text(story.design.parity_exact()),
-        "meets": story.demand.allows(story.design.parity_exact()),
+        "meets": story.demand.met_by(story.design),
         "level": LEVEL,
         "estimates": [
             {**row, "truth": truth} for row, truth in zip(told["estimates"], story.truth.tolist(), strict=True)
@@ -279,7 +279,7 @@ def _as_dict(story: Story, target: Path, commands: list[tuple[str, str]]) -> dic
 def _lines(story: Story, folder: Path, commands: list[tuple[str, str]]) -> list[str]:
     parity = story.design.parity_exact()
     before, low, high = words.range_in_words(parity, Fraction(1, 10))
-    met = "meets the demand" if story.demand.allows(parity) else "does not meet the demand"
+    met = "meets the demand" if story.demand.met_by(story.design) else "does not meet the demand"
     return [
         story.answer,
         "",

@@ -56,7 +56,7 @@ class Kronecker(CodedDesign):
                     f"a product of {len(parts)} designs has {big(count)} cells, more than one code can number",
                     hint="randomize the columns one by one; each keeps its own design",
                 )
-        return cls(factors=parts)
+        return cls(factors=parts).noting_decimals(*parts)
 
     @cached_property
     def inputs(self) -> Categories:

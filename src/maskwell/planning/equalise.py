@@ -31,6 +31,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.planning.tuning import retuned
 from maskwell.privacy.measures import PARITY, Measure
+from maskwell.privacy.slack import verdict
 
 SHOWN = 20
 """Characters of a fraction that people can read."""
@@ -43,7 +44,8 @@ class Equalised:
     Attributes
     ----------
     design
-        The new design, of parity at most what was asked.
+        The new design, of parity at most what was asked; within slack for one that was given as decimals
+        (:mod:`maskwell.privacy.slack`) and is left as it is.
     how
         What was done, in words.
     """
@@ -65,7 +67,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
             f"a design of parity {to_text(gamma)} tells nothing, so there is nothing to compare",
             hint="compare designs whose reports depend on the truth",
         )
-    if design.parity_exact() <= gamma:
+    if verdict(design.parity_exact(), gamma, decimals=design.decimals).meets:
         return Equalised(design, "unchanged")
     family = FAMILIES.get(type(design))
     member = None if family is None else family(design, gamma)

@@ -22,6 +22,7 @@ from maskwell.designs.base import Design
 from maskwell.errors import MissingExtraError
 from maskwell.estimation.result import Estimate
 from maskwell.privacy.criteria import Demand
+from maskwell.privacy.slack import stands_for
 from maskwell.reports import words
 from maskwell.reports.picture import Picture
 from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
@@ -111,18 +112,18 @@ def _compiled() -> Environment:
 def _figures(content: PageContent) -> dict[str, Picture]:
     likeliest = int(np.argmax(content.estimate.pi_hat))
     learned = plot_learned(content.estimate, truth=content.truth, reported=content.reported, level=content.level)
-    revealed = plot_revealed(content.design.parity_exact())
+    revealed = plot_revealed(stands_for(content.design))
     return {"learned": learned, "revealed": revealed, "flows": plot_flows(content.design, truth=likeliest)}
 
 
 def _promise(content: PageContent) -> dict[str, Any]:
-    parity = content.design.parity_exact()
+    parity = stands_for(content.design)
     bounded = not isinstance(parity, float)
     return {
         "general": words.promise(parity),
         "concrete": [words.concrete(parity, p) for p in words.PRIORS[:3]] if bounded else [],
         "repetition": words.repetition(parity),
-        "met": None if content.demand is None else content.demand.allows(parity),
+        "met": None if content.demand is None else content.demand.met_by(content.design),
     }
 
 
@@ -132,7 +133,7 @@ def _key_figures(content: PageContent) -> list[tuple[str, str, str]]:
     widest = float(np.nan_to_num(_half_widths(content)).max())
     return [
         ("Reports", f"{estimate.n:,}", "randomized answers"),
-        ("Odds change at most", f"× {words.factor_up(design.parity_exact())}", "up or down, by one report"),
+        ("Odds change at most", f"× {words.factor_up(stands_for(design))}", "up or down, by one report"),
         ("Widest interval", f"± {words.percent(widest, _decimals(content))}", f"points, at {100 * content.level:g} %"),
         ("Worth about", _open_answers(content), "open answers, for the same error"),
     ]

@@ -16,6 +16,7 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
+from maskwell.privacy.slack import SLACK_IN_WORDS, stands_for
 from maskwell.reports.tables import (
     WIDTH,
     count,
@@ -67,9 +68,11 @@ def reports_of(design: Design) -> str:
 
 
 def parity_of(design: Design) -> str:
-    """Parity as a decimal and, where short, as a fraction."""
-    exact = to_text(design.parity_exact())
-    decimal = parity_text(design.parity_exact(), 10)
+    """Parity as a decimal and, where short, as a fraction; what decimals stand for, where that is a short number."""
+    parity = stands_for(design)
+    if parity != design.parity_exact():
+        return f"{parity_text(parity)} ({SLACK_IN_WORDS})"
+    exact, decimal = to_text(parity), parity_text(parity, 10)
     return decimal if exact in (decimal, "inf") or len(exact) > 50 else f"{decimal} (exactly {exact})"
 
 
@@ -171,7 +174,7 @@ def _probability(value: float) -> str:
 def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
     """What was made, and what to do with it; ``note`` is said at the end."""
     family = str(design.provenance.get("family", design.kind))
-    parity = design.parity_exact()
+    parity = stands_for(design)
     protection = "no bound on parity" if isinstance(parity, float) else f"parity {parity_text(parity)}"
     first = f"{with_article(family)} design over {count(design.k)} categories with {protection}"
     lines = [f"{first}{'' if path is None else f', written to {path}'}."]
@@ -201,7 +204,7 @@ def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
 
 def in_words(design: Design) -> list[str]:
     """What was promised, as one would tell a respondent."""
-    parity = design.parity_exact()
+    parity = stands_for(design)
     said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
     return [line.replace(SPACE, " ") for line in notes([" ".join(said)], word="in words")]
 

@@ -23,12 +23,17 @@ PLAIN_LIMIT = 10**6
 FACTOR_DIGITS, LARGE_DIGITS = 4, 3
 """Significant digits of a factor, and of one that is written as a power of ten."""
 
+CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
+"""How close to a number of few digits a factor is shown with more of them, and how many at most."""
+
 
 def factor_up(parity: Parity) -> str:
     """What a design does, as a factor with four digits: never below its value.
 
     >>> factor_up(Fraction(8, 3)), factor_up(Fraction(3)), factor_up(math.inf)
     ('2.667', '3', 'infinity')
+    >>> factor_up(2 + Fraction(1, 10**12))   # 2.001 would say something else
+    '2.000000000001'
     """
     return _factor(parity, ROUND_CEILING)
 
@@ -48,9 +53,20 @@ def _factor(value: Parity, rounding: str) -> str:
         return "infinity"
     plain = value < PLAIN_LIMIT
     digits = max(FACTOR_DIGITS, len(str(math.ceil(value)))) if plain else LARGE_DIGITS
+    shown = _quotient(value, digits, rounding)
+    if not plain:
+        return f"{shown:.{LARGE_DIGITS - 1}e}"
+    other = _quotient(value, digits, ROUND_FLOOR if rounding == ROUND_CEILING else ROUND_CEILING)
+    rest = abs(value - Fraction(other))
+    if 0 < rest < value * CLOSE:  # so close to a rounder number that the other one would turn the meaning around
+        finer = (_quotient(value, more, rounding) for more in range(digits + 1, FULL_DIGITS + 1))
+        shown = next((x for x in finer if abs(Fraction(x) - value) <= rest), _quotient(value, FULL_DIGITS, rounding))
+    return f"{shown.normalize(Context(prec=FULL_DIGITS)):f}"
+
+
+def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     context = Context(prec=digits, rounding=rounding, Emax=10**9)
-    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{shown.normalize():f}" if plain else f"{shown:.{LARGE_DIGITS - 1}e}"
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def percent_bound(share: Fraction, *, up: bool) -> str:
