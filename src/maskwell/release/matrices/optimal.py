@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -161,8 +162,12 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
-    """The bounds with caps by the place among these states."""
-    return bounds.with_caps({new: bounds.caps[old] for new, old in enumerate(places.tolist()) if old in bounds.caps})
+    """The bounds with those of single states by the place among these states."""
+
+    def here(values: Mapping[int, Fraction]) -> dict[int, Fraction]:
+        return {new: values[old] for new, old in enumerate(places.tolist()) if old in values}
+
+    return bounds.with_caps(here(bounds.caps)).with_spread(here(bounds.spread))
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array] | None:
@@ -237,4 +242,4 @@ def _objective(parts: list[Part], costs: Real | None) -> float:
     """The mean of the costs over all records, or the share that stays."""
     total = sum(part.program.total / part.program.scale for part in parts)
     sums = [float((part.flows * part.program.pairs.cost).sum()) for part in parts]
-    return (-1 if costs is None else 1) * sum(sums) / total
+    return (-1 if costs is None else 1) * sum(sums) / total + 0.0  # never minus zero
