@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix, stays_only
+from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix
 from maskwell.release.matrices.assembling import block_numbers, from_entries
 from maskwell.release.matrices.attained import attained, worst_of
 from maskwell.release.matrices.bounds import Bounds
@@ -20,7 +21,7 @@ from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.infeasible import States, at_limits, checked_program, explained, named
 from maskwell.release.matrices.least_guess import has_least_guess, least_guess_flows
 from maskwell.release.matrices.noted import noted
-from maskwell.release.matrices.program import Pairs, Program, program_of
+from maskwell.release.matrices.program import Pairs, Program
 from maskwell.release.matrices.rounding import keeps_bounds, round_flows
 from maskwell.release.matrices.solver import TIGHT, Solution, goes_inside, solve, solve_evenly
 from maskwell.release.matrices.vertex import corner
@@ -148,10 +149,10 @@ class Part:
 
 def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories) -> Part:
     counts = amounts.integers[places].astype(object)
-    if len(places) == 1:
-        program = program_of(counts, stays_only(), Bounds())
-        return Part(places, program, program.sums)
     states = States(counts, [named(inputs.labels[i]) for i in places.tolist()])
+    if len(places) == 1:
+        program = checked_program(Bounds(), states, pairs)
+        return Part(places, program, program.sums)
     own, notes = at_limits(_of_places(bounds, places), states)
     program = checked_program(own, states, pairs)
     found = _exact_flows(program)
@@ -161,8 +162,12 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
-    """The bounds with caps by the place among these states."""
-    return bounds.with_caps({new: bounds.caps[old] for new, old in enumerate(places.tolist()) if old in bounds.caps})
+    """The bounds with those of single states by the place among these states."""
+
+    def here(values: Mapping[int, Fraction]) -> dict[int, Fraction]:
+        return {new: values[old] for new, old in enumerate(places.tolist()) if old in values}
+
+    return bounds.with_caps(here(bounds.caps)).with_spread(here(bounds.spread))
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array] | None:
@@ -237,4 +242,4 @@ def _objective(parts: list[Part], costs: Real | None) -> float:
     """The mean of the costs over all records, or the share that stays."""
     total = sum(part.program.total / part.program.scale for part in parts)
     sums = [float((part.flows * part.program.pairs.cost).sum()) for part in parts]
-    return (-1 if costs is None else 1) * sum(sums) / total
+    return (-1 if costs is None else 1) * sum(sums) / total + 0.0  # never minus zero

@@ -130,6 +130,8 @@ def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
     n = int(v.sum())
     shares = [*bounds.asked().values(), *bounds.caps.values(), *(bounds.own(i) for i in range(len(v)))]
     common = common_denominator(shares)
+    for spread in set(bounds.spread.values()):
+        common = math.lcm(common, n * spread.denominator)
     if factor is not None:
         common = math.lcm(common, n * factor.numerator * factor.denominator)
     if bounds.guess is not None and bounds.guess * n == max(v):
@@ -150,8 +152,14 @@ def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | Non
     most[own] = np.minimum(most[own], caps[i[own]])
     if bounds.least_kept is not None:
         least[own] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[own]]
+    n = int(v.sum())
+    for spread in set(bounds.spread.values()):
+        states = [place for place, value in bounds.spread.items() if value == spread]
+        near = (np.isin(i, states) | np.isin(j, states)) & ~own
+        even = v[i[near]] * v[j[near]] * scale
+        most[near] = np.minimum(most[near], even * spread.numerator // (n * spread.denominator))
     if factor is not None:
-        even, n = v[i] * v[j] * scale, int(v.sum())
+        even = v[i] * v[j] * scale
         most = np.minimum(most, even * factor.numerator // (n * factor.denominator))
         least = np.maximum(least, -(-even * factor.denominator // (n * factor.numerator)))
     return least, most
