@@ -47,7 +47,7 @@ class _Sampled(_Independent):
 
 @dataclass(frozen=True)
 class _Keyed(_Independent):
-    """Draws that follow from a key and the id of the record: the same in every release."""
+    """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
 
     sampler: KeyedSampler
 
@@ -131,5 +131,6 @@ def _draws(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws
         assert isinstance(stage.design, Sparse)
         return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
     if key is not None:
-        return _Keyed(KeyedSampler(stage.design, key, json.dumps(stage.variables)))  # unlike for any other columns
+        name = json.dumps(stage.variables)  # unlike for any other columns
+        return _Keyed(KeyedSampler(stage.design, key, name, stage.fingerprint))
     return _Sampled(stage.design.sampler(random))

@@ -6,7 +6,7 @@ those of the variables that are randomized. The design works on the states; it n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
 
 
@@ -109,6 +111,17 @@ class Stage:
         kept[true[same]] = p[same]
         return kept
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names what a kept draw depends on: the columns, the labels of all states in order, and the exact matrix.
+
+        Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
+        States are told apart by their place, so two labels with one text do not become one.
+        """
+        head = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
+        parts = [head, _exact(self.design), *_label_texts(self.states), "outputs", *_label_texts(self.outputs)]
+        return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
+
     def expected_changed(self, variable: str | None = None) -> float:
         """Share of the records that are expected to change, in one of the variables or in any of them."""
         n = int(self.counts.sum())
@@ -131,3 +144,14 @@ class Stage:
         totals = np.bincount(released, flows, minlength=len(self.outputs))
         some = flows > 0
         return float((flows[some] / totals[released[some]]).max(initial=0.0))
+
+
+def _exact(design: CodedDesign) -> str:
+    """Names the matrix as it is drawn from, whatever its labels: they stand beside it as states."""
+    if isinstance(design, Sparse):  # in stretches: there may be a million states
+        return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m)).fingerprint
+    return fingerprint_of({"kind": design.kind, "k": design.k, "m": design.m, "exact": design.exact_form()})
+
+
+def _label_texts(labels: Sequence[tuple[Hashable, ...]]) -> Iterator[list[str | None]]:
+    return ([None if part is None else texts(part)[-1] for part in label] for label in labels)
