@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.exact import Number, Parity, common_denominator, safe_below, to_float, to_text
+from maskwell.core.printed import Printed
 from maskwell.designs.base import EXACT_LIMIT, Design, big, too_few
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.patterns import Patterns, codes_of
@@ -61,7 +62,7 @@ class Improvement(Replacement):
 
     def __repr__(self) -> str:
         if not self.improved:
-            return f"Improvement(nothing to gain at gamma {to_float(self.gamma):.6g}: {self.design!r})"
+            return f"Improvement(nothing to gain at gamma {Printed(to_float(self.gamma)):.6g}: {self.design!r})"
         return f"Improvement({self.original!r} -> {self.design!r})"
 
 
@@ -170,7 +171,7 @@ def _typed(gamma: Number) -> str:
 
 
 def _shown(parity: Parity) -> str:
-    return "infinite" if parity == math.inf else f"{to_float(parity):.10g}"
+    return "infinite" if parity == math.inf else f"{Printed(to_float(parity)):.10g}"
 
 
 def _is_reached(parity: Parity, bound: Fraction, *, exactly: bool) -> bool:

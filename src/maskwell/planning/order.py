@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from maskwell.core.exact import Number, Parity, as_fraction, to_float
 from maskwell.core.phrases import listed
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design, big
 from maskwell.designs.rows import Reduction, reduce_rows
 from maskwell.designs.subset import FixedSizeSets, Subset
@@ -167,7 +168,9 @@ def _by_structure(P: Design, A: Design) -> Sufficiency | None:
     keep = _keep(P, A)
     if keep is None or keep > 1:
         return None
-    reason = f"keeping its report with probability {to_float(keep):.6g}, else drawing any, gives the other design"
+    reason = (
+        f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
+    )
     return _kept("structure", keep, reason, P)
 
 
@@ -203,9 +206,9 @@ def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
 
 
 def _less_telling(own: Parity, other: Parity) -> str:
-    one, two = f"{to_float(own):.6g}", f"{to_float(other):.6g}"
+    one, two = f"{Printed(to_float(own)):.6g}", f"{Printed(to_float(other)):.6g}"
     if one == two and not isinstance(own, float) and not isinstance(other, float):
-        return f"its parity, {one}, is smaller than that of the other by {float(1 - own / other):.1g} of it"
+        return f"its parity, {one}, is smaller than that of the other by {Printed(float(1 - own / other)):.1g} of it"
     return f"its parity is only {one}, that of the other {two}"
 
 

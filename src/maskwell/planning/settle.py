@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import Parity, common_denominator, to_float
+from maskwell.core.printed import Printed
 from maskwell.designs.proofs import gain_margin, garbling_residual
 from maskwell.designs.rational import Frame, Matrix
 from maskwell.planning import blackwell
@@ -88,7 +89,7 @@ class Question:
             return None
         row = [Fraction(0)] * len(self.A[i])
         row[high], row[low] = 1 / eta, Fraction(-1)
-        return no("parity", f"its parity is only {to_float(eta):.6g}", self._only(i, row), margin)
+        return no("parity", f"its parity is only {Printed(to_float(eta)):.6g}", self._only(i, row), margin)
 
     def _only(self, i: int, gains: Sequence[Fraction]) -> Matrix:
         """Gains for one report and none for the others."""
@@ -137,7 +138,7 @@ class Question:
             or (None if refusal else self._by_garbling(answer, frame))
             or self._within_rounding(answer)
             or refusal
-            or unsettled(f"too close to call: the linear program ends at {answer.slack:.2g}")
+            or unsettled(f"too close to call: the linear program ends at {Printed(answer.slack):.2g}")
         )
 
     def _by_gain(self, answer: blackwell.Answer) -> Sufficiency | None:
@@ -155,7 +156,7 @@ class Question:
     def _within_rounding(self, answer: blackwell.Answer) -> Sufficiency | None:
         C = blackwell.nearest_transition(answer.C)
         residual = garbling_residual(C, self.P, self.A)
-        reason = f"randomizing its reports once more gives the other design up to {to_float(residual):.1g}"
+        reason = f"randomizing its reports once more gives the other design up to {Printed(to_float(residual)):.1g}"
         return nearly(reason, C, residual) if residual <= self.allowed else None
 
 
