@@ -1,4 +1,4 @@
-"""``maskwell demo``: the whole story in a minute, on made-up people."""
+"""``maskwell demo``: the whole story on made-up people, in a few seconds."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Story:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def demo(output: str | None, *, as_json: bool) -> None:
-    """Tell the whole story in a minute, on made-up people.
+    """Tell the whole story on made-up people, in a few seconds.
 
     Asks 20,000 made-up people a sensitive question: states a demand, makes a design, randomizes the answers, estimates
     the shares, compares them with the truth that only a demo can know, and writes a folder with the files and a page.

@@ -13,6 +13,7 @@ import click
 
 from maskwell.core.json_values import plain
 from maskwell.core.phrases import HINT, MESSAGE, shorten
+from maskwell.core.printed import Printed
 
 SHORTEST = 16
 OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
@@ -70,7 +71,7 @@ class Progress:
         if not self._shown or now - self._start < 1 or now - self._last < 0.2:
             return
         self._last, self._printed = now, True
-        percent = "" if share is None else f"  {100 * share:3.0f} %"
+        percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
         click.echo(f"\r  {rows:,} rows{percent}", err=True, nl=False)
 
     def __enter__(self) -> Progress:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable
 from itertools import islice
 
+from maskwell.core.printed import Printed
+
 MESSAGE = 93
 HINT = 94
 """Columns that are left for the texts of an error."""
@@ -64,7 +66,7 @@ def p_text(value: float | None) -> str:
     """
     if value is None or math.isnan(value):
         return "n/a"
-    return f"{value:.4f}" if value >= P_LEAST else f"<{P_LEAST}"
+    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
 
 
 def p_equals(value: float) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError, WrongTypeError
@@ -133,10 +134,15 @@ def _boundary_test(counts: Counts, design: Design, pi_hat: Real, error: Real | N
         return ()
     if design.k == design.m == 2:
         found = goodness_of_fit(counts, design)
-        p, said = found.p_likelihood_ratio, f"G2 = {found.likelihood_ratio:.2f}, p = {found.p_likelihood_ratio:.2g}"
+        p, said = (
+            found.p_likelihood_ratio,
+            f"G2 = {Printed(found.likelihood_ratio):.2f}, p = {Printed(found.p_likelihood_ratio):.2g}",
+        )
     else:
         p = _chance_of_farthest(pi_hat, error)
-        said = f"p is about {p:.2g} for the farthest of {design.k:,} estimates (a test of fit takes all together)"
+        said = (
+            f"p is about {Printed(p):.2g} for the farthest of {design.k:,} estimates (a test of fit takes all together)"
+        )
     return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
 
 
@@ -148,8 +154,8 @@ def _weak(design: Design) -> tuple[str, ...]:
     if smallest >= WEAK:
         return ()
     return (
-        f"the reports hardly depend on the truth: the smallest singular value of the design is {smallest:.1e}, and "
-        "standard errors grow like one over it",
+        "the reports hardly depend on the truth: the smallest singular value of the design is "
+        f"{Printed(smallest):.1e}, and standard errors grow like one over it",
     )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError
@@ -200,7 +201,10 @@ def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...
     if any(design.provenance.get("family") != "cheating-detection" for design in designs):
         return ()
     low, high = cheating_range(found)
-    return (f"the share of the first category lies from {low:.4f} to {high:.4f}: who always says no may belong to it",)
+    return (
+        f"the share of the first category lies from {Printed(low):.4f} to {Printed(high):.4f}: "
+        "who always says no may belong to it",
+    )
 
 
 def cheating_range(estimate: Estimate) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from maskwell.core.exact import Number, Parity, as_fraction, to_float, told_apart
 from maskwell.core.phrases import listed
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design, big
 from maskwell.designs.rows import Reduction, reduce_rows
 from maskwell.designs.subset import FixedSizeSets, Subset
@@ -173,7 +174,9 @@ def _by_structure(P: Design, A: Design) -> Sufficiency | None:
     keep = _keep(P, A)
     if keep is None or keep > 1:
         return None
-    reason = f"keeping its report with probability {to_float(keep):.6g}, else drawing any, gives the other design"
+    reason = (
+        f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
+    )
     return _kept("structure", keep, reason, P)
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Parity, common_denominator, to_float
+from maskwell.core.printed import Printed
 from maskwell.designs.proofs import gain_margin, garbling_residual
 from maskwell.designs.rational import Frame, Matrix, product
 from maskwell.planning import blackwell
@@ -109,7 +110,7 @@ class Question:
             return None
         row = [Fraction(0)] * len(self.A[i])
         row[high], row[low] = 1 / eta, Fraction(-1)
-        return no("parity", f"its parity is only {to_float(eta):.6g}", self._only(i, row), margin)
+        return no("parity", f"its parity is only {Printed(to_float(eta)):.6g}", self._only(i, row), margin)
 
     def _only(self, i: int, gains: Sequence[Fraction]) -> Matrix:
         """Gains for one report and none for the others."""
@@ -157,7 +158,7 @@ class Question:
             next(filter(self._if_clear, sorted(refusals, key=_margin, reverse=True)), None)
             or (None if refusals or answer.slack < _HOPELESS else self._by_garbling(answer.C, answer.positive, frame))
             or self._nearest(frame, may_hold=not refusals)
-            or unsettled(f"too close to call: the linear program ends at {answer.slack:.2g}")
+            or unsettled(f"too close to call: the linear program ends at {Printed(answer.slack):.2g}")
         )
 
     def _by_gain(self, answer: blackwell.Answer) -> Sufficiency | None:
@@ -182,7 +183,9 @@ class Question:
         C = blackwell.nearest_transition(near)
         if self._residual(C) <= self.allowed:
             off = garbling_residual(C, self.P, self.A)
-            return nearly(f"randomizing its reports once more gives the other design up to {to_float(off):.1g}", C, off)
+            return nearly(
+                f"randomizing its reports once more gives the other design up to {Printed(to_float(off)):.1g}", C, off
+            )
         gain = blackwell.rounded_gain(G, self.P, self.A)
         return self._if_clear(no("program", GAINS, *gain)) if gain else None
 

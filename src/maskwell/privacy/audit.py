@@ -15,6 +15,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, log_of, to_digits, to_float, to_text
 from maskwell.core.phrases import shorten
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy.admissible import why_not
@@ -66,11 +67,11 @@ class Audit:
         answer = f"{'met' if self.meets else 'not met'}{f' ({SLACK_IN_WORDS})' if self.slack_used else ''}"
         met = "" if self.demand is None else f"; {self.demand.text}: {answer}"
         guess = shown["guess_probability"]
-        right = "not worked out" if guess is None else f"{guess:.4f}"
+        right = "not worked out" if guess is None else f"{Printed(guess):.4f}"
         lines = [
             f"Audit of {design!r}{met}",
-            f"  parity {to_text(self.parity_exact)}, epsilon {design.epsilon():.6g}",
-            f"  best guess right: {right}, without report {shown['guess_without_report']:.4f}",
+            f"  parity {to_text(self.parity_exact)}, epsilon {Printed(design.epsilon()):.6g}",
+            f"  best guess right: {right}, without report {Printed(shown['guess_without_report']):.4f}",
             f"  identifiable: {design.identifiable}, admissible: {shown['admissible']}",
         ]
         return "\n".join([*lines, *(f"  note: {warning}" for warning in design.warnings())])

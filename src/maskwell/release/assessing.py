@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from maskwell.core.printed import round_up
 from maskwell.engines.cell_counting import WRITTEN_AS, open_rows, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
@@ -118,7 +119,7 @@ def check_match(release: Release) -> None:
         worst = risk.after.max_risk
         raise InfeasibleError(
             f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
-            f" (largest {worst:.3g})",
+            f" (largest {round_up(worst, 3):g})",
             hint=_match_hint(release),
             nearest=worst,
         )

@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_text
+from maskwell.core.printed import Printed, round_up
 from maskwell.core.version import version_text
 from maskwell.designs.base import Design
 from maskwell.errors import MissingExtraError
@@ -134,7 +135,11 @@ def _key_figures(content: PageContent) -> list[tuple[str, str, str]]:
     return [
         ("Reports", f"{estimate.n:,}", "randomized answers"),
         ("Odds change at most", f"× {words.factor_up(stands_for(design))}", "up or down, by one report"),
-        ("Widest interval", f"± {words.percent(widest, _decimals(content))}", f"points, at {100 * content.level:g} %"),
+        (
+            "Widest interval",
+            f"± {words.percent(widest, _decimals(content))}",
+            f"points, at {Printed(100 * content.level):g} %",
+        ),
         ("Worth about", _open_answers(content), "open answers, for the same error"),
     ]
 
@@ -152,7 +157,7 @@ def _open_answers(content: PageContent) -> str:
     estimate = content.estimate
     whole, open_ = float(estimate.variance.sum()), float(estimate.sampling_variance.sum())
     worth = estimate.n * open_ / whole if whole > 0 else 0.0
-    return f"{int(float(f'{worth:.2g}')):,}" if worth >= 1 else "–"
+    return f"{int(float(f'{Printed(worth):.2g}')):,}" if worth >= 1 else "–"
 
 
 def _root(variance: Real) -> Real:
@@ -189,7 +194,11 @@ def _cost(content: PageContent) -> dict[str, Any]:
     total, open_ = z * estimate.standard_error[widest], z * _root(estimate.sampling_variance)[widest]
     places = _decimals(content) + 1
     rows = [
-        (f"{round(estimate.n * g):,}", words.percent(total / g**0.5, places), words.percent(open_ / g**0.5, places))
+        (
+            f"{Printed(estimate.n * g):,.0f}",
+            words.percent(total / g**0.5, places),
+            words.percent(open_ / g**0.5, places),
+        )
         for g in GROWTH
     ]
     return {"label": str(estimate.categories[widest]), "rows": rows, "now": GROWTH.index(1)}
@@ -197,14 +206,14 @@ def _cost(content: PageContent) -> dict[str, Any]:
 
 def _facts(content: PageContent) -> list[tuple[str, str]]:
     design, estimate = content.design, content.estimate
-    guess = words.percent_bound(Fraction(design.guess_probability()), up=True)
+    guess = words.percent_bound(words.as_decimal(design.guess_probability()), up=True)
     unaided = words.percent_bound(Fraction(1, design.k), up=False)
     asked = [] if content.demand is None else [("Demand", content.demand.text)]
     return [
         *asked,
         ("Structure", f"{design.kind}, {count(design.k)} truths, {count_of_reports(design)} reports"),
         ("Parity, exact", to_text(design.parity_exact())),
-        ("ε, rounded up", f"{design.epsilon():.6g}"),
+        ("ε, rounded up", f"{round_up(design.epsilon(), 4):.12g}"),
         ("Best guess of a truth from one report", f"{guess}{words.SPACE}% right"),
         ("Without a report", f"{unaided}{words.SPACE}% right, all answers equally likely"),
         ("Estimated by", f"{estimate.method}, {estimate.intervals(content.level).name} intervals"),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from maskwell.core.exact import to_decimal
+from maskwell.core.printed import Printed
 from maskwell.core.version import version_text
 from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.publishing import is_included, protection_of
@@ -133,7 +134,11 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
         before, after = release.risk.before, release.risk.after
         found += [
             ("Greatest risk", shown("match", after.max_risk), f"of a match; {shown('match', before.max_risk)} before"),
-            ("Correct matches", f"{after.expected_matches:,.0f}", f"expected; {before.expected_matches:,.0f} before"),
+            (
+                "Correct matches",
+                f"{Printed(after.expected_matches):,.0f}",
+                f"expected; {Printed(before.expected_matches):,.0f} before",
+            ),
         ]
     return [*found, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
 

@@ -16,7 +16,7 @@ from maskwell.release.released import Release
 from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.state_names import columns_of
-from maskwell.reports.tables import number
+from maskwell.reports.tables import rounded
 from maskwell.reports.words import SPACE, as_decimal, percent_bound
 
 KEPT = {
@@ -115,7 +115,7 @@ def shown(name: str, value: float) -> str:
     ('3', '46.3 %')
     """
     if name in RATIOS or math.isinf(value):
-        return number(value, 4)
+        return rounded(value if math.isinf(value) else as_decimal(value), 4, up=True)
     return _percent(as_decimal(value), up=name not in AT_LEAST)
 
 

@@ -10,6 +10,7 @@ from maskwell.core.exact import parity_text as parity_text  # noqa: PLC0414 (oth
 from maskwell.core.exact import rounded as rounded  # noqa: PLC0414
 from maskwell.core.phrases import one_line
 from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
+from maskwell.core.printed import Printed
 
 WIDTH = 100
 
@@ -22,7 +23,7 @@ def number(value: float | None, digits: int = 6) -> str:
     """
     if value is None:
         return "none"
-    return "infinite" if math.isinf(value) else f"{value:.{digits}g}"
+    return "infinite" if math.isinf(value) else f"{Printed(value):.{digits}g}"
 
 
 def count(value: int) -> str:
@@ -34,7 +35,8 @@ def count(value: int) -> str:
     if value < 10**12:
         return f"{value:,}"
     exponent = math.floor(math.log10(value))
-    return f"{value / 10**exponent:.2f}e+{exponent}" if exponent < 300 else f"about 10 to the power {exponent:,}"
+    lead = f"{Printed(value / 10**exponent):.2f}" if exponent < 300 else ""
+    return f"{lead}e+{exponent}" if lead else f"about 10 to the power {exponent:,}"
 
 
 def label(value: object) -> str:

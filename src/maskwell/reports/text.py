@@ -12,6 +12,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
+from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.set_reports import SetDesign
@@ -107,7 +108,7 @@ def what_it_does(design: Design) -> list[tuple[str, str]]:
 
     >>> from maskwell.designs.subset import Subset
     >>> what_it_does(Subset.from_gamma(3, Categories.numbered(10), size=3))[0][1]
-    'names 3 of 10 categories, the true one with 56.2 %, each other one with 27.1 %'
+    'names 3 of 10 categories, the true one with 56.3 %, each other one with 27.1 %'
     """
     if isinstance(design, Uniform):
         return [("what it does", chances(design))]
@@ -165,10 +166,10 @@ def report_names(design: Design) -> list[str]:
 
 def _probability(value: float) -> str:
     """Four decimals; nothing is rounded to 0 or 1 that is neither."""
-    shown = f"{value:.4f}"
+    shown = f"{Printed(value):.4f}"
     if value in (0.0, 1.0):
-        return f"{value:.0f}"
-    return f"{value:.1e}" if float(shown) == 0 else shown
+        return f"{Printed(value):.0f}"
+    return f"{Printed(value):.1e}" if float(shown) == 0 else shown
 
 
 def design_text(design: Design, path: str | None, note: str = "") -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.exact import Parity, told_apart
+from maskwell.core.printed import Printed
 from maskwell.designs.base import EXACT_LIMIT, Design
 from maskwell.engines.columns import Assignment
 from maskwell.privacy.audit import PRIORS, REPETITIONS
@@ -212,6 +213,7 @@ def _after_reports(found: Mapping[str, Any], design: Design) -> list[str]:
     names = ["(before)", *(shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design))]
     beliefs = [found["prior"], *found["posterior"]]
     rows = [
-        [name, *("–" if math.isnan(p) else f"{p:.4f}" for p in row)] for name, row in zip(names, beliefs, strict=True)
+        [name, *("–" if math.isnan(p) else f"{Printed(p):.4f}" for p in row)]
+        for name, row in zip(names, beliefs, strict=True)
     ]
     return ["", *table(header, rows)]

@@ -7,6 +7,7 @@ import shlex
 import textwrap
 
 from maskwell.core.categories import Categories
+from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.planning.improve import Improvement
@@ -138,7 +139,7 @@ def _garbling(found: Replacement) -> list[str]:
 
 
 def _chance(value: float) -> str:
-    return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:.4f}"
+    return f"{Printed(value):.0f}" if value in (0.0, 1.0) else f"{Printed(value):.4f}"
 
 
 def _reports(design: Design) -> list[str]:

@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Sequence
 
+from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import check_match
 from maskwell.release.released import Release
@@ -131,7 +132,7 @@ def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better
         _label(point),
         _plain(shown("match", point.risk)) if measured else NONE,
         f"{percent(point.changed)} %",
-        f"{point.matches:,.1f}" if measured else NONE,
+        f"{Printed(point.matches):,.1f}" if measured else NONE,
         f"{point.above:,}" if measured else NONE,
         NONE if point.inflation is None else factor_text(point.inflation),
         "the plan" if point.chosen else "" if better is None else f"beaten by {_label(points[better])}",

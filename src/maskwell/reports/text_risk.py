@@ -8,6 +8,7 @@ from typing import Any
 
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import one_line
+from maskwell.core.printed import Printed
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
@@ -98,13 +99,13 @@ def _file_rows(file: FileRisk) -> list[list[str]]:
     """The numbers of a file that is as it is."""
     small = file.violations or {}
     rows = [
-        ["Correct matches if all are looked for", f"{count(round(file.expected_matches))}"],
+        ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
         ["Not exceeded by 95 % of the records", _plain(shown("match", file.percentile_95))],
         ["Fewest records with the same keys", count(file.smallest or 0)],
         *([f"Records with fewer than {size} alike", count(found)] for size, found in small.items()),
     ]
     if file.expected_reidentifications is not None:
-        expected = f"{file.expected_reidentifications:,.1f}"
+        expected = f"{Printed(file.expected_reidentifications):,.1f}"
         rows.insert(1, ["… not knowing who is in the sample", expected])
     return rows
 
@@ -122,9 +123,9 @@ def _variables(added: Sequence[VariableContribution]) -> list[str]:
     rows = [
         [
             shorten(one_line(one.variable), NAME),
-            f"{one.matches_without:,.1f}",
-            f"{100 * one.share:.0f} %",
-            f"{one.uniques_without:,.1f}",
+            f"{Printed(one.matches_without):,.1f}",
+            f"{Printed(100 * one.share):.0f} %",
+            f"{Printed(one.uniques_without):,.1f}",
             _plain(shown("match", one.max_risk_without)),
         ]
         for one in added
@@ -141,7 +142,7 @@ def _levels(levels: Sequence[LevelContribution]) -> list[str]:
             count(one.records),
             _plain(shown("match", one.mean_risk)),
             _plain(shown("match", one.max_risk)),
-            f"{one.matches:,.1f}",
+            f"{Printed(one.matches):,.1f}",
         ]
         for one in levels[:MOST_LEVELS]
     ]

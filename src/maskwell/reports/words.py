@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from maskwell.core.exact import Parity
+from maskwell.core.printed import Printed, magnitude
 from maskwell.privacy.criteria import posterior_range
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
@@ -94,7 +95,7 @@ def as_decimal(value: float) -> Fraction:
     >>> as_decimal(0.1)
     Fraction(1, 10)
     """
-    return Fraction(f"{value:.12f}")
+    return Fraction(f"{Printed(value):.12f}")
 
 
 def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
@@ -175,8 +176,8 @@ def average_promise(phi: float) -> str:
     completely.'
     """
     return (
-        f"On average a yes/no guess about you gets at most {factor_up(Fraction(phi))} times as reliable; some reports "
-        "may still reveal your answer completely."
+        f"On average a yes/no guess about you gets at most {factor_up(as_decimal(phi))} times as reliable; some "
+        "reports may still reveal your answer completely."
     )
 
 
@@ -205,7 +206,7 @@ def decimals_for(errors: Iterable[float]) -> int:
     shown = [e for e in errors if math.isfinite(e) and e > 0]
     if not shown:
         return 1
-    return min(DECIMALS_LIMIT, max(1, -math.floor(math.log10(100 * min(shown)))))
+    return min(DECIMALS_LIMIT, max(1, -magnitude(100 * min(shown))))
 
 
 def percent(share: float, decimals: int = 1) -> str:
@@ -216,7 +217,7 @@ def percent(share: float, decimals: int = 1) -> str:
     """
     if not math.isfinite(share):
         return "–"
-    text = f"{100 * share:.{decimals}f}"
+    text = f"{Printed(100 * share):.{decimals}f}"
     if not text.startswith("-"):
         return text
     return text[1:] if float(text) == 0 else MINUS + text[1:]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression.coefficients import Coefficients
@@ -61,7 +62,7 @@ class AnchoredEstimate(Coefficients):
     def __repr__(self) -> str:
         lines = [f"Shares with an anchor question, n = {self.n:,} (95 % intervals)"]
         for term, value, (low, high) in zip(self.terms, self.estimates, self.confidence_interval(), strict=True):
-            lines.append(f"  {term:<10} {value:8.4f}  [{low:.4f}, {high:.4f}]")
+            lines.append(f"  {term:<10} {Printed(value):8.4f}  [{Printed(low):.4f}, {Printed(high):.4f}]")
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
 
 

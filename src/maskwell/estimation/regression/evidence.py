@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import reports_of
@@ -128,7 +129,7 @@ class Evidence:
         """What a reader should know about the designs."""
         smallest = float(np.linalg.svd(self.table, compute_uv=False)[-1])
         if smallest < WEAK:
-            return (f"the design tells very little: its smallest singular value is {smallest:.2g}",)
+            return (f"the design tells very little: its smallest singular value is {Printed(smallest):.2g}",)
         return ()
 
     def _check(self, designs: Sequence[Design]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
+from maskwell.core.printed import Printed
 from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.result import SurveyEstimate
@@ -74,7 +75,9 @@ def flags_of(
     if (cells.weight < 0).any():
         flags.append("calibration made some weights negative")
     if abs(size - base) > FAR * base:
-        flags.append(f"the weights add up to {size:,.6g}, and shares are of {base:,.6g}: they do not sum to 1")
+        flags.append(
+            f"the weights add up to {Printed(size):,.6g}, and shares are of {Printed(base):,.6g}: they do not sum to 1"
+        )
     return tuple(flags)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from maskwell.core.labels import texts
+from maskwell.core.printed import Printed
 from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.codebook import Entry
 
@@ -68,7 +69,7 @@ def processing(group: Mapping[str, Any]) -> str:
 def _changed(share: float | None) -> str:
     if share is None:
         return ""
-    about = f"About {100 * share:.0f} %" if share else "Fewer than 1 %"
+    about = f"About {Printed(100 * share):.0f} %" if share else "Fewer than 1 %"
     return f" {about} of the records are expected to have changed."
 
 

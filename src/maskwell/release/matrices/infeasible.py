@@ -20,6 +20,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.nearest import FROM_BELOW, STEPS, nearest, nearest_of, upwards
@@ -267,4 +268,4 @@ def _error(message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], **o
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(share):.1%}".replace(".0%", "%").replace("%", " %")
+    return f"{Printed(share):.1%}".replace(".0%", "%").replace("%", " %")

@@ -22,6 +22,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import listed, shorten
+from maskwell.core.printed import round_up
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
@@ -205,8 +206,8 @@ def _elsewhere(design: Sparse, amounts: Amounts, small: Array, allowed: Fraction
     if not more.any():
         return []
     return [
-        f"records of {int(more.sum()):,} categories are matched with up to {risks.max():.3g} by someone who knows the"
-        " matrix and looks under another value than theirs"
+        f"records of {int(more.sum()):,} categories are matched with up to {round_up(risks.max(), 3):g} by someone"
+        " who knows the matrix and looks under another value than theirs"
     ]
 
 
@@ -355,9 +356,9 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
 
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
     worst = int(small[np.argmax(risks[small])])
+    category, risk = shorten(named(labels.labels[worst]), 24), round_up(risks[worst], 3)
     return InfeasibleError(
-        f"Method 1 at its strongest leaves {shorten(named(labels.labels[worst]), 24)!r} a risk of {risks[worst]:.3f},"
-        f" more than {to_decimal(allowed)}",
+        f"Method 1 at its strongest leaves {category!r} a risk of {risk:g}, more than {to_decimal(allowed)}",
         hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
         state=worst,
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.core.printed import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.risk.cell_keys import find, numbered
@@ -253,14 +253,14 @@ def _beyond(after: FileRisk | None, threshold: float | None, level: float) -> It
     if after is None or threshold is None or after.max_risk > threshold + SLACK:
         return
     if after.max_risk_strict > threshold + SLACK:
-        yield RARE.format(level=100 * level, most=_at_most(after.max_risk_strict))
+        yield RARE.format(level=Printed(100 * level), most=_at_most(after.max_risk_strict))
     if after.max_risk_any_release > threshold + SLACK:
         yield BEST.format(most=_at_most(after.max_risk_any_release))
 
 
 def _at_most(chance: float) -> float:
     """Three decimals, rounded up; rounding of floats is not counted."""
-    return min(1.0, math.ceil((chance - SLACK) * 1000) / 1000)
+    return min(1.0, round_up(chance, 3))
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:
