@@ -335,21 +335,24 @@ def _with_tail(value: Fraction, rounder: Fraction, digits: int) -> str:
 
 
 def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart; the first by its distance where digits do not.
+    """Two numbers with as many digits as tell them apart; one by its distance from the other where digits do not.
 
     >>> told_apart(Fraction(3), Fraction("2.718281828")), told_apart(Fraction("8.999999998"), Fraction(9))
     (('3', '2.71828'), ('8.999999998', '9'))
-    >>> told_apart(2 + Fraction(1, 10**20), Fraction(2))
-    ('2 plus 1e-20', '2')
+    >>> told_apart(2 + Fraction(1, 10**20), Fraction(2)), told_apart(Fraction(2), 2 - Fraction(1, 10**20))
+    (('2 plus 1e-20', '2'), ('2', '2 minus 1e-20'))
     """
     for digits in (6, 10, 12, 15):
         texts = tuple("infinite" if isinstance(x, float) else f"{to_float(x):.{digits}g}" for x in (one, two))
         if texts[0] != texts[1]:
             return parity_text(one, digits), parity_text(two, digits)
-    shown = parity_text(two)
-    if isinstance(one, float) or isinstance(two, float) or one == two:
-        return parity_text(one), shown
-    return f"{shown} {'plus' if one > two else 'minus'} {rounded(abs(one - two), 1, up=True)}", shown
+    shown = f"{to_float(two):.6g}"
+    if isinstance(one, float) or isinstance(two, float) or one == two or math.isinf(to_float(two)):
+        return parity_text(one), parity_text(two)
+    apart = rounded(abs(one - two), 1, up=True)
+    if Fraction(shown) == one:
+        return shown, f"{shown} {'plus' if two > one else 'minus'} {apart}"
+    return f"{shown} {'plus' if one > two else 'minus'} {apart}", shown
 
 
 def log_of(value: Parity) -> float:

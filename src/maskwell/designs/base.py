@@ -374,7 +374,7 @@ class Design(ABC):
 
     def __repr__(self) -> str:
         try:
-            parity = parity_text(self.parity_exact())
+            parity = "inf" if self.parity_exact() == math.inf else parity_text(self.parity_exact())
         except TooLargeError:
             parity = "not worked out"
         return f"{type(self).__name__}(k={self.k}, m={self.reports_in_words()}, parity={parity})"

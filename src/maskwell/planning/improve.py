@@ -39,6 +39,9 @@ from maskwell.privacy.slack import verdict
 ROUNDING = Fraction(1, 10**9)
 """How far, relative to themselves and to what gamma allows, decimals may lie from values of an admissible design."""
 
+SHOWN = 20
+"""Characters of a gamma that is shown as it was typed."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Improvement(Replacement):
@@ -179,7 +182,7 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
     if not asked.meets:
         own, most = told_apart(parity, bound)
         raise ParameterError(
-            f"the design has parity {own}, above gamma = {most}",
+            f"the design has parity {own}, above gamma = {text if len(text := str(gamma)) <= SHOWN else most}",
             hint="improvement keeps all that a design tells: give gamma of at least its parity",
             parity=parity,
             gamma=gamma,

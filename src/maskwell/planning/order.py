@@ -118,11 +118,11 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Suf
     if known is not None:
         return known
     if not all(design.has_entries_up_to(ENTRY_LIMIT) for design in (P, A)) or P.m * A.m > GARBLING_LIMIT:
-        return _by_parity_alone(P, A)
+        return _by_parity_alone(P, A, allowed)
     try:
         full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
     except TooLargeError:  # a composition may be small and yet too much work to write out
-        return _by_parity_alone(P, A)
+        return _by_parity_alone(P, A, allowed)
     found = Question(full.rows, wanted.rows, P.parity_exact(), allowed).answer()
     return replace(_restored(found, full, wanted), parities=(P.parity_exact(), A.parity_exact()))
 
@@ -196,10 +196,10 @@ def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
     return Sufficiency(holds=True, how=how, reason=reason, garbling=rows, keep=keep, residual=Fraction(0))
 
 
-def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
+def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
     """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
     parities = _parities(P, A)
-    if parities and parities[1] > parities[0]:
+    if parities and _is_beyond(*parities, allowed):
         return Sufficiency(holds=False, how="parity", reason=_less_telling(*parities), parities=parities)
     if parities and parities[0] == parities[1] and _are_sets_of_two_sizes(P, A):
         reason = "both are admissible at the same parity, and different"
@@ -209,6 +209,17 @@ def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
         f"large to compare; at most {big(ENTRY_LIMIT)} entries each are, and {big(GARBLING_LIMIT)} of a garbling",
         parities,
     )
+
+
+def _is_beyond(own: Parity, other: Parity, allowed: Fraction) -> bool:
+    """Whether a parity is larger by more than rounding: no row within ``allowed`` of one that has it keeps to ours.
+
+    The row from a up to ``other a`` would become one from a or more to ``own`` times that at most.
+    """
+    if isinstance(own, float):
+        return False
+    low = 0 if isinstance(other, float) else 1 / other
+    return 1 / own - low > allowed * (1 + 1 / own)
 
 
 def _less_telling(own: Parity, other: Parity) -> str:

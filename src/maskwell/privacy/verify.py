@@ -233,6 +233,8 @@ def _the_same(design: Design, wanted: Design, claims: Mapping[str, Any]) -> str:
     form = (provable_rows if "improves" in claims else provable)(wanted)
     if form != design:
         raise _Wrong(f"it is about another design, {design.fingerprint[:19]}..., not {form.fingerprint[:19]}...")
+    if "slack" in claims and form.decimals != design.decimals:
+        raise _Wrong("it is about a design given as decimals, and the design that was given is not, or the reverse")
     written = "" if form.kind == wanted.kind else f", {_a(wanted)} design, written out"
     return f"it is about the design that was given{written}"
 
