@@ -108,7 +108,7 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
         fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
         flags=(
             *((TWO_STEPS,) if spare else ()),
-            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error),
+            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error, steps=steps_of(L, n)),
         ),
         samples=tuple(samples),
     )
@@ -162,6 +162,11 @@ def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real
     P, n = [design.matrix() for design in designs], np.array([float(one.sum()) for one in counts])
     fitted = _fitted(L, P, n, maximise(designs, counts).pi)
     return np.asarray(np.sqrt(np.maximum(np.diagonal(fitted), 0)))
+
+
+def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
+    """At most how much one report adds to each estimate, shape (wanted,)."""
+    return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
 
 
 # ---- maximum likelihood

@@ -229,7 +229,9 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         n=int(cells.n[own].sum()),
         method="moments",
         fingerprint=recovery.fingerprint,
-        flags=flags_of(share, v_share, randomization, cells, size=size, base=base),
+        flags=flags_of(
+            share, v_share, randomization, cells, size=size, base=base, steps=recovery.largest_steps(own, base)
+        ),
         total=total,
         total_variance=diagonal(v_total),
         total_covariance=v_total if v_total.ndim == 2 else None,
