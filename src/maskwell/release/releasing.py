@@ -115,7 +115,7 @@ def _check_same_key(receipt: Receipt, key: KeyedRandom | None) -> None:
         raise ParameterError(
             "the earlier release was drawn without a key"
             if receipt.commitment is None
-            else "the earlier release was drawn with another key, name of the data set or version of maskwell's draws",
+            else "the earlier release was drawn with another key or name of the data set, or by another version",
             hint="give its own key and [release] dataset, or make new matrices: then all draws are new",
         )
 

@@ -63,7 +63,7 @@ def check_bounds(protection: Protection, stage: Stage, where: str) -> None:
 
 def _broken(where: str, name: str, asked: float, reached: float) -> InfeasibleError:
     return InfeasibleError(
-        f"{where}: {name} = {asked:g} is not kept: {reached:.4g} is reached with the counts of this file",
+        f"{where}: {name} = {asked:g} is not kept in this file: {reached:.4g} is reached",
         hint="allow this value, or leave out again or the earlier matrices",
         nearest=reached,
     )

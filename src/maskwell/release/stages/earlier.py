@@ -15,6 +15,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import texts
+from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release.matrices.invariance import is_invariant
@@ -42,11 +43,11 @@ def recounted(
     """
     if not {*stage.columns} <= {*table.columns}:
         raise PlanError(
-            f"{where}: the earlier matrix works within {' and '.join(stage.within)}, which no rule joins any more",
+            f"{where}: no rule joins {listed(stage.within, len(stage.within), 30)} any more, as in the earlier release",
             hint="keep the rules of the earlier release, or make new matrices: then all draws are new",
         )
     made = _relabelled(stage, table, where)
-    counted = replace(made, **_counts(plan, table, made, where))
+    counted = replace(made, **_counts(plan, table, made))
     linked = {name: _follows(made, name, tables, where) for name in stage.linked}
     lost = made.invariance in ("counts", "weights") and not _is_kept(counted)
     invariance = "external" if lost else made.invariance
@@ -74,7 +75,7 @@ def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
     made = replace(stage, states=states, outputs=outputs, design=design)
     if len({*states}) < len(states) or made.fingerprint != stage.fingerprint:
         raise PlanError(
-            f"{where}: labels of {' and '.join(stage.columns)} are written in another way than in the earlier file",
+            f"{where}: labels are not written as in the earlier file: {listed(stage.columns, len(stage.columns), 30)}",
             hint="write them as in that file, as numbers or as texts; else all draws would be new",
         )
     return made
@@ -94,7 +95,7 @@ class _Column:
         return typed(texts(earlier)[-1], self._levels) if found is None else found
 
 
-def _counts(plan: ReleasePlan, table: CellTable, stage: Stage, where: str) -> dict[str, Any]:
+def _counts(plan: ReleasePlan, table: CellTable, stage: Stage) -> dict[str, Any]:
     """Records and weights of each state; an error for records that the matrix has no state for."""
     places = {label: i for i, label in enumerate(stage.states)}
     own = table.project(stage.columns)
@@ -103,7 +104,7 @@ def _counts(plan: ReleasePlan, table: CellTable, stage: Stage, where: str) -> di
     if plan.missing != "category":
         lost &= np.array([None not in label[len(stage.within) :] for label in own.labels()], dtype=bool)
     if lost.any():
-        raise _unknown(own, stage, np.flatnonzero(lost), where)
+        raise _unknown(own, stage, np.flatnonzero(lost))
     kept = found >= 0
 
     def spread(values: Array | None, kind: Any) -> Any:
@@ -118,18 +119,17 @@ def _counts(plan: ReleasePlan, table: CellTable, stage: Stage, where: str) -> di
     }
 
 
-def _unknown(table: CellTable, stage: Stage, lost: Array, where: str) -> UnknownCategoryError:
+def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryError:
     """Names the column with labels that the earlier file did not have, or else the columns; no label is shown."""
-    what = f"combinations of {' and '.join(stage.columns)} occur"
     new = {table.label(int(i)) for i in lost}
+    what = f"combinations of {listed(stage.columns, len(stage.columns), 24)}"
     for place, name in enumerate(stage.columns):
-        known = {label[place] for label in stage.states}
-        if labels := {label[place] for label in new} - known:
-            what, new = f"column {name!r} has categories", {(label,) for label in labels}
+        labels = {label[place] for label in new} - {label[place] for label in stage.states}
+        if labels:
+            what, new = f"categories of {shorten(name, 24)!r}", {(label,) for label in labels}
             break
-    records = int(table.counts[lost].sum())
     return UnknownCategoryError(
-        f"{where}: {what} that the earlier matrix does not know (how many: {len(new):,}; records: {records:,})",
+        f"the earlier matrix does not know all {what}: {len(new):,} new, records {int(table.counts[lost].sum()):,}",
         hint="group them as in the earlier file, or make new matrices: then all draws are new",
     )
 
@@ -147,8 +147,7 @@ def _follows(
     for *variables, label in table.labels():
         if found.setdefault(tuple(variables), label) != label:
             raise PlanError(
-                f"{where}: {name!r} follows from {' and '.join(stage.variables)} in another way than in the earlier "
-                "file",
+                f"{where}: {shorten(name, 20)!r} does not follow as in the earlier file",
                 hint="correct the column, or make new matrices: then all draws are new",
                 column=name,
             )
