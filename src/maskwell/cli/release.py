@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,7 +34,20 @@ if TYPE_CHECKING:
 @click.option("--init", is_flag=True, help="Write a commented plan to start from, made from FILE.")
 @click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
 @click.option("--records", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
-@click.option("--key", type=FilePath(), metavar="FILE", help="Secret key: the same record is drawn the same way again.")
+@click.option(
+    "--key",
+    type=FilePath(),
+    metavar="FILE",
+    help="Secret key: the same true value under the same matrix is reported the same way again; a report that changed "
+    "shows that the true value did.",
+)
+@click.option(
+    "--matrices",
+    type=FilePath(),
+    metavar="FILE",
+    help="With --key: use the matrices of an earlier release (its internal/receipt.json), so that records whose true "
+    "values did not change keep their reports.",
+)
 @click.option("--new-key", type=FilePath(), metavar="FILE", help="Make a secret key file, and nothing else.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
@@ -48,6 +62,7 @@ def release(
     dry_run: bool,
     records: bool,
     key: str | None,
+    matrices: str | None,
     new_key: str | None,
     seed: int | None,
     force: bool,
@@ -69,13 +84,13 @@ def release(
         return
     plan = _plan(plan_file, file)
     if dry_run:
-        _try_out(file, plan, str(plan_file), plot, force=force, as_json=as_json)
+        _try_out(file, plan, str(plan_file), plot, key, matrices, force=force, as_json=as_json)
         return
     if output is None:
         raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
     if plot is not None:
         raise ParameterError("--plot draws the map of --dry-run", hint="add --dry-run; a release has its own pictures")
-    _carry_out(file, plan, output, key, seed, records=records, as_json=as_json)
+    _carry_out(file, plan, output, key, matrices, seed, records=records, as_json=as_json)
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
@@ -96,6 +111,8 @@ def _make_key(path: str, *, as_json: bool) -> None:
         print_lines(
             [
                 f"A new secret key is in {path}. Keep it apart from every release.",
+                "Releases with it repeat the report of a record while its true value and the matrix stay the same; a "
+                "report that changed shows that the true value did.",
                 f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
             ]
         )
@@ -126,27 +143,52 @@ def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None
         )
 
 
-def _try_out(file: str, plan: ReleasePlan, plan_file: str, plot: str | None, *, force: bool, as_json: bool) -> None:
+def _try_out(
+    file: str,
+    plan: ReleasePlan,
+    plan_file: str,
+    plot: str | None,
+    key: str | None,
+    matrices: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
     from maskwell.release.assessing import assess_file
-    from maskwell.release.mapping import risk_utility_map
+    from maskwell.release.mapping import label_of, point_of, risk_utility_map
+    from maskwell.release.releasing import check_key, earlier_stages
     from maskwell.reports.plots import plot_risk_utility
     from maskwell.reports.text_release import dry_run_text
 
     check_plot(plot, force=force, inputs=[file, plan_file])
+    secret = _key(key, plan)
+    check_key(plan, secret)
     with Progress() as progress:
-        found = assess_file(file, plan, progress=progress)
-        points = risk_utility_map(found, progress)
+        earlier = None if matrices is None else earlier_stages(matrices, plan, secret)
+        found = assess_file(file, plan, earlier=earlier, progress=progress)
+        found = found if secret is None else replace(found, keyed=secret.commitment())
+        own = point_of(found, label_of(plan), chosen=True)
+        points = risk_utility_map(found, progress) if earlier is None else [own]  # other bounds, other matrices
     bound = None if plan.match is None else float(plan.match)
     drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
     if as_json:
         print_json({**_content(found), "map": [point.to_dict() for point in points], **drawn})
     else:
-        print_lines(with_plot(dry_run_text(found, points, source=file, plan=plan_file), plot))
+        given = {"--key": key, "--matrices": matrices}
+        print_lines(with_plot(dry_run_text(found, points, source=file, plan=plan_file, given=given), plot))
     _answer(found)
 
 
 def _carry_out(
-    file: str, plan: ReleasePlan, folder: str, key: str | None, seed: int | None, *, records: bool, as_json: bool
+    file: str,
+    plan: ReleasePlan,
+    folder: str,
+    key: str | None,
+    matrices: str | None,
+    seed: int | None,
+    *,
+    records: bool,
+    as_json: bool,
 ) -> None:
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.releasing import release_file
@@ -159,6 +201,7 @@ def _carry_out(
             folder,
             random=None if seed is None else SeededRandom(seed),
             key=_key(key, plan),
+            matrices=matrices,
             records=records,
             progress=progress,
         )
@@ -184,6 +227,8 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
 
 def _content(found: Release) -> dict[str, Any]:
     """Plain values for JSON."""
+    from maskwell.release.folder.receipt_making import draws_told
+
     return {
         "rows": found.rows,
         "variables": found.summary(),
@@ -191,6 +236,7 @@ def _content(found: Release) -> dict[str, Any]:
         "utility": None if found.utility is None else found.utility.to_dict(),
         "notes": list(found.notes),
         "private": found.private,
+        "draws": draws_told(found),
         "files": list(found.files),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.release.folder.publishing import protection_of
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
@@ -23,26 +25,36 @@ from maskwell.release.stages.counting import (
     counted_twice,
     risk_columns,
 )
+from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.tables_wanted import stage_columns
 from maskwell.release.tellers import telling_columns, telling_weights
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.report import UtilityReport
 
 
-def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = None) -> Release:
-    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written."""
+def assess_file(
+    path: str, plan: ReleasePlan, *, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
+) -> Release:
+    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written.
+
+    ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
+    """
     if path == "-":
         raise ParameterError(
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
         )
     plan.check([column.name for column in file_columns(path)])
-    found = assess_tables(count_file(path, plan, progress), plan, path)
+    found = assess_tables(count_file(path, plan, progress), plan, path, earlier)
     with open_rows(path, []) as source:
         return replace(found, warnings=(*found.warnings, *telling_columns(plan, source)))
 
 
-def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
+def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Sequence[Stage] | None = None) -> Release:
     """The same from counts."""
-    stages = build_stages(plan, tables, count_external(plan))
+    stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
+    for number, stage in enumerate(stages, 1):
+        if earlier is not None or stage.steps is not None:
+            _check_own_match(plan, stage, tables, f"[[protect]] number {number}")
     any_table = next(iter(tables.values()))
     release = Release(
         plan=plan,
@@ -56,6 +68,24 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
         warnings=tuple(telling_weights(plan, tables)),
     )
     return judged(release)
+
+
+def _check_own_match(plan: ReleasePlan, stage: Stage, tables: Tables, where: str) -> None:
+    """Raise where a matrix that was not made for this file breaks the bound on a match of its own protection."""
+    protection = protection_of(plan, stage)
+    within, variables = stage_columns(plan, protection)
+    table = tables[(*within, *variables)]
+    asked = protection.options.get("xi", protection.bounds.match)
+    if asked is None or not stage.counts.sum():
+        return
+    after = assess_risk(table, stage.columns, [stage], threshold=float(asked), every_release=False).after
+    if after is not None and after.records_above:
+        raise InfeasibleError(
+            f"{where}: {after.records_above:,} records are matched with a chance above {float(asked):g}"
+            f" (largest {after.max_risk:.3g})",
+            hint="allow this chance, or leave out again or the earlier matrices",
+            nearest=after.max_risk,
+        )
 
 
 def _ending(path: str) -> str:

@@ -58,6 +58,18 @@ class _Keyed(_Independent):
 
 
 @dataclass(frozen=True)
+class _Twice(_Independent):
+    """A kept draw, and a new one from its report."""
+
+    kept: _Keyed
+    then: _Sampled
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return self.then.draw(self.kept.draw(codes, ids), ids)
+
+
+@dataclass(frozen=True)
 class _Swapped:
     """Draws without replacement, that keep every count."""
 
@@ -81,7 +93,10 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
     levels = {name: _all_levels(release, name) for name in sorted(needed)}
     return RowPlan(
         levels=levels,
-        stages=[_row_stage(stage, levels, random, key) for stage in release.stages],
+        stages=[
+            _row_stage(stage, levels, draws_of(stage, random, key if release.keeps(stage) else None))
+            for stage in release.stages
+        ],
         tables=merged(tables, {name: len(own) for name, own in levels.items()}),
         weights=plan.weights,
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
@@ -97,13 +112,15 @@ def _all_levels(release: Release, name: str) -> list[Any]:
     table = next(table for columns, table in release.tables.items() if name in columns)
     labels = [label for label in known_levels(release.plan, table, name) if label is not None]
     for stage in release.stages:
+        if name in stage.linked:
+            labels += [label for label in stage.linked[name].values() if label is not None]
         if name in stage.variables:
             place = stage.columns.index(name)
             labels += [label[place] for label in stage.outputs if label[place] is not None]
     return [*dict.fromkeys(labels)]
 
 
-def _row_stage(stage: Stage, levels: Levels, random: RandomSource, key: KeyedRandom | None) -> RowStage:
+def _row_stage(stage: Stage, levels: Levels, draws: Draws) -> RowStage:
     outputs = [label[len(stage.within) :] for label in stage.outputs]
     linked = {
         name: _codes([(follows[label],) for label in outputs], [name], levels)[:, 0]
@@ -114,7 +131,7 @@ def _row_stage(stage: Stage, levels: Levels, random: RandomSource, key: KeyedRan
         variables=stage.variables,
         states=_codes(stage.states, stage.columns, levels),
         released=_codes(outputs, stage.variables, levels),
-        draws=_draws(stage, random, key),
+        draws=draws,
         linked=linked,
     )
 
@@ -126,11 +143,14 @@ def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], level
     return np.array(codes, dtype=np.int32).reshape(len(labels), len(columns))
 
 
-def _draws(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
+def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
+    """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
     if stage.method == "swap":
         assert isinstance(stage.design, Sparse)
         return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
-    if key is not None:
-        name = json.dumps(stage.variables)  # unlike for any other columns
-        return _Keyed(KeyedSampler(stage.design, key, name, stage.fingerprint))
-    return _Sampled(stage.design.sampler(random))
+    if key is None:
+        return _Sampled(stage.design.sampler(random))
+    first, then = (stage.design, None) if stage.steps is None else stage.steps
+    name = json.dumps(stage.variables)  # unlike for any other columns
+    kept = _Keyed(KeyedSampler(first, key, name, stage.fingerprint))
+    return kept if then is None else _Twice(kept, _Sampled(then.sampler(random)))

@@ -18,6 +18,7 @@ from maskwell.release.folder.publishing import is_included, protection_of
 from maskwell.release.folder.receipt_making import public_receipt
 from maskwell.release.mapping import expected_change
 from maskwell.release.released import Release
+from maskwell.release.risk.repeated import path_parities
 from maskwell.release.stages.achieved import achieved
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.html import environment
@@ -37,7 +38,7 @@ from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promise
 from maskwell.reports.risk_words import found_for_sure, is_sure, rise_in_words, risk_notes
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
-from maskwell.reports.tables import counted, label
+from maskwell.reports.tables import counted, label, rounded
 from maskwell.reports.utility_plots import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.words import SPACE, percent
 
@@ -164,7 +165,12 @@ def _facts(release: Release) -> list[tuple[str, str]]:
 def _draws(release: Release) -> str:
     if not release.private:
         return "repeatable, from a seed (demonstration only)"
-    return "from a secret key, the same in later releases" if release.keyed else "new, from the operating system"
+    if release.keyed is None:
+        return "new, from the operating system"
+    return (
+        "from a secret key: the same true value under the same matrix gives the same report in every release, anything "
+        "else an independent draw. A report that changed under the same matrix proves that the true value changed"
+    )
 
 
 def _figures(release: Release) -> dict[str, Picture | None]:
@@ -313,6 +319,8 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
         ("What a released value tells", _told(stage)),
+        ("Draws", _drawn(release, stage)),
+        ("Two releases tell", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
         ("Stay as they are", _excluded(protection.exclude)),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
@@ -320,6 +328,33 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Cleared because", protection.clearance or ""),
     ]
     return [(name, value) for name, value in told if value]
+
+
+def _drawn(release: Release, stage: Stage) -> str:
+    """Whether draws are kept, in a release with a key."""
+    if release.keyed is None:
+        return ""
+    again = protection_of(release.plan, stage).again
+    more = "" if again is None else f", with {to_decimal(again)} of the matrix"
+    return {
+        "fresh": "new in each release",
+        "kept": "kept by key",
+        "kept, then fresh": f"kept by key, then randomized once more, anew in each release{more}",
+    }[release.draws_of(stage)]
+
+
+def _two_releases(release: Release, stage: Stage) -> str:
+    """The exact parities of two releases, in a release with a key."""
+    if release.keyed is None or stage.method == "swap":
+        return ""
+    found = path_parities(stage, kept=release.keeps(stage))
+    if found is None:
+        return "not worked out: too many combinations, or none that can be released as another"
+    same, change, both = (rounded(one, 4, up=True) for one in (found.unchanged, found.change, found.changed))
+    return (
+        f"parity {same} between true values that stay the same, {change} between one that stays and one that changes, "
+        f"{both} between two that change; among values that can be released as each other"
+    )
 
 
 def _told(stage: Stage) -> str:

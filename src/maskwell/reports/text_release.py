@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
@@ -51,15 +51,25 @@ def release_text(release: Release, folder: str) -> list[str]:
 
 
 def dry_run_text(
-    release: Release, points: Sequence[RiskUtilityPoint], *, source: str, plan: str, folder: str = "released"
+    release: Release,
+    points: Sequence[RiskUtilityPoint],
+    *,
+    source: str,
+    plan: str,
+    folder: str = "released",
+    given: Mapping[str, str | None] | None = None,
 ) -> list[str]:
-    """What several bounds would give and cost, before anything is written; the plan's own is marked."""
+    """What several bounds would give and cost, before anything is written; the plan's own is marked.
+
+    ``given`` are further options of the command, for the line that says what to type next.
+    """
     refused = refusal(release)
     lines = _would_be(release) if refused is None else _would_not_be(release)
     lines += map_table(points)
     lines += _map_notes(release, points)
     lines += ["", *_changes(release)]
-    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}"
+    more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
+    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
         lines += notes([*_broken_promises(release), *_remarks(release)])
         return [*lines, f"Next: {command} -o {shlex.quote(folder)}"]

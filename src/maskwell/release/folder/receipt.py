@@ -84,6 +84,10 @@ class Receipt:
         Records of the file, and its column of survey weights.
     demonstration
         Whether the draws can be repeated.
+    commitment
+        Names the key that draws were kept with, in an internal receipt of such a release.
+    plan
+        The tables of the plan, in an internal receipt.
     """
 
     audience: str
@@ -91,6 +95,8 @@ class Receipt:
     rows: int
     weights: str | None
     demonstration: bool
+    commitment: str | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         groups = [
@@ -139,6 +145,8 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             rows=int(content["rows"]),
             weights=content["weights"],
             demonstration=bool(content["demonstration"]),
+            commitment=content.get("randomness", {}).get("commitment"),
+            plan=content.get("plan", {}),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"

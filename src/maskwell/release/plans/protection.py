@@ -23,7 +23,11 @@ from maskwell.release.plans.method_entries import (
 from maskwell.release.plans.protection_entries import read_caps, read_exclude
 
 PUBLISHED = ("withheld", "included")
-COMMON_ENTRIES = ("variables", "within", "linked", "method", "exclude", "caps", "strength", "publish", "clearance")
+DRAWS = ("kept", "fresh")
+COMMON_ENTRIES = (
+    *("variables", "within", "linked", "method", "exclude", "caps", "strength", "draws", "again", "publish"),
+    "clearance",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,10 @@ class Protection:
         For some labels of a single variable the largest chance that a record released with it has it in truth.
     strength
         a in ``a P + (1 - a) I``: how much of the randomization is carried out.
+    draws
+        With a key, whether draws are ``"kept"`` across releases or ``"fresh"`` in each; without one all are fresh.
+    again
+        a in ``a P + (1 - a) I``, with which the drawn report is randomized once more, freshly in each release.
     publish
         Whether the matrix is ``"withheld"`` from users or ``"included"`` in what they get.
     clearance
@@ -71,6 +79,8 @@ class Protection:
     exclude: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     caps: Mapping[str, Fraction] = field(default_factory=dict)
     strength: Fraction = Fraction(1)
+    draws: str = "kept"
+    again: Fraction | None = None
     publish: str = "withheld"
     clearance: str | None = None
     counts_from: str | None = None
@@ -101,6 +111,7 @@ class Protection:
         self._check_names()
         self._check_strength()
         self._check_caps()
+        self._check_draws()
         if self.clearance is None and self.derived and self.publish == "included":
             raise PlanError(
                 'publish = "included" would publish the counts of the file',
@@ -137,6 +148,8 @@ class Protection:
         out |= {"exclude": {v: list(labels) for v, labels in self.exclude.items()}} if self.exclude else {}
         out |= {"caps": {label: to_decimal(cap) for label, cap in self.caps.items()}} if self.caps else {}
         out |= {"strength": to_decimal(self.strength)} if self.strength != 1 else {}
+        out |= {"draws": self.draws} if self.draws != "kept" else {}
+        out |= {"again": to_decimal(self.again)} if self.again is not None else {}
         out |= {key: getattr(self, key) for key in ("publish", "clearance", "counts_from") if getattr(self, key)}
         return out
 
@@ -164,6 +177,19 @@ class Protection:
                 hint="an excluded category stays as it is: take it out of exclude or of caps",
             )
 
+    def _check_draws(self) -> None:
+        if self.again is None:
+            return
+        if self.method == "swap":
+            raise PlanError(
+                "again draws each record anew, which would undo the exact counts of a swap", hint="leave out again"
+            )
+        if self.draws == "fresh":
+            raise PlanError(
+                'again randomizes a kept report once more, but draws = "fresh" keeps none',
+                hint="leave out one of them; fresh draws hide changes by themselves",
+            )
+
     def __repr__(self) -> str:
         numbers = {k: v for k, v in self.options.items() if isinstance(v, Fraction | str | int)}
         shown = [f"{key} = {_plain(key, value)}" for key, value in numbers.items()]
@@ -186,6 +212,8 @@ def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict
         "exclude": table.take("exclude", read_exclude(variables), {}),
         "caps": table.take("caps", read_caps(variables), {}),
         "strength": table.take("strength", read.share, Fraction(1)),
+        "draws": table.take("draws", read.choice(*DRAWS), "kept"),
+        "again": table.take("again", read.share),
         "publish": table.take("publish", read.choice(*PUBLISHED), "withheld" if derived else "included"),
         "clearance": table.take("clearance", read.text),
         "counts_from": table.take("counts_from", read.text),

@@ -88,7 +88,8 @@ class _Steps:
         released = _released(stage, seen, moved)
         hit = {out for outs in released.values() for out in outs if _meets(rule, moved, out)}
         forbidden = {key for key, outs in released.items() if not outs.isdisjoint(hit)}
-        return cls(rule, seen, moved, released, forbidden, stage.derived and seen == rule.columns)
+        of_file = stage.derived and stage.invariance != "external"
+        return cls(rule, seen, moved, released, forbidden, of_file and seen == rule.columns)
 
     def forbidden_from(self, cell: Labels) -> bool:
         """Whether a record with these labels of the rule's columns can become what the rule forbids."""

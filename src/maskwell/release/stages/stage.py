@@ -59,6 +59,9 @@ class Stage:
         Whether the matrix was worked out from the file, so that publishing it would publish counts.
     notes
         What a reader of the report should know, in words.
+    steps
+        Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept
+        across releases, that of the second is new in each. ``design`` is their product, and all that users need.
     """
 
     variables: tuple[str, ...]
@@ -75,6 +78,7 @@ class Stage:
     invariance: str
     derived: bool
     notes: tuple[str, ...] = ()
+    steps: tuple[CodedDesign, CodedDesign] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -119,7 +123,8 @@ class Stage:
         States are told apart by their place, so two labels with one text do not become one.
         """
         head = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
-        parts = [head, _exact(self.design), *_label_texts(self.states), "outputs", *_label_texts(self.outputs)]
+        kept = self.design if self.steps is None else self.steps[0]
+        parts = [head, _exact(kept), *_label_texts(self.states), "outputs", *_label_texts(self.outputs)]
         return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
 
     def expected_changed(self, variable: str | None = None) -> float:
