@@ -9,7 +9,7 @@ from maskwell.engines.cell_counting import WRITTEN_AS, open_rows, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
-from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.errors import ParameterError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
@@ -88,6 +88,7 @@ def _risk(release: Release) -> RiskReport | None:
         released=released,
         threshold=None if plan.match is None else float(plan.match),
         weights=plan.weights is not None,
+        intruder=plan.intruder,
     )
 
 
@@ -106,31 +107,3 @@ def _missing(tables: Tables) -> dict[str, int]:
         if not more and table.levels[0] and table.levels[0][-1] is None:
             found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
     return found
-
-
-def check_match(release: Release) -> None:
-    """Raise unless the bound on a correct match is kept for every record."""
-    plan, risk = release.plan, release.risk
-    if plan.match is None or risk is None or risk.after is None:
-        return
-    above = risk.after.records_above
-    if above:
-        worst = risk.after.max_risk
-        raise InfeasibleError(
-            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
-            f" (largest {worst:.3g})",
-            hint=_match_hint(release),
-            nearest=worst,
-        )
-
-
-def _match_hint(release: Release) -> str:
-    plan = release.plan
-    open_ = [key for key in plan.keys if key not in plan.randomized]
-    if open_ and len(open_) == len(plan.keys):
-        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
-    if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
-        return 'records with a missing key stay as they are: set missing = "category" in [release]'
-    if len(plan.protections) > 1 or open_:
-        return 'randomize all keys jointly with method = "inverse-frequency", or allow a larger match'
-    return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"

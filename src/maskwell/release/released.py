@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from maskwell.release.utility.report import UtilityReport
 
 
+DRAWN_AGAIN = (
+    "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
+    " draws a little"
+)
+
+
 @dataclass(frozen=True)
 class ReleasedColumn:
     """A column of the released file.
@@ -62,6 +68,8 @@ class Release:
         What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
     keyed
         A commitment to the key that the draws were made with, or ``None`` where there was none.
+    draws
+        How often the file was drawn until it kept the limit of the plan.
     shuffled
         Whether the records come in random order.
     lost
@@ -87,6 +95,7 @@ class Release:
     columns: Sequence[ReleasedColumn] = ()
     labels: Any = None
     keyed: str | None = None
+    draws: int = 1
     shuffled: bool = False
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -104,7 +113,8 @@ class Release:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
-        return tuple(dict.fromkeys([*self.warnings, *(note for stage in self.stages for note in stage.notes)]))
+        again = [DRAWN_AGAIN.format(draws=self.draws)] if self.draws > 1 else []
+        return tuple(dict.fromkeys([*self.warnings, *again, *(note for stage in self.stages for note in stage.notes)]))
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""

@@ -59,6 +59,8 @@ class Bounds:
         nu: a correct match of a record by someone who knows its value has at most this chance.
     caps
         For single states, by their place: what takes the place of ``posterior_own`` and ``odds``; 1 exempts a state.
+    moves
+        For single pairs (released, true) of different states: the largest chance of this move, ``p_ij <= moves[i, j]``.
 
     Source: [Adeshiyan2011, eqs. (4.19), (4.20), Definitions 4.1, 4.2, section 4.7.4], [NayakZhangAdeshiyan2016,
     Definition 3.3]; as linear inequalities in the flows: derived.
@@ -80,12 +82,15 @@ class Bounds:
     changed_at_least: Fraction | None = None
     match: Fraction | None = None
     caps: Mapping[int, Fraction] = field(default_factory=dict)
+    moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in self.asked().items():
             _check_range(name, value, _RANGES[name])
         for place, cap in self.caps.items():
             _check_range(f"the cap of state {place}", cap, _SHARE)
+        for pair, cap in self.moves.items():
+            _check_range(f"the cap of the move {pair}", cap, _SHARE)
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
@@ -115,7 +120,7 @@ class Bounds:
         return {name: value for name, value in values.items() if value is not None}
 
     def __bool__(self) -> bool:
-        return bool(self.asked() or self.caps)
+        return bool(self.asked() or self.caps or self.moves)
 
     def __repr__(self) -> str:
         parts = [f"{name}={to_decimal(value)}" for name, value in self.asked().items()]

@@ -7,7 +7,7 @@ their records stay, which are lowered, a step at a time, where the risk of the o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,7 @@ from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
+from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, chosen
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -77,6 +78,7 @@ def lower_until(
     *,
     bounds: Bounds | None = None,
     risk: Risk | None = None,
+    intruder: str = ANY_LOOK,
     step: Number = STEP,
     categories: Categories | None = None,
     **options: Any,
@@ -95,8 +97,10 @@ def lower_until(
     bounds
         What else is asked of the matrix.
     risk
-        The risk of every state under a design; left out, the largest chance of a correct match over the range that
-        holds the number of candidates with 95 %.
+        The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
+    intruder
+        Whom the bound is for: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`. Against one who looks under
+        any released value, moves by which a record would be found too easily are limited too.
     step
         By how much a cap is lowered at a time.
     options
@@ -117,26 +121,52 @@ def lower_until(
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, every_release=False)
+    measure = risk or match_risks(amounts, small, intruder=OWN_KEY if _looks_anywhere(intruder) else intruder)
     caps: dict[int, Fraction] = {}
+    moves: dict[tuple[int, int], Fraction] = {}
     rounds = 0
     while True:  # each round lowers a cap, and none goes below 0
         rounds += 1
-        found = _solved(v, asked, caps, labels, allowed, {**options, "categories": categories})
+        found = _solved(v, replace(asked, moves=moves), caps, labels, allowed, {**options, "categories": categories})
         risks = measure(found.design)
         risky = small[risks[small] > float(allowed) + _SLACK]
-        if not len(risky):
-            notes = *found.notes, *_elsewhere(found.design, amounts, small, allowed)
-            design = found.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(notes))
-            return Lowered(design, caps, risks, rounds, found=found, notes=notes)
+        easy = _easy_looks(found.design, amounts, small, allowed) if risk is None and _looks_anywhere(intruder) else []
+        if not len(risky) and not easy:
+            if risk is None:
+                risks = match_risks(amounts, small, intruder=intruder)(found.design)
+            design = found.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(found.notes))
+            return Lowered(design, caps, risks, rounds, found=found, notes=found.notes)
         caps = _lowered(caps, risky, by, asked, labels, allowed)
+        moves |= {pair: max(chance - by, Fraction(0)) for pair, chance in easy}
 
 
-def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categories: Categories | None = None) -> Lowered:
+def _looks_anywhere(intruder: str) -> bool:
+    return intruder in (ANY_LOOK, RELEASED_COUNTS)
+
+
+def _easy_looks(
+    design: Sparse, amounts: Amounts, small: Array, allowed: Fraction
+) -> list[tuple[tuple[int, int], Fraction]]:
+    """Moves (released, true) by which a record is found too easily, each with its chance."""
+    from maskwell.release.risk.listed import Listed
+
+    true, released, _ = Listed.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
+    columns = {j: design.columns_exact(j) for j in set(true.tolist())}
+    return [((i, j), columns[j][i]) for i, j in zip(released.tolist(), true.tolist(), strict=True)]
+
+
+def method1_for_match(
+    v: Any,
+    nu: Number,
+    *,
+    risk: Risk | None = None,
+    intruder: str = ANY_LOOK,
+    categories: Categories | None = None,
+) -> Lowered:
     """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
 
-    Whoever looks for a record is taken to look at the released value that serves best: at a theta of 1 a unique record
-    never keeps its value, but of two categories it then surely has the other one.
+    Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
+    named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
 
     >>> found = method1_for_match([1, 2, 4, 10, 30], "0.4")
     >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
@@ -146,7 +176,7 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     small = _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, every_release=True)
+    measure = risk or match_risks(amounts, small, intruder=intruder)
 
     trials: list[int] = []
 
@@ -170,34 +200,18 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
 
 
-def match_risks(amounts: Amounts, cells: Array, *, every_release: bool) -> Risk:
-    """The largest chance of a correct match, over the range that holds the number of candidates with 95 %.
-
-    Candidates are the records released with the value of the target, or, with ``every_release``, with the value that
-    serves best.
-    """
+def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> Risk:
+    """The largest chance of a correct match by one of :data:`~maskwell.release.risk.intruders.INTRUDERS`."""
     from maskwell.release.risk.cell_risks import cell_risks
 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
-            found = cell_risks(amounts.integers, design, cells=cells, every_release=every_release)
-            every[found.cells] = found.any_release if every_release else found.in_range
+            found = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
+            every[found.cells] = chosen(intruder, vars(found))
         return every
 
     return risks
-
-
-def _elsewhere(design: Sparse, amounts: Amounts, small: Array, allowed: Fraction) -> list[str]:
-    """That some records are easier to find under another value than their own, where that is so."""
-    risks = match_risks(amounts, small, every_release=True)(design)
-    more = risks > float(allowed) + _SLACK
-    if not more.any():
-        return []
-    return [
-        f"records of {int(more.sum()):,} categories are matched with up to {risks.max():.3g} by someone who knows the"
-        " matrix and looks under another value than theirs"
-    ]
 
 
 def _allowed(nu: Number) -> Fraction:

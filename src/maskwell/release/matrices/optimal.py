@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,9 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
     """The bounds with caps by the place among these states."""
-    return bounds.with_caps({new: bounds.caps[old] for new, old in enumerate(places.tolist()) if old in bounds.caps})
+    here = {old: new for new, old in enumerate(places.tolist())}
+    moves = {(here[i], here[j]): cap for (i, j), cap in bounds.moves.items() if i in here and j in here}
+    return replace(bounds, caps={here[old]: cap for old, cap in bounds.caps.items() if old in here}, moves=moves)
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array] | None:
@@ -201,7 +203,7 @@ def _joined(
 ) -> OptimalMatrix:
     said = dict.fromkeys(note for part in parts for note in part.notes)
     design = noted(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
-    reached = [attained(part.program, part.units) for part in parts if len(part.places) > 1]
+    reached = [attained(part.program, part.units) for part in parts]
     return OptimalMatrix(
         design=design,
         optimum=_objective(parts, costs),
