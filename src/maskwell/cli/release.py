@@ -244,9 +244,9 @@ def _content(found: Release) -> dict[str, Any]:
 def _answer(found: Release) -> None:
     """Exit with 1 where a plan does not keep what it asks for."""
     from maskwell.errors import InfeasibleError
-    from maskwell.release.assessing import check_match
+    from maskwell.release.keeping import check_kept
 
     try:
-        check_match(found)
+        check_kept(found)
     except InfeasibleError:
         raise SystemExit(1) from None

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from maskwell.core.printed import round_up
 from maskwell.engines.cell_counting import WRITTEN_AS, open_rows, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
-from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.folder.publishing import protection_of
+from maskwell.errors import ParameterError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
@@ -26,7 +24,6 @@ from maskwell.release.stages.counting import (
     risk_columns,
 )
 from maskwell.release.stages.stage import Stage
-from maskwell.release.stages.tables_wanted import stage_columns
 from maskwell.release.tellers import telling_columns, telling_weights
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.report import UtilityReport
@@ -52,9 +49,6 @@ def assess_file(
 def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Sequence[Stage] | None = None) -> Release:
     """The same from counts."""
     stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
-    for number, stage in enumerate(stages, 1):
-        if earlier is not None or stage.steps is not None:
-            _check_own_match(plan, stage, tables, f"[[protect]] number {number}")
     any_table = next(iter(tables.values()))
     release = Release(
         plan=plan,
@@ -68,24 +62,6 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Se
         warnings=tuple(telling_weights(plan, tables)),
     )
     return judged(release)
-
-
-def _check_own_match(plan: ReleasePlan, stage: Stage, tables: Tables, where: str) -> None:
-    """Raise where a matrix that was not made for this file breaks the bound on a match of its own protection."""
-    protection = protection_of(plan, stage)
-    within, variables = stage_columns(plan, protection)
-    table = tables[(*within, *variables)]
-    asked = protection.options.get("xi", protection.bounds.match)
-    if asked is None or not stage.counts.sum():
-        return
-    after = assess_risk(table, stage.columns, [stage], threshold=float(asked), every_release=False).after
-    if after is not None and after.records_above:
-        raise InfeasibleError(
-            f"{where}: {after.records_above:,} records are matched with a chance above {float(asked):g}"
-            f" (largest {after.max_risk:.3g})",
-            hint="allow this chance, or leave out again or the earlier matrices",
-            nearest=after.max_risk,
-        )
 
 
 def _ending(path: str) -> str:
@@ -119,6 +95,7 @@ def _risk(release: Release) -> RiskReport | None:
         released=released,
         threshold=None if plan.match is None else float(plan.match),
         weights=plan.weights is not None,
+        intruder=plan.intruder,
     )
 
 
@@ -137,31 +114,3 @@ def _missing(tables: Tables) -> dict[str, int]:
         if not more and table.levels[0] and table.levels[0][-1] is None:
             found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
     return found
-
-
-def check_match(release: Release) -> None:
-    """Raise unless the bound on a correct match is kept for every record."""
-    plan, risk = release.plan, release.risk
-    if plan.match is None or risk is None or risk.after is None:
-        return
-    above = risk.after.records_above
-    if above:
-        worst = risk.after.max_risk
-        raise InfeasibleError(
-            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
-            f" (largest {round_up(worst, 3):g})",
-            hint=_match_hint(release),
-            nearest=worst,
-        )
-
-
-def _match_hint(release: Release) -> str:
-    plan = release.plan
-    open_ = [key for key in plan.keys if key not in plan.randomized]
-    if open_ and len(open_) == len(plan.keys):
-        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
-    if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
-        return 'records with a missing key stay as they are: set missing = "category" in [release]'
-    if len(plan.protections) > 1 or open_:
-        return 'randomize all keys jointly with method = "inverse-frequency", or allow a larger match'
-    return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"

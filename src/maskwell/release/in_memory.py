@@ -10,11 +10,12 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
-from maskwell.release.assessing import assess_tables, check_match, judged, released_tables
+from maskwell.release.assessing import assess_tables, judged, released_tables
 from maskwell.release.carrying_out import row_plan
 from maskwell.release.folder.publishing import check_randomness
 from maskwell.release.folder.receipt import Receipt, receipt_from_dict
 from maskwell.release.folder.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.keeping import check_kept, drawn_until_kept
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.row_order import telling_order
@@ -83,10 +84,15 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     found = count_rows(rows, "the table", wanted, weights=plan.weights, capped=capped_columns(plan))
     tables = dict(zip(wanted, found, strict=True))
     release = replace(assess_tables(tables, plan), private=source.private)
-    check_match(release)
-    work = row_plan(release, source, None)
-    batches, schema, done = release_batches(rows, "the table", work)
-    warnings = (*release.warnings, *telling_columns(plan, rows), *telling_order(release, done.breaks))
-    counted = released_tables(release, done)
-    release = judged(replace(release, released_tables=counted, changed=done.changed, warnings=warnings))
-    return ReleasedTable(rows.like_given(batches, schema), release)
+    check_kept(release)
+    telling, given = telling_columns(plan, rows), []
+
+    def draw() -> Release:
+        batches, schema, done = release_batches(rows, "the table", row_plan(release, source, None))
+        given[:] = [rows.like_given(batches, schema)]
+        warnings = (*release.warnings, *telling, *telling_order(release, done.breaks))
+        counted = released_tables(release, done)
+        return judged(replace(release, released_tables=counted, changed=done.changed, warnings=warnings))
+
+    drawn = drawn_until_kept(draw, repeatable=False)
+    return ReleasedTable(given[0], drawn)

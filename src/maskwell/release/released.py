@@ -30,6 +30,10 @@ WITHIN_FRESH = (
     "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
     " several releases tell more than one"
 )
+DRAWN_AGAIN = (
+    "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
+    " draws a little"
+)
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class Release:
         What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
     keyed
         A commitment to the key that the draws were made with, or ``None`` where there was none.
+    draws
+        How often the file was drawn until it kept the limit of the plan.
     shuffled
         Whether the records come in random order.
     lost
@@ -102,6 +108,7 @@ class Release:
     columns: Sequence[ReleasedColumn] = ()
     labels: Any = None
     keyed: str | None = None
+    draws: int = 1
     shuffled: bool = False
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -120,7 +127,8 @@ class Release:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]
-        return tuple(dict.fromkeys([*self.warnings, *self._about_draws(), *told]))
+        again = [DRAWN_AGAIN.format(draws=self.draws)] if self.draws > 1 else []
+        return tuple(dict.fromkeys([*self.warnings, *again, *self._about_draws(), *told]))
 
     def keeps(self, stage: Stage) -> bool:
         """Whether the draws of a stage, or of its first step, are kept by key."""

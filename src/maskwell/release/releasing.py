@@ -17,13 +17,14 @@ from maskwell.engines.cell_values import write_cell_values
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_rows
 from maskwell.errors import ParameterError, PlanError
-from maskwell.release.assessing import assess_file, check_match, judged, released_tables
+from maskwell.release.assessing import assess_file, judged, released_tables
 from maskwell.release.carrying_out import row_plan
 from maskwell.release.folder.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
 from maskwell.release.folder.leaks import check_public
 from maskwell.release.folder.publishing import check_matrix, check_randomness, is_included
 from maskwell.release.folder.receipt import Receipt, load_receipt, stages_of
 from maskwell.release.folder.writing import data_name, write_internal, write_public
+from maskwell.release.keeping import check_kept, drawn_until_kept
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.row_order import telling_order
@@ -73,17 +74,22 @@ def release_folder_of(
     check_new_folder(folder)
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     assessed = replace(assess_file(path, plan, earlier=earlier, progress=progress), private=source.private)
-    check_match(assessed)
+    check_kept(assessed)
     for stage in assessed.stages:
         check_matrix(plan, stage)
     if key is not None and plan.id is not None:
         check_ids(path, plan.id)
         assessed = replace(assessed, keyed=key.commitment())
-    rows = row_plan(assessed, source, key)
     with release_folder(folder) as partial:
         output = partial / PUBLIC / data_name(assessed)
-        done = release_rows(path, str(output), rows, rows=assessed.rows, progress=progress)
-        release = _with_regressions(_finished(assessed, rows, done, path), path, str(output))
+
+        def draw() -> Release:
+            output.unlink(missing_ok=True)
+            rows = row_plan(assessed, source, key)
+            done = release_rows(path, str(output), rows, rows=assessed.rows, progress=progress)
+            return _finished(assessed, rows, done, path)
+
+        release = _with_regressions(drawn_until_kept(draw, repeatable=key is not None), path, str(output))
         files = write_public(release, partial / PUBLIC)
         files += write_internal(release, partial / INTERNAL)
         if report is not None:

@@ -45,13 +45,19 @@ def _fewer_than(size: int) -> Callable[[FileRisk], str]:
     return lambda file: NONE if file.violations is None else count(file.violations[size])
 
 
+def _realised(file: FileRisk) -> str:
+    found = file.max_risk_released_counts
+    return NONE if found is None else shown("match", found)
+
+
 Read = Callable[[FileRisk], str]
 MEASURES: tuple[tuple[str, Read], ...] = (
-    ("Greatest chance of a correct match", _chance("max_risk")),
-    ("… whatever number of records turns up", _chance("max_risk_strict")),
-    ("… looking where it is easiest", _chance("max_risk_any_release")),
+    ("Highest chance of a correct match", _chance("max_risk_any_release")),
+    ("… comparing all released counts, this file", _realised),
+    ("… looking only at the person's own keys", _chance("max_risk_strict")),
+    ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
     ("Not exceeded by 95 % of the records", _chance("percentile_95")),
-    ("Records above the bound", _number("records_above")),
+    ("Records above the limit", _number("records_above")),
     ("Correct matches if all are looked for", _number("expected_matches")),
     ("… not knowing who is in the sample", _number("expected_reidentifications")),
     ("Best guess of a record's keys is right", _chance("guess_probability")),

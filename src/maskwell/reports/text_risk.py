@@ -14,7 +14,17 @@ from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
 from maskwell.reports.release_numbers import NONE, ROUNDED, risk_rows
 from maskwell.reports.release_words import shown
-from maskwell.reports.risk_words import NAME, easiest, found_for_sure, is_sure, names_in_short, risk_notes, sentence
+from maskwell.reports.risk_words import (
+    NAME,
+    assumptions,
+    easiest,
+    found_for_sure,
+    headline,
+    is_sure,
+    names_in_short,
+    risk_notes,
+    sentence,
+)
 from maskwell.reports.tables import count, counted, label, notes, shorten, table
 from maskwell.reports.words import SPACE
 
@@ -38,6 +48,7 @@ def risk_text(
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     given = names or {}
     lines = sentence(_answer(report))
+    lines += sentence(assumptions(report)) if report.after is not None else []
     if (report.before if report.after is None else report.after).records_above:
         lines += sentence(f"{easiest(report)}.")
     if report.after is None:
@@ -55,44 +66,34 @@ def risk_text(
 
 def _answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
+    if report.after is not None:
+        return f"{headline(report)[:-1]}; before the release: {_before(report)}."
     who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_found(report)}."
-    bound, now = shown("match", report.threshold), report.before if report.after is None else report.after
-    of = " of the release" if report.after is not None else ""
+    bound, now = shown("match", report.threshold), report.before
     if not now.records_above:
-        return f"No record{of} is above the bound of {bound}: {who} finds {_found(report)}."
-    above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}{of}"
+        return f"No record is above the limit of {bound}: {who} finds {_found(report)}."
+    above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
     one = now.records_above == 1
     up_to = "" if one else "up to "
     sure = "for sure" if one and is_sure(now.max_risk) else f"with a chance of {up_to}{shown('match', now.max_risk)}"
-    told = f"{who} finds {'it' if one else 'them'} {sure}{_then(report)}"
-    return f"{above} {'is' if one else 'are'} above the bound of {bound}: {told}."
+    return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
 
 
 def _found(report: RiskReport) -> str:
-    now = report.before if report.after is None else report.after
-    of = " of the release" if report.after is not None else ""
+    """Who is found in the file as it is."""
+    now = report.before
     if not is_sure(now.max_risk):
-        return f"no record{of} with a chance above {shown('match', now.max_risk)}{_then(report)}"
-    told = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')}{of} for sure"
-    return f"{told}{_then(report)}" if report.after is not None else f"{told}: nobody else is like them"
+        return f"no record with a chance above {shown('match', now.max_risk)}"
+    told = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
+    return f"{told}: nobody else is like them"
 
 
-def _then(report: RiskReport) -> str:
-    """What it was before a release."""
-    before = report.before
-    if report.after is None:
-        return ""
-    return f"; before it was {count(before.uniques or 0)}" if _both_sure(report) else f"; before it was {_most(before)}"
-
-
-def _both_sure(report: RiskReport) -> bool:
-    return report.after is not None and report.threshold is None and is_sure(report.after.max_risk)
-
-
-def _most(file: FileRisk) -> str:
-    return shown("match", file.max_risk)
+def _before(report: RiskReport) -> str:
+    """What it was before a release, in the terms of what is said of the release."""
+    both_sure = report.after is not None and is_sure(report.after.max_risk)
+    return count(report.before.uniques or 0) if both_sure else shown("match", report.before.max_risk)
 
 
 def _file_rows(file: FileRisk) -> list[list[str]]:

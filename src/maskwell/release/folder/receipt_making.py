@@ -52,7 +52,12 @@ def internal_receipt(release: Release) -> dict[str, Any]:
         **_head(release, "internal"),
         "source": release.source_name,
         "plan": release.plan.to_dict(),
-        "randomness": {"source": _randomness(release), "commitment": release.keyed, "draws": draws_told(release)},
+        "randomness": {
+            "source": _randomness(release),
+            "commitment": release.keyed,
+            "draws": draws_told(release),
+            "attempts": release.draws,
+        },
         "missing_values": dict(release.missing),
         "changed": dict(release.changed),
         "groups": [_internal_group(release, stage) for stage in release.stages],

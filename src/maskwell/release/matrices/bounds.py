@@ -62,6 +62,8 @@ class Bounds:
     spread
         For single states, by their place, b: what leaves or enters them is spread over the others in proportion to
         their shares, but for a factor of b, ``f_ij <= b pi_i pi_j`` where i or j is the state and they differ.
+    moves
+        For single pairs (released, true) of different states: the largest chance of this move, ``p_ij <= moves[i, j]``.
 
     Source: [Adeshiyan2011, eqs. (4.19), (4.20), Definitions 4.1, 4.2, section 4.7.4], [NayakZhangAdeshiyan2016,
     Definition 3.3]; as linear inequalities in the flows: derived.
@@ -84,6 +86,7 @@ class Bounds:
     match: Fraction | None = None
     caps: Mapping[int, Fraction] = field(default_factory=dict)
     spread: Mapping[int, Fraction] = field(default_factory=dict)
+    moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in self.asked().items():
@@ -92,6 +95,8 @@ class Bounds:
             _check_range(f"the cap of state {place}", cap, _SHARE)
         for place, factor in self.spread.items():
             _check_range(f"the spread of state {place}", factor, _RATIO)
+        for pair, cap in self.moves.items():
+            _check_range(f"the cap of the move {pair}", cap, _SHARE)
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
@@ -121,7 +126,7 @@ class Bounds:
         return {name: value for name, value in values.items() if value is not None}
 
     def __bool__(self) -> bool:
-        return bool(self.asked() or self.caps)
+        return bool(self.asked() or self.caps or self.moves)
 
     def __repr__(self) -> str:
         parts = [f"{name}={to_decimal(value)}" for name, value in self.asked().items()]

@@ -1,7 +1,8 @@
 """Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
 The chance of a correct match is no linear function of the matrix. Cells are therefore given caps on the chance that
-their records stay, which are lowered, a step at a time, where the risk of the optimal matrix is still too high.
+their records stay, and on moves by which they are found too easily elsewhere. These caps are lowered, a step at a time,
+where the risk of the optimal matrix is still too high.
 
 Caps alone may drive two small cells into swapping their records, which hides nobody. Where they do not suffice, it is
 also bounded how much a risky cell exchanges with each other one: ever more evenly, until a release says nothing.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import listed, shorten
-from maskwell.core.printed import round_up
+from maskwell.core.printed import Printed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
@@ -32,6 +33,7 @@ from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.nearest import upwards
 from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
+from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, chosen
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -49,6 +51,9 @@ _FIRST = 4
 
 Risk = Callable[[Sparse], Real]
 """The risk of every state under a design, shape (k,)."""
+
+Move = tuple[int, int]
+"""A released state and a true one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +93,7 @@ def lower_until(
     *,
     bounds: Bounds | None = None,
     risk: Risk | None = None,
+    intruder: str = ANY_LOOK,
     step: Number = STEP,
     categories: Categories | None = None,
     **options: Any,
@@ -106,8 +112,10 @@ def lower_until(
     bounds
         What else is asked of the matrix.
     risk
-        The risk of every state under a design; left out, the largest chance of a correct match over the range that
-        holds the number of candidates with 95 %.
+        The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
+    intruder
+        Whom the bound is for: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`. Against one who looks under
+        any released value, moves by which a record would be found too easily are limited too.
     step
         By how much a cap is lowered at a time.
     options
@@ -117,8 +125,8 @@ def lower_until(
     ------
     InfeasibleError
         Where no matrix was found; names the cell that is at risk, and a chance that works. It says that there is none
-        only where that is proved: a record stays with at most ``nu`` times the count of its cell, plus 5 % that the
-        range leaves out, and the other bounds do not allow that.
+        only where that is proved: a record stays with at most ``nu`` times the count of its cell, plus the 5 % that a
+        range of counts leaves out, and the other bounds do not allow that.
 
     Source: after [Adeshiyan2011, section 4.7.4]; the iteration is derived.
 
@@ -132,22 +140,29 @@ def lower_until(
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, every_release=False)
     best = partial(optimal_matrix, v, categories=categories, **options)
-    search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, measure, best)
+    judge = _Judge.by_risk(risk) if risk else _Judge.by_intruder(intruder, amounts, small)
+    search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
     found, rounds = search.least_risky(allowed)
     if not found.is_safe:
         raise _not_found(search, found, labels, allowed, provable=risk is None)
-    notes = *found.matrix.notes, *_elsewhere(found.matrix.design, amounts, small, allowed)
-    design = found.matrix.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(notes))
-    return Lowered(design, found.caps, found.risks, rounds, found=found.matrix, notes=notes)
+    matrix = found.matrix
+    design = matrix.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(matrix.notes))
+    return Lowered(design, found.caps, found.risks, rounds, found=matrix, notes=matrix.notes)
 
 
-def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categories: Categories | None = None) -> Lowered:
+def method1_for_match(
+    v: Any,
+    nu: Number,
+    *,
+    risk: Risk | None = None,
+    intruder: str = ANY_LOOK,
+    categories: Categories | None = None,
+) -> Lowered:
     """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
 
-    Whoever looks for a record is taken to look at the released value that serves best: at a theta of 1 a unique record
-    never keeps its value, but of two categories it then surely has the other one.
+    Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
+    named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
 
     >>> found = method1_for_match([1, 2, 4, 10, 30], "0.4")
     >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
@@ -157,7 +172,7 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     small = _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, every_release=True)
+    measure = risk or match_risks(amounts, small, intruder=intruder)
 
     trials: list[int] = []
 
@@ -181,34 +196,62 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
 
 
-def match_risks(amounts: Amounts, cells: Array, *, every_release: bool) -> Risk:
-    """The largest chance of a correct match, over the range that holds the number of candidates with 95 %.
-
-    Candidates are the records released with the value of the target, or, with ``every_release``, with the value that
-    serves best.
-    """
+def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> Risk:
+    """The largest chance of a correct match by one of :data:`~maskwell.release.risk.intruders.INTRUDERS`."""
     from maskwell.release.risk.cell_risks import cell_risks
 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
-            found = cell_risks(amounts.integers, design, cells=cells, every_release=every_release)
-            every[found.cells] = found.any_release if every_release else found.in_range
+            found = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
+            every[found.cells] = chosen(intruder, vars(found))
         return every
 
     return risks
 
 
-def _elsewhere(design: Sparse, amounts: Amounts, small: Array, allowed: Fraction) -> list[str]:
-    """That some records are easier to find under another value than their own, where that is so."""
-    risks = match_risks(amounts, small, every_release=True)(design)
-    more = risks > float(allowed) + _SLACK
-    if not more.any():
-        return []
-    return [
-        f"records of {int(more.sum()):,} categories are matched with up to {round_up(risks.max(), 3):g} by someone"
-        " who knows the matrix and looks under another value than theirs"
-    ]
+def _looks_anywhere(intruder: str) -> bool:
+    return intruder in (ANY_LOOK, RELEASED_COUNTS)
+
+
+def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
+    """Moves by which a record is found too easily, each with its chance."""
+    from maskwell.release.risk.listed import Listed
+
+    true, released, _ = Listed.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
+    columns = {j: design.columns_exact(j) for j in set(true.tolist())}
+    return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """How matrices are judged.
+
+    Attributes
+    ----------
+    own
+        The risk that a lower chance to stay can mend.
+    easy
+        Moves by which records are found with more than an allowed chance, each with its own chance.
+    worst
+        The risk that the bound is for.
+    """
+
+    own: Risk
+    easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
+    worst: Risk
+
+    @classmethod
+    def by_risk(cls, risk: Risk) -> _Judge:
+        return cls(risk, lambda *_: {}, risk)
+
+    @classmethod
+    def by_intruder(cls, intruder: str, amounts: Amounts, small: Array) -> _Judge:
+        if not _looks_anywhere(intruder):
+            return cls.by_risk(match_risks(amounts, small, intruder=intruder))
+        easy = partial(_easy_looks, amounts=amounts, small=small)
+        own, worst = (match_risks(amounts, small, intruder=one) for one in (OWN_KEY, intruder))
+        return cls(own, easy, worst)
 
 
 def _allowed(nu: Number) -> Fraction:
@@ -236,16 +279,17 @@ def _block_counts(amounts: Amounts, blocks: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """A matrix that was tried under some caps, and the risks that it leaves, shape (k,)."""
+    """A matrix that was tried under some caps, the risks that it leaves, shape (k,), and what makes them too high."""
 
     caps: Mapping[int, Fraction]
     matrix: OptimalMatrix
     risks: Real
     risky: list[int]
+    easy: Mapping[Move, Fraction]
 
     @property
     def is_safe(self) -> bool:
-        return not self.risky
+        return not self.risky and not self.easy
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +301,7 @@ class _Search:
     asked: Bounds
     small: Array
     step: Fraction
-    measure: Risk
+    judge: _Judge
     best: Callable[[Bounds], OptimalMatrix]
 
     def least_risky(self, allowed: Fraction) -> tuple[_Attempt, int]:
@@ -287,26 +331,34 @@ class _Search:
 
     def _with_lower_caps(self, allowed: Fraction, sizes: Array | None) -> Iterator[_Attempt]:
         caps: dict[int, Fraction] = {}
-        while True:  # each round lowers a cap, and none reaches 0
+        moves: dict[Move, Fraction] = {}
+        while True:  # each round lowers a cap, and none goes below 0
             try:
-                matrix = self.best(self._bounds(caps, sizes))
+                matrix = self.best(self._bounds(caps, moves, sizes))
             except InfeasibleError:
-                if not caps:
+                if not caps and not moves:
                     raise
                 return
-            risks = self.measure(matrix.design)
-            risky = self.small[risks[self.small] > float(allowed) + _SLACK].tolist()
-            yield _Attempt(caps, matrix, risks, risky)
-            caps = caps | {place: self._lower_cap(place, caps, sizes) for place in risky}
+            attempt = self._judged(matrix, caps, allowed)
+            yield attempt
+            caps = caps | {place: self._lower_cap(place, caps, sizes) for place in attempt.risky}
+            moves = moves | {move: max(chance - self.step, Fraction(0)) for move, chance in attempt.easy.items()}
             if any(cap <= 0 for cap in caps.values()):  # records that surely leave are found where they go
                 return
 
-    def _bounds(self, caps: Mapping[int, Fraction], sizes: Array | None) -> Bounds:
+    def _judged(self, matrix: OptimalMatrix, caps: Mapping[int, Fraction], allowed: Fraction) -> _Attempt:
+        own = self.judge.own(matrix.design)[self.small]
+        risky = self.small[own > float(allowed) + _SLACK].tolist()
+        easy = self.judge.easy(matrix.design, allowed)
+        return _Attempt(caps, matrix, self.judge.worst(matrix.design), risky, easy)
+
+    def _bounds(self, caps: Mapping[int, Fraction], moves: Mapping[Move, Fraction], sizes: Array | None) -> Bounds:
         """What is asked, with the caps, and with exchanges of these states spread so that they hide among ``sizes``."""
-        bounds = self.asked.with_caps({**self.asked.caps, **caps})
+        bounds = replace(self.asked.with_caps({**self.asked.caps, **caps}), moves=moves)
         if sizes is None:
             return bounds
-        return bounds.with_spread({place: Fraction(self.block_counts[place], sizes[place]) for place in caps})
+        hidden = {*caps, *(true for _, true in moves)}
+        return bounds.with_spread({place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
 
     def _lower_cap(self, place: int, caps: Mapping[int, Fraction], sizes: Array | None) -> Fraction:
         """A step below the cap until now; a state that is spread starts with its share of those among whom it hides."""
@@ -327,13 +379,15 @@ def _not_found(
             hint="allow a larger chance, other bounds or more moves, or merge these categories",
             states=states,
         )
-    worst = least.risky[int(np.argmax(least.risks[least.risky]))]
+    worst = int(search.small[np.argmax(least.risks[search.small])])
     chance = upwards(search.worst(least))
     works = chance < 1 and search.least_risky(as_fraction(chance, "nu"))[0].is_safe
     return InfeasibleError(
         f"no matrix was found with a match of at most {to_decimal(allowed)}: the best leaves"
-        f" {shorten(named(labels.labels[worst]), 24)!r} a chance of {chance:g}",
-        hint=f"allow {chance:g}, or merge categories" if works else "allow a larger chance, or merge categories",
+        f" {shorten(named(labels.labels[worst]), 24)!r} a chance of {Printed(chance):g}",
+        hint=f"allow {Printed(chance):g}, or merge categories"
+        if works
+        else "allow a larger chance, or merge categories",
         state=worst,
         chance=chance if works else None,
     )
@@ -356,9 +410,9 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
 
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
     worst = int(small[np.argmax(risks[small])])
-    category, risk = shorten(named(labels.labels[worst]), 24), round_up(risks[worst], 3)
     return InfeasibleError(
-        f"Method 1 at its strongest leaves {category!r} a risk of {risk:g}, more than {to_decimal(allowed)}",
+        f"Method 1 at its strongest leaves {shorten(named(labels.labels[worst]), 24)!r} a risk of"
+        f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",
         hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
         state=worst,
     )

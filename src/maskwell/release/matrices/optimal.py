@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -162,12 +161,14 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
-    """The bounds with those of single states by the place among these states."""
-
-    def here(values: Mapping[int, Fraction]) -> dict[int, Fraction]:
-        return {new: values[old] for new, old in enumerate(places.tolist()) if old in values}
-
-    return bounds.with_caps(here(bounds.caps)).with_spread(here(bounds.spread))
+    """The bounds with those of single states and moves by the place among these states."""
+    here = {old: new for new, old in enumerate(places.tolist())}
+    return replace(
+        bounds,
+        caps={here[old]: cap for old, cap in bounds.caps.items() if old in here},
+        spread={here[old]: factor for old, factor in bounds.spread.items() if old in here},
+        moves={(here[i], here[j]): cap for (i, j), cap in bounds.moves.items() if i in here and j in here},
+    )
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array] | None:
@@ -206,7 +207,7 @@ def _joined(
 ) -> OptimalMatrix:
     said = dict.fromkeys(note for part in parts for note in part.notes)
     design = noted(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
-    reached = [attained(part.program, part.units) for part in parts if len(part.places) > 1]
+    reached = [attained(part.program, part.units) for part in parts]
     return OptimalMatrix(
         design=design,
         optimum=_objective(parts, costs),

@@ -128,7 +128,12 @@ def _factor(bounds: Bounds) -> Fraction | None:
 
 def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
     n = int(v.sum())
-    shares = [*bounds.asked().values(), *bounds.caps.values(), *(bounds.own(i) for i in range(len(v)))]
+    shares = [
+        *bounds.asked().values(),
+        *bounds.caps.values(),
+        *bounds.moves.values(),
+        *(bounds.own(i) for i in range(len(v))),
+    ]
     common = common_denominator(shares)
     for spread in set(bounds.spread.values()):
         common = math.lcm(common, n * spread.denominator)
@@ -150,6 +155,11 @@ def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | Non
         most = np.minimum(most, _floors((bounds.posterior * int(x) for x in v), scale)[i])
     caps = _floors((bounds.own(place) * int(x) for place, x in enumerate(v)), scale)
     most[own] = np.minimum(most[own], caps[i[own]])
+    if bounds.moves:
+        number = {pair: place for place, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
+        for pair, cap in bounds.moves.items():
+            if pair in number:
+                most[number[pair]] = min(most[number[pair]], math.floor(cap * int(v[pair[1]]) * scale))
     if bounds.least_kept is not None:
         least[own] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[own]]
     n = int(v.sum())

@@ -14,6 +14,7 @@ from maskwell.release.plans.plan_checks import check_columns, check_plan
 from maskwell.release.plans.plan_text import write_toml
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.rules import AnyRule, read_rule
+from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
@@ -29,6 +30,7 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "drop": read.names,
     "missing": read.choice(*MISSING_POLICIES),
     "match": read.share,
+    "intruder": read.choice(*INTRUDERS),
     "formulas": read.names,
     "demonstration": read.flag,
 }
@@ -58,6 +60,9 @@ class ReleasePlan:
         Whether missing values stay ``"unchanged"`` or are a ``"category"`` like others.
     match
         The largest chance of a correct match that any record may have.
+    intruder
+        Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`, by default somebody who
+        knows the matrices and the counts and looks where a record is found most easily.
     codebook
         For some columns all their labels, as texts and in order, also those that do not occur.
     title
@@ -85,6 +90,7 @@ class ReleasePlan:
     drop: tuple[str, ...] = ()
     missing: str = "unchanged"
     match: Fraction | None = None
+    intruder: str = ANY_LOOK
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     title: str | None = None
     formulas: tuple[str, ...] = ()

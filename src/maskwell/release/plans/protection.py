@@ -24,8 +24,9 @@ from maskwell.release.plans.protection_entries import read_caps, read_exclude
 
 PUBLISHED = ("withheld", "included")
 DRAWS = ("kept", "fresh")
+EXEMPTIONS = ("alone", "missing")
 COMMON_ENTRIES = (
-    *("variables", "within", "linked", "method", "exclude", "caps", "strength", "draws", "again", "publish"),
+    *("variables", "within", "linked", "method", "exclude", "exempt", "caps", "strength", "draws", "again", "publish"),
     "clearance",
 )
 
@@ -48,6 +49,9 @@ class Protection:
         What the matrix keeps to.
     exclude
         For each variable the labels, as texts, that stay as they are and are never drawn.
+    exempt
+        Records that its bounds need not cover, which are refused otherwise: ``"alone"``, those whose value is the only
+        one of their cell, and ``"missing"``, those without a value that stay as they are.
     caps
         For some labels of a single variable the largest chance that a record released with it has it in truth.
     strength
@@ -77,6 +81,7 @@ class Protection:
     options: Mapping[str, Any] = field(default_factory=dict)
     bounds: Bounds = field(default_factory=Bounds)
     exclude: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exempt: tuple[str, ...] = ()
     caps: Mapping[str, Fraction] = field(default_factory=dict)
     strength: Fraction = Fraction(1)
     draws: str = "kept"
@@ -146,6 +151,7 @@ class Protection:
         out |= {"method": self.method}
         out |= {key: _plain(key, value) for key, value in self.options.items()} | self.bounds.to_dict()
         out |= {"exclude": {v: list(labels) for v, labels in self.exclude.items()}} if self.exclude else {}
+        out |= {"exempt": list(self.exempt)} if self.exempt else {}
         out |= {"caps": {label: to_decimal(cap) for label, cap in self.caps.items()}} if self.caps else {}
         out |= {"strength": to_decimal(self.strength)} if self.strength != 1 else {}
         out |= {"draws": self.draws} if self.draws != "kept" else {}
@@ -210,6 +216,7 @@ def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict
         "options": options if method is base else {"base": base.name, **options},
         "bounds": _bounds(bounds, table.where),
         "exclude": table.take("exclude", read_exclude(variables), {}),
+        "exempt": table.take("exempt", _exempt, ()),
         "caps": table.take("caps", read_caps(variables), {}),
         "strength": table.take("strength", read.share, Fraction(1)),
         "draws": table.take("draws", read.choice(*DRAWS), "kept"),
@@ -231,6 +238,13 @@ def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
         return Bounds.of(caps=None, **given)
     except MaskwellError as error:
         raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+
+
+def _exempt(value: Any, name: str) -> tuple[str, ...]:
+    found = read.names(value, name)
+    for one in found:
+        read.choice(*EXEMPTIONS)(one, name)
+    return found
 
 
 def _plain(key: str, value: Any) -> Any:

@@ -45,7 +45,8 @@ def is_kept(bound: str, asked: float, value: float) -> bool:
     >>> is_kept("least_kept", 0.5, 0.6), is_kept("posterior", 0.5, 0.6)
     (True, False)
     """
-    return value >= asked - SLACK if bound in AT_LEAST else value <= asked + SLACK
+    slack = SLACK * max(1.0, asked)
+    return value >= asked - slack if bound in AT_LEAST else value <= asked + slack
 
 
 def check_bounds(protection: Protection, stage: Stage, where: str) -> None:
@@ -95,11 +96,19 @@ def _posterior(stage: Stage) -> float:
     return float((flow / sums[released]).max(initial=0.0))
 
 
-def _posterior_own(stage: Stage) -> float:
+def own_posteriors(stage: Stage) -> Real:
+    """Shape (k,): the chance that a record released with a state has it in truth; 0 where none is."""
     released, true, flow, sums = _flows(stage)
     places = {state: i for i, state in enumerate(stage.outputs)}
     own = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
-    return float((flow / sums[released])[released == own[true]].max(initial=0.0))
+    same = released == own[true]
+    found = np.zeros(len(stage.states))
+    found[true[same]] = (flow / sums[released])[same]
+    return found
+
+
+def _posterior_own(stage: Stage) -> float:
+    return float(own_posteriors(stage).max(initial=0.0))
 
 
 def _odds(stage: Stage) -> float:
@@ -107,11 +116,22 @@ def _odds(stage: Stage) -> float:
     return own / (1 - own) if own < 1 else np.inf
 
 
-def _guess(stage: Stage) -> float:
+def guessed(stage: Stage) -> float:
+    """Share of all records whose true state is the best guess from the released one."""
     released, _, flow, sums = _flows(stage)
     best = np.zeros(len(sums))
     np.maximum.at(best, released, flow)
     return float(best.sum() / sums.sum()) if sums.sum() else 0.0
+
+
+def _guess(stage: Stage) -> float:
+    """The same in the cell where it is largest: the bound is asked of every cell."""
+    released, true, flow, sums = _flows(stage)
+    best, cell = np.zeros(len(sums)), np.zeros(len(sums), dtype=np.int64)
+    np.maximum.at(best, released, flow)
+    cell[released] = stage.cells[true]
+    right, records = (np.bincount(cell, values) for values in (best, sums))
+    return float((right[records > 0] / records[records > 0]).max(initial=0.0))
 
 
 def _least_kept(stage: Stage) -> float:

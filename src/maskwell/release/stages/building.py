@@ -265,6 +265,7 @@ def _local(
         bounds=_bounds(plan, protection, labels, n_within, where),
         forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables),
         where=where,
+        intruder=plan.intruder,
     )
 
 
