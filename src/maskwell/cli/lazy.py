@@ -13,6 +13,8 @@ import click
 from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error
 from maskwell.errors import MaskwellError
 
+SHOW_VALUES = "--show-values"
+
 
 class CommandGroup(click.Group):
     """A group that suggests the nearest command for one it does not know."""
@@ -69,7 +71,8 @@ class LazyGroup(CommandGroup):
             status = super().main(args, prog_name, *rest, **extra)
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
-            print_error(code, error.message, error.hint, as_json=as_json, typed=args)
+            values = error.values if SHOW_VALUES in args else ""
+            print_error(code, error.message, error.hint, as_json=as_json, typed=args, values=values)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help())
             return OK

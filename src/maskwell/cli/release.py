@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option
+from maskwell.cli.options import FilePath, example, json_option, show_values_option
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
 from maskwell.errors import ParameterError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
 @plot_option("the map of risk and change, with --dry-run")
+@show_values_option
 @json_option
 def release(
     file: str | None,

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from maskwell.core.phrases import MESSAGE, fault_of
-from maskwell.engines.arrow import file_errors, require
+from maskwell.core.phrases import fault_of
+from maskwell.engines.arrow import file_errors, reason_of, require
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.engines.labelled_columns import column_type, read_column, written_column
 from maskwell.engines.labels import ColumnLabels, Labels
@@ -149,14 +149,14 @@ def labelled_errors(what: str, path: str) -> Iterator[None]:
         with file_errors(what, path):
             yield
     except (library.ReadstatError, library.PyreadstatError, TypeError) as error:
-        wrong = f"cannot {what} {path}: "
-        reason = fault_of(error, max(40, MESSAGE - len(wrong)))
         hint = (
             "the file may be damaged or cut short, or of another kind than its ending says"
             if what == "read"
             else "choose another kind of file, or rename the column"
         )
-        raise DataFileError(wrong + reason, hint=hint, path=path) from error
+        raise DataFileError(
+            f"cannot {what} {path}: {reason_of(error)}", hint=hint, values=fault_of(error, 200), path=path
+        ) from None
 
 
 def _library(name: str = "pyreadstat") -> Any:

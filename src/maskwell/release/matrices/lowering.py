@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
@@ -224,10 +224,12 @@ def _solved(
     except InfeasibleError as error:
         if not caps:
             raise
-        cells = listed((repr(named(labels.labels[x])) for x in caps), len(caps), 30)
+        cells = listed((str(x + 1) for x in caps), len(caps), 24)
+        many = "category" if len(caps) == 1 else "categories"
         raise InfeasibleError(
-            f"a match of at most {to_decimal(allowed)} needs more changes of {cells} than are allowed",
+            f"a match of at most {to_decimal(allowed)} needs more changes of {many} {cells} than are allowed",
             hint="allow a larger chance, other bounds or more moves, or merge these categories",
+            values=listed((f"{x + 1}: {named(labels.labels[x])!r}" for x in caps), len(caps), VALUES),
             states=tuple(caps),
             caps=caps,
         ) from error
@@ -247,9 +249,10 @@ def _lowered(
         lower[place] = min(lower.get(place, Fraction(1)), bounds.own(place)) - step
         if lower[place] <= 0:
             raise InfeasibleError(
-                f"even if all records of {shorten(named(labels.labels[place]), 24)!r} change, a match of one has more"
-                f" than {to_decimal(allowed)}",
+                f"even if all records of category {place + 1} change, the chance that one is matched is above"
+                f" {to_decimal(allowed)}",
                 hint="allow a larger chance, merge it with other categories, or use larger blocks",
+                values=repr(named(labels.labels[place])),
                 state=place,
             )
     return lower
@@ -258,8 +261,9 @@ def _lowered(
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
     worst = int(small[np.argmax(risks[small])])
     return InfeasibleError(
-        f"Method 1 at its strongest leaves {shorten(named(labels.labels[worst]), 24)!r} a risk of {risks[worst]:.3f},"
+        f"Method 1 at its strongest leaves category {worst + 1} a risk of {risks[worst]:.3f},"
         f" more than {to_decimal(allowed)}",
         hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
+        values=repr(named(labels.labels[worst])),
         state=worst,
     )
