@@ -15,8 +15,9 @@ from typing import Any
 
 import click
 
+from maskwell.core.escaping import in_json, visible
 from maskwell.core.json_values import plain
-from maskwell.core.phrases import HINT, MESSAGE, escaped_json, shorten, visible
+from maskwell.core.phrases import HINT, MESSAGE, shorten
 
 SHORTEST = 16
 OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
@@ -25,7 +26,7 @@ OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object."""
     sys.set_int_max_str_digits(0)  # the number of reports of a set design may have thousands of digits
-    click.echo(escaped_json(json.dumps(plain(content), ensure_ascii=False, allow_nan=False)))
+    click.echo(in_json(json.dumps(plain(content), ensure_ascii=False, allow_nan=False)))
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:

@@ -15,7 +15,11 @@ _UNSEEN = re.compile(
 )
 """Controls of terminals and of the direction of writing, line ends of all kinds, halves of characters."""
 
-_MARKUP = re.compile(r"([\\|*`<>\[\]&~]|(?<!\w)_|_(?!\w)|^[#+\-=])")
+_MARKUP = re.compile(
+    r"([\\|*`<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;)|!?\[(?=[^]]*\][(\[:])|^[#>]|^[+-](?=\s)|^\d+(?=[.)]\s))"
+)
+"""What starts markup: of a sign that is harmless where it stands, such as the underscore in a name, nothing is made."""
+
 _FORMULA = "=+-@＝＋－＠\t\r\n"
 
 
@@ -70,7 +74,7 @@ def in_markdown(text: str) -> str:
     r"""Text on one line, with what Markdown would read as markup or as HTML protected.
 
     >>> print(in_markdown("<b>a_b</b> *now*"))
-    \<b\>a_b\</b\> \*now\*
+    \<b>a_b\</b> \*now\*
     """
     return _MARKUP.sub(r"\\\1", one_line(text))
 

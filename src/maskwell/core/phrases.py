@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
@@ -33,43 +32,6 @@ def shorten(text: str, width: int = 40) -> str:
         return text
     tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
-)
-"""Controls of terminals and of the direction of writing, line ends of all kinds, halves of characters."""
-
-
-def visible(text: str) -> str:
-    r"""A text in which signs that a terminal would obey, or that nobody would see, are written as escapes.
-
-    >>> print(visible("no\x1b[2J"), visible("a\u202eb"), visible("né"))
-    no\x1b[2J a\u202eb né
-    """
-    return text if text.isprintable() else _UNSEEN.sub(lambda found: _escaped(found.group()), text)
-
-
-def _escaped(sign: str) -> str:
-    return sign.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def escaped_json(text: str) -> str:
-    r"""JSON in which the same signs are written as JSON writes them.
-
-    >>> print(escaped_json('{"label": "no\x9b2J"}'))
-    {"label": "no\u009b2J"}
-    """
-    return text if text.isprintable() else _UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text)
-
-
-def one_line(text: str) -> str:
-    r"""A name or a label without line breaks and other signs that would break a table.
-
-    >>> one_line("north\nof the river\t"), one_line("no\x1b")
-    ('north of the river', 'no\\x1b')
-    """
-    return text if text.isprintable() else visible(" ".join(text.split()))
 
 
 def fault_of(error: BaseException, width: int = 44) -> str:

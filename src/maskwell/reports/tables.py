@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from maskwell.core.escaping import one_line
 from maskwell.core.exact import Parity, to_float
-from maskwell.core.phrases import one_line
 from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
 
 WIDTH = 100

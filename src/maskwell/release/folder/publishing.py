@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.matrices.invariance import check_publishable
 from maskwell.release.stages.stage import Stage
@@ -45,27 +46,25 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     may have worked it out elsewhere and given it as a fixed one. So the counts are worked out from every matrix, as a
     reader would, and compared with those of the file (:func:`told`).
     """
-    protection = protection_of(plan, stage)
-    if not is_included(plan, stage) or (protection.clearance or "").strip() or protection.method == "uniform":
-        return  # a uniform design comes from the demand alone
-    for mass, squares in _masses(stage):
+    if not is_included(plan, stage) or (protection_of(plan, stage).clearance or "").strip():
+        return
+    if isinstance(stage.design, Uniform) and not stage.derived:
+        return  # it has a single number in it, whatever the file holds
+    what = f"the matrix of {', '.join(stage.variables)}"
+    found = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
+    if stage.derived:
+        tells = "tells its counts" if found is None else f"tells {found.in_words()}"
+        raise PublishError(f"{what} was worked out from the file and {tells}", hint=_CLEAR)
+    if found is not None:
+        raise PublishError(
+            f"{what} tells {found.in_words()}", hint=_WAYS_OUT, off_by=found.off_by, released_error=found.released
+        )
+    for mass, _ in _masses(stage):  # a matrix with more than one solution, of which the counts are one
         if stage.design.m == stage.design.k and list(stage.states) == list(stage.outputs):
             check_publishable(stage.design, mass, None)
-        found = told(stage, mass, squares)
-        if found is not None:
-            raise PublishError(
-                f"the matrix of {', '.join(stage.variables)} tells {found.in_words()}",
-                hint=_WAYS_OUT,
-                off_by=found.off_by,
-                released_error=found.released,
-            )
-    if stage.derived:
-        raise PublishError(
-            f"the matrix of {', '.join(stage.variables)} was worked out from the file and tells its counts",
-            hint="withhold it, or say why the counts may be known (clearance)",
-        )
 
 
+_CLEAR = "withhold it, or say why the counts may be known (clearance)"
 _WAYS_OUT = "withhold it, or say in clearance why they may be known, or that the matrix is older than the file"
 
 
@@ -108,12 +107,13 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
     other (``(1 - p_jj) N_j`` constant). Rounding a matrix disturbs these a little, and so the counts that follow. They
     are compared with the counts ``N`` of the file:
 
-        told if    median_i |x_i - N_i| / s_i < 1    or    max_i |x_i - N_i| <= 1
+        told if    mean_i (r_i^2) < 1,    median_i r_i < 1/2    or    max_i |x_i - N_i| <= 1
 
-    where ``x`` are the counts that follow and ``s_i^2 = sum_j N_j p_ij (1 - p_ij)`` is the variance of the released
-    count i, given the file. In words: the matrix tells at least half of the counts more closely than the released file
-    does, or all within one. A matrix from elsewhere gives counts that have nothing to do with this file, and passes.
-    Equal counts are what follows for any file from a matrix that treats its states alike: then only the second counts.
+    where ``x`` are the counts that follow, ``r_i = |x_i - N_i| / s_i``, and ``s_i^2 = sum_j N_j p_ij (1 - p_ij)`` is
+    the variance of the released count i, given the file. In words: the matrix tells the counts more closely than the
+    released file does, or half of them twice as closely, or all of them within one. A matrix from elsewhere gives
+    counts that have nothing to do with this file, and passes. Equal counts are what follows for any file from a matrix
+    that treats its states alike: for those only the last condition is looked at.
 
     Source: [Adeshiyan2011, section 4.6] for exact matrices; for rounded ones derived.
     """
@@ -190,9 +190,13 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
         return None
     together = tuple(np.concatenate(parts) for parts in zip(*telling, strict=True))
     for (off, released), most in [(together, 1.0), *((one, 1 / len(telling)) for one in telling)]:  # some by chance
-        if len(off) and np.median(off / released) < most:
-            everywhere = bool((off < released).all())
-            return Told(float(off.max() if everywhere else np.median(off)), float(np.median(released)), not everywhere)
+        if not len(off):
+            continue
+        ratio = off / released
+        if np.mean(ratio**2) < most**2:
+            return Told(float(off.max()), float(np.median(released)))
+        if np.median(ratio) < most / 2:
+            return Told(float(np.median(off)), float(np.median(released)), half=True)
     return None
 
 
