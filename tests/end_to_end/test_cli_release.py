@@ -224,7 +224,7 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
         ("[[protect]]", '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]', "records are there"),
         ("[[protect]]", '[[rule]]\nforbid = { sex = ["x"], age = ["65+"] }\n[[protect]]', "no category 'x'"),
         ("[release]", "[release", "not TOML"),
-        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "outside its codebook: 'm'"),
+        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "1 value is not in its codebook"),
     ],
     ids=["column", "method", "range", "forbidden records", "unknown label", "toml", "codebook"],
 )

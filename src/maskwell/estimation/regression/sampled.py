@@ -177,8 +177,9 @@ class Sampled:
         sizes = np.full(strata, float(given)) if given.ndim == 0 else self._per_stratum(given)
         if not (np.isfinite(sizes).all() and (sizes >= units).all()):
             h = int(np.argmin(np.where(np.isfinite(sizes), sizes - units, -np.inf)))
+            one = f"a population of {sizes[h]:g} for {units[h]:,} sampled units"
             raise InputError(
-                f"stratum {h + 1} of {strata:,} has a population smaller than its sampled units",
+                one if given.ndim == 0 else f"stratum {h + 1} of {strata:,} has fewer units than were sampled",
                 hint="the population of a stratum holds at least the sampled units",
                 values=f"{self.strata_labels[h]}: {units[h]:,} sampled units, a population of {sizes[h]:g}",
                 stratum=self.strata_labels[h],
