@@ -25,6 +25,8 @@
     ├── WrongTypeError (also TypeError)       a value of the wrong kind
     └── MissingExtraError (also ImportError)  an optional part is not installed
 
+Beside the tree stands ``LeftoverWarning`` (a UserWarning), for data that a killed run left behind.
+
 Each error says what was given and what is allowed (``message``) and what to do next (``hint``), names itself with a
 stable ``code`` for programs, and carries the offending objects in ``objects``.
 
@@ -197,3 +199,7 @@ class MissingExtraError(MaskwellError, ImportError):
     """An optional part of maskwell is not installed."""
 
     code = "missing_extra"
+
+
+class LeftoverWarning(UserWarning):
+    """A run that was killed left data behind; names them, and says whether they were deleted."""

@@ -112,7 +112,7 @@ def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None
     with Progress() as progress:
         text = starting_plan(count_columns(file, progress=progress), path=file, plan=output or "plan.toml")
     if output is not None:
-        with atomic_file(output, force=force, inputs=[file]) as written:
+        with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())
     if as_json:
         print_json({"plan": text, "output": output})

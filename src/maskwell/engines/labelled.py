@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO
 
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import file_errors, reason_of, require
+from maskwell.engines.atomic import partial_folder, target_of
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.engines.labelled_columns import column_type, read_column, written_column
 from maskwell.engines.labels import ColumnLabels, Labels
@@ -105,8 +105,9 @@ class LabelledSink:
 
     def close(self) -> None:
         """Write everything; the file itself stays open."""
-        with tempfile.TemporaryDirectory() as folder, labelled_errors("write", "the output"):
-            path = Path(folder) / f"output{self._ending}"
+        beside = target_of(Path(self._file.name))
+        with labelled_errors("write", "the output"), partial_folder(beside) as folder:
+            path = folder / f"output{self._ending}"
             self._write(str(path))
             with path.open("rb") as written:
                 shutil.copyfileobj(written, self._file, 1 << 20)
