@@ -221,10 +221,14 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
         ('"age"]', '"agee"]', "has no column 'agee'"),
         ('method = "inverse-frequency"', 'method = "method3"', "there is no method 'method3'"),
         ("match = 0.5", "match = 2", "match = 2 is out of range"),
-        ("[[protect]]", '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]', "records are there"),
+        (
+            "[[protect]]",
+            '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]',
+            "number 1: a combination of sex and age that it forbids occurs",
+        ),
         ("[[protect]]", '[[rule]]\nforbid = { sex = ["x"], age = ["65+"] }\n[[protect]]', "no category 'x'"),
         ("[release]", "[release", "not TOML"),
-        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "outside its codebook: 'm'"),
+        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "1 value is not in its codebook"),
     ],
     ids=["column", "method", "range", "forbidden records", "unknown label", "toml", "codebook"],
 )

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import secrets
 import shlex
 import shutil
 import sys
@@ -143,19 +142,19 @@ def _is_free(path: Path) -> bool:
 
 def _write(target: Path) -> Story:
     """Make everything beside the target, then give it its name; on failure nothing is left."""
+    from maskwell.engines.atomic import allowed_mode, partial_folder
+
     whole = target.resolve()
-    draft = whole.with_name(f".{whole.name}.{secrets.token_hex(4)}.partial")
     try:
-        draft.mkdir()
-        story = _run(draft, _commands(_shown(target)))
-        if whole.exists():
-            whole.rmdir()
-        draft.rename(whole)
+        with partial_folder(whole) as draft:
+            story = _run(draft, _commands(_shown(target)))
+            if whole.exists():
+                whole.rmdir()
+            draft.chmod(allowed_mode(0o777))
+            draft.rename(whole)
     except OSError as error:
         hint = "choose a place where files may be written, in a folder that exists"
         raise DataFileError(f"cannot write {target}: {error.strerror or error}", hint=hint, path=target) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return story
 
 

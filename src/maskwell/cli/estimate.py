@@ -23,6 +23,7 @@ from maskwell.cli.options import (
     json_option,
     missing_option,
     read_assignments,
+    show_values_option,
 )
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
@@ -80,6 +81,7 @@ INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheff
 @missing_option
 @format_option
 @plot_options("the estimates with their intervals")
+@show_values_option
 @json_option
 def estimate(
     file: str,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option
+from maskwell.cli.options import FilePath, example, json_option, show_values_option
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
 from maskwell.errors import ParameterError
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
 @plot_option("the map of risk and change, with --dry-run")
+@show_values_option
 @json_option
 def release(
     file: str | None,
@@ -128,7 +129,7 @@ def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None
     with Progress() as progress:
         text = starting_plan(count_columns(file, progress=progress), path=file, plan=output or "plan.toml")
     if output is not None:
-        with atomic_file(output, force=force, inputs=[file]) as written:
+        with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())
     if as_json:
         print_json({"plan": text, "output": output})

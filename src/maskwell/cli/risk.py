@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, split_list
+from maskwell.cli.options import FilePath, example, json_option, show_values_option, split_list
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.errors import DataFileError, ParameterError
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 @click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
 @click.option("--records", type=FilePath(), metavar="OUT", help="Where the risk of every record goes.")
 @plot_options("the risk of records before and after a release")
+@show_values_option
 @json_option
 def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_json: bool, **options: Any) -> int:
     """Say how easily somebody who knows the keys of a person finds the person's record in FILE.

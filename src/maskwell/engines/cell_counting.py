@@ -222,8 +222,9 @@ def check_weights(column: Any, name: str, row: int) -> Real:
     bad = np.flatnonzero(values < 0)
     if bad.size:
         raise CountsError(
-            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is {values[bad[0]]:g}",
+            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is negative",
             hint="weights are finite numbers of 0 or more",
+            values=f"{values[bad[0]]:g}",
             column=name,
         )
     return values

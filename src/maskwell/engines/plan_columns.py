@@ -146,8 +146,9 @@ class PlanReader:
         small = np.flatnonzero(weights < 1 - ROUNDING)
         if self._plan.chances and len(small):
             raise ParameterError(
-                f"column {name!r}: {weights[small[0]]:g} in row {row + int(small[0]) + 1} is no weight of a chance",
+                f"column {name!r}: the weight in row {row + int(small[0]) + 1} is below 1, so it is no 1 / chance",
                 hint="independent draws have chances up to 1, and so weights of 1 or more",
+                values=f"{weights[small[0]]:g}",
                 column=name,
             )
         return weights
@@ -159,8 +160,9 @@ class PlanReader:
         small = np.flatnonzero(values < 1)
         if len(small):
             raise ParameterError(
-                f"column {size!r} has a population of {values[small[0]]:g} in data row {row + int(small[0]) + 1}",
+                f"column {size!r}: the population in data row {row + int(small[0]) + 1} is below 1",
                 hint="a population counts the units that could have been drawn: 1 or more",
+                values=f"{values[small[0]]:g}",
                 column=size,
             )
         return values

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.escaping import visible_lines
 from maskwell.core.exact import to_text
 from maskwell.core.printed import Printed, round_up
 from maskwell.core.version import version_text
@@ -107,7 +108,19 @@ def _compiled() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("maskwell.reports", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalized,
+    )
+
+
+def _finalized(value: Any) -> Any:
+    """Texts without signs that nobody sees; what was marked safe is ours and stays."""
+    return visible_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _figures(content: PageContent) -> dict[str, Picture]:

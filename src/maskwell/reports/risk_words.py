@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from maskwell.core.phrases import listed, one_line, shorten
+from maskwell.core.escaping import one_line
+from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
 from maskwell.release.risk.file_risk import NOT_COVERED, UNUSUAL, RiskReport

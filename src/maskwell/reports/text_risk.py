@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import one_line
+from maskwell.core.escaping import one_line
 from maskwell.core.printed import Printed
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport

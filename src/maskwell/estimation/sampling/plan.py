@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import VALUES, listed
 from maskwell.core.survey_columns import check_inclusion, check_population, check_replicates, check_weights
 from maskwell.errors import InputError, LabelError, ParameterError
 from maskwell.estimation.sampling.pairwise import check_joint
@@ -150,7 +150,9 @@ class SamplingPlan:
             found = check_weights(self.weights, n)
             if self.scheme.method == "poisson" and (found < 1).any():
                 raise ParameterError(
-                    f"weights: {found.min():g} is below 1, so it is no 1 / chance", hint="poisson needs chances up to 1"
+                    f"weights: row {int(found.argmin()) + 1} is below 1, so it is no 1 / chance",
+                    hint="poisson needs chances up to 1",
+                    values=f"{found.min():g}",
                 )
         for name in ("inclusion", "draw_probabilities"):
             if getattr(self, name) is not None:
@@ -246,7 +248,12 @@ def _of_each_stratum(values: Mapping[Any, Any], strata: Factor, what: str) -> Re
     labels = strata.labels.tolist()
     missing = [repr(label) for label in labels if label not in values]
     if missing:
-        raise LabelError(f"no {what} of stratum {listed(missing, len(missing), 60)}", hint=f"give the {what} of each")
+        count = "1 stratum" if len(missing) == 1 else f"{len(missing):,} strata"
+        raise LabelError(
+            f"no {what} of {count}",
+            hint=f"give the {what} of each stratum",
+            values=listed(missing, len(missing), VALUES),
+        )
     return np.array([float(values[label]) for label in labels])
 
 

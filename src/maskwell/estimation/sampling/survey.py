@@ -20,6 +20,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
+from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
@@ -106,7 +107,10 @@ def estimate_cells(
         missing = [label for label in labels if label not in design]
         if missing:
             raise LabelError(
-                f"no design for the samples {missing[:5]}", hint="give one design for each label", missing=missing
+                f"no design for {len(missing):,} of {len(labels):,} samples",
+                hint="give one design for each label",
+                values=listed(map(repr, missing), len(missing), VALUES),
+                missing=missing,
             )
         designs = [design[label] for label in labels]
     elif len(labels) > 1:

@@ -22,7 +22,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import VALUES, listed
 from maskwell.core.printed import Printed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
@@ -373,10 +373,12 @@ def _not_found(
 ) -> InfeasibleError:
     """The error where no matrix was safe: that there is none, if that is proved, or a chance that works."""
     if provable and (states := _impossible(search, allowed)):
-        cells = listed((repr(named(labels.labels[x])) for x in states), len(states), 30)
+        cells = listed((str(x + 1) for x in states), len(states), 24)
+        many = "category" if len(states) == 1 else "categories"
         return InfeasibleError(
-            f"a match of at most {to_decimal(allowed)} needs more changes of {cells} than are allowed",
+            f"a match of at most {to_decimal(allowed)} needs more changes of {many} {cells} than are allowed",
             hint="allow a larger chance, other bounds or more moves, or merge these categories",
+            values=listed((f"{x + 1}: {named(labels.labels[x])!r}" for x in states), len(states), VALUES),
             states=states,
         )
     worst = int(search.small[np.argmax(least.risks[search.small])])
@@ -384,10 +386,9 @@ def _not_found(
     works = chance < 1 and search.least_risky(as_fraction(chance, "nu"))[0].is_safe
     return InfeasibleError(
         f"no matrix was found with a match of at most {to_decimal(allowed)}: the best leaves"
-        f" {shorten(named(labels.labels[worst]), 24)!r} a chance of {Printed(chance):g}",
-        hint=f"allow {Printed(chance):g}, or merge categories"
-        if works
-        else "allow a larger chance, or merge categories",
+        f" category {worst + 1} a chance of {Printed(chance):g}",
+        hint=f"allow {f'{Printed(chance):g}' if works else 'a larger chance'}, or merge categories",
+        values=repr(named(labels.labels[worst])),
         state=worst,
         chance=chance if works else None,
     )
@@ -411,8 +412,9 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
     worst = int(small[np.argmax(risks[small])])
     return InfeasibleError(
-        f"Method 1 at its strongest leaves {shorten(named(labels.labels[worst]), 24)!r} a risk of"
+        f"Method 1 at its strongest leaves category {worst + 1} a risk of"
         f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",
         hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
+        values=repr(named(labels.labels[worst])),
         state=worst,
     )

@@ -133,7 +133,7 @@ def _check_labels(plan: ReleasePlan) -> None:
         known = plan.codebook.get(column, ())
         for label in labels if known else ():
             if label not in known and label:  # the empty text is the missing value
-                raise unknown_label(label, known, f"{where} of {column!r}")
+                raise unknown_label(label, known, f"{where} of {column!r}", known)
 
 
 def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:

@@ -13,7 +13,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.phrases import shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.release.matrices.bounds import Bounds
@@ -116,11 +116,11 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
     for *variables, label in table.labels():
         key = tuple(variables)
         if found.setdefault(key, label) != label:
-            given, both = ", ".join(map(str, key)), f"{shorten(str(found[key]), 15)} or {shorten(str(label), 15)}"
-            start = f"{where}: {shorten(name, 20)!r} does not follow: it is {both} for "
+            both = f"{shorten(str(found[key]), 40)} or {shorten(str(label), 40)}"
             raise PlanError(
-                start + shorten(given, max(12, MESSAGE - len(start))),
+                f"{where}: {shorten(name, 20)!r} does not follow: records that agree in the variables differ in it",
                 hint=f"randomize them jointly: variables = {[*table.columns]}",
+                values=f"{both} for {shorten(', '.join(map(str, key)), 80)}",
                 column=name,
             )
     return found
@@ -132,9 +132,9 @@ def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...
         for label in stage.outputs:
             if (own := label[len(stage.within) :]) not in follows:
                 raise PlanError(
-                    f"{where}: {shorten(', '.join(map(str, own)), 30)} may be released, but what {name!r} is then "
-                    "no record tells",
+                    f"{where}: a combination may be released for which no record has a value of {name!r}",
                     hint="keep to labels that occur, or randomize the linked column with the others",
+                    values=shorten(", ".join(map(str, own)), 80),
                     column=name,
                 )
 

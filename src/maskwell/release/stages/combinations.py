@@ -47,10 +47,11 @@ def _check_rule(rule: Rule, stages: Sequence[Stage], table: CellTable) -> None:
 
 
 def _forbidden(rule: Rule, stage: Stage, number: int, records: int) -> EditRuleError:
-    whose = f"of {records:,} records" if records else "of what earlier protections make"
+    whose = "of some records" if records else "of what earlier protections make"
     return EditRuleError(
         f"[[protect]] number {number}: {stage.method} could make {whose} what a rule forbids",
         hint="use a method that keeps the counts, such as optimal: it makes no new combinations",
+        values=f"{records:,} records" if records else "",
         rule=rule,
     )
 

@@ -101,7 +101,7 @@ class Stage:
         return released, true, P[released, true]
 
     @cached_property
-    def _own(self) -> Array:
+    def own(self) -> Array:
         """The released state that is the same as each true one, -1 where there is none."""
         places = {label: i for i, label in enumerate(self.outputs)}
         return np.array([places.get(label, -1) for label in self.states], dtype=np.int64)
@@ -111,7 +111,7 @@ class Stage:
         """Shape (k,): chance that a record of each state keeps all its labels."""
         released, true, p = self.transitions
         kept = np.zeros(len(self.states))
-        same = released == self._own[true]
+        same = released == self.own[true]
         kept[true[same]] = p[same]
         return kept
 
@@ -133,7 +133,7 @@ class Stage:
         if not n:
             return 0.0
         released, true, p = self.transitions
-        differs = released != self._own[true]
+        differs = released != self.own[true]
         if variable is not None:
             place = self.columns.index(variable)
             seen: dict[Hashable, int] = {}

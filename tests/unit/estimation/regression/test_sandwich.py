@@ -122,7 +122,7 @@ def test_a_census_has_the_spread_of_its_randomization():
 def test_strata_with_a_single_cluster_need_a_word():
     X, z = logistic_data(300, [0.0, 0.5])
     cluster, stratum = np.arange(300) // 10, np.where(np.arange(300) < 10, "lonely", "rest")
-    with pytest.raises(InputError, match="1 of 2 strata have a single cluster: lonely"):
+    with pytest.raises(InputError, match="1 of 2 strata have a single cluster"):
         fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster)
     certain = fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, lonely="certainty")
     centred = fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, lonely="centre")
@@ -134,9 +134,9 @@ def test_strata_with_a_single_cluster_need_a_word():
 def test_bad_sampling_is_refused():
     with pytest.raises(InputError, match="3 weights for 4 rows"):
         Sampled.of(4, weights=[1, 2, 3])
-    with pytest.raises(InputError, match="weights: -1 in row 3 is not a number above 0"):
+    with pytest.raises(InputError, match="weights: the value in row 3 is not a number above 0"):
         Sampled.of(4, weights=[1, 2, -1, 1])
-    with pytest.raises(InputError, match="weights: nan in row 2"):
+    with pytest.raises(InputError, match="weights: the value in row 2"):
         Sampled.of(2, weights=[1, np.nan])
     with pytest.raises(InputError, match=r"strata has shape \(3,\)"):
         Sampled.of(4, strata=["a", "b", "a"])
@@ -144,9 +144,9 @@ def test_bad_sampling_is_refused():
         Sampled.of(3, clusters=["a", None, "b"])
     with pytest.raises(InputError, match="one population size for 2 strata"):
         Sampled.of(4, strata=[1, 1, 2, 2], population=100)
-    with pytest.raises(InputError, match="stratum 1 has several population sizes"):
+    with pytest.raises(InputError, match="stratum 1 of 2 has several population sizes"):
         Sampled.of(4, strata=[1, 1, 2, 2], population=[10, 11, 12, 12])
-    with pytest.raises(InputError, match="2 sampled units and a population of 1"):
+    with pytest.raises(InputError, match="stratum 1 of 2 has fewer units than were sampled"):
         Sampled.of(4, strata=[1, 1, 2, 2], population=[1, 1, 12, 12])
     X, z = logistic_data(50, [0.0, 1.0])
     with pytest.raises(ParameterError, match="forgets clusters"):
