@@ -149,7 +149,7 @@ def test_a_label_that_is_new_changes_the_design_unless_the_codebook_has_it(waves
 
 def test_everything_says_what_a_key_does(waves: tuple[list[str], list[str]]) -> None:
     text = " ".join(run("release", "--new-key", "other.key").out.split())
-    assert "a report that changed shows that the true value did" in text
+    assert "A report that changed shows that the true value changed" in text
     assert "a report that changed shows that the true value did" in " ".join(run("release", "--help").out.split())
     Path("plan.toml").write_text(HEAD + UNIFORM)
     lines = run("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "-o", "one").out

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from maskwell.release.released import Release
 
 
+KEPT = (
+    "With it a record is reported as before while its true value and the matrix stay the same. A report that changed "
+    "shows that the true value changed."
+)
+
+
 @click.command(
     epilog=example(
         "printf 'sex,region\\nf,north\\nf,north\\nf,south\\nm,north\\nm,south\\nm,south\\n' > people.csv",
@@ -104,6 +110,7 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 def _make_key(path: str, *, as_json: bool) -> None:
     from maskwell.core.key_files import new_key_file
+    from maskwell.reports.tables import broken
 
     new_key_file(path)
     if as_json:
@@ -112,8 +119,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
         print_lines(
             [
                 f"A new secret key is in {path}. Keep it apart from every release.",
-                "Releases with it repeat the report of a record while its true value and the matrix stay the same; a "
-                "report that changed shows that the true value did.",
+                *broken(KEPT),
                 f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
             ]
         )

@@ -52,9 +52,10 @@ def recounted(
     lost = made.invariance in ("counts", "weights") and not _is_kept(counted)
     invariance = "external" if lost else made.invariance
     said, more = (text.format(variables=" and ".join(stage.variables)) for text in (EARLIER, NOT_KEPT))
-    notes = [note for note in stage.notes if note not in (said, more)]  # of an earlier release that did the same
-    notes.append(more if invariance == "external" else said)
-    return replace(counted, invariance=invariance, linked=linked, notes=tuple(notes))
+    notes = (more,)  # what was said of the counts of the earlier file does not hold for these
+    if invariance != "external":
+        notes = (*(note for note in stage.notes if note != said), said)
+    return replace(counted, invariance=invariance, linked=linked, notes=notes)
 
 
 def _is_kept(stage: Stage) -> bool:

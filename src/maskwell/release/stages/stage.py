@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
+
+
+_STRETCH = 1 << 14
 
 
 def state_categories(labels: Sequence[tuple[Hashable, ...]]) -> Categories:
@@ -124,7 +128,9 @@ class Stage:
         """
         head = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
         kept = self.design if self.steps is None else self.steps[0]
-        parts = [head, _exact(kept), *_label_texts(self.states), "outputs", *_label_texts(self.outputs)]
+        outputs = "states" if [*self.outputs] == [*self.states] else "others"
+        labels = (self.states,) if outputs == "states" else (self.states, self.outputs)
+        parts = chain([{**head, "outputs": outputs}, _exact(kept)], *map(_label_texts, labels))
         return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
 
     def expected_changed(self, variable: str | None = None) -> float:
@@ -158,5 +164,9 @@ def _exact(design: CodedDesign) -> str:
     return fingerprint_of({"kind": design.kind, "k": design.k, "m": design.m, "exact": design.exact_form()})
 
 
-def _label_texts(labels: Sequence[tuple[Hashable, ...]]) -> Iterator[list[str | None]]:
-    return ([None if part is None else texts(part)[-1] for part in label] for label in labels)
+def _label_texts(labels: Sequence[tuple[Hashable, ...]]) -> Iterator[list[list[str | None]]]:
+    """How many labels there are, and their texts in stretches."""
+    yield [[str(len(labels))]]
+    text = lru_cache(None, typed=True)(lambda one: None if one is None else texts(one)[-1])
+    for start in range(0, len(labels), _STRETCH):
+        yield [[one if type(one) is str else text(one) for one in label] for label in labels[start : start + _STRETCH]]
