@@ -53,7 +53,7 @@ def _realised(file: FileRisk) -> str:
 Read = Callable[[FileRisk], str]
 MEASURES: tuple[tuple[str, Read], ...] = (
     ("Highest chance of a correct match", _chance("max_risk_any_release")),
-    ("… comparing all released counts, this file", _realised),
+    ("… comparing all released counts", _realised),
     ("… looking only at the person's own keys", _chance("max_risk_strict")),
     ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
     ("Not exceeded by 95 % of the records", _chance("percentile_95")),

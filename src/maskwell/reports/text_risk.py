@@ -67,7 +67,10 @@ def risk_text(
 def _answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
     if report.after is not None:
-        return f"{headline(report)[:-1]}; before the release: {_before(report)}."
+        above = report.after.records_above or 0
+        records = f"{count(above)} of {counted(report.after.records, 'record', 'records')}"
+        verdict = f" {records} {'is' if above == 1 else 'are'} above the limit." if above else ""
+        return f"{headline(report)[:-1]}; before the release: {_before(report)}.{verdict}"
     who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_found(report)}."

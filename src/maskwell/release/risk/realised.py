@@ -189,7 +189,7 @@ class _Block:
     @property
     def states(self) -> float:
         """Coefficients that are kept."""
-        return float(np.prod(np.asarray(self.shape, dtype=np.float64)))
+        return float(np.exp(min(np.log(self.shape).sum(), 700.0)))
 
     @property
     def work(self) -> float:

@@ -22,13 +22,12 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 
-NODES = 48
-"""Nodes of the Gauss-Laguerre rule, which is exact for blocks of which few enough records leave."""
+NODES = {6.0: 24, 20.0: 48}
+"""Nodes of the Gauss-Laguerre rule for blocks of which at most so many records are expected to leave.
 
-_FEW = 20.0
-"""Expected leavers of a block up to which that rule is used."""
+It is exact for powers of u below twice the nodes, and more leavers than that have no weight."""
 
-_DROP = 42.0
+_DROP = 32.0
 """Where the logarithm of the integrand is so far below its maximum, nothing is left."""
 
 _ROOM = 2 * 10**6
@@ -70,12 +69,14 @@ def dealt_risks(blocks: Dealt) -> Real:
 
     out = np.zeros(blocks.counts.shape)
     leavers = (blocks.counts * blocks.leave).sum(axis=1)
-    few = leavers <= _FEW
-    u, w = roots_laguerre(NODES)
-    step = max(1, _ROOM // (NODES * blocks.counts.shape[1] * 40))
-    for rows in _pieces(np.flatnonzero(few), step):
-        out[rows] = _risks(blocks.part(rows), u, np.log(w))
-    for row in np.flatnonzero(~few).tolist():
+    more = 0.0
+    for few, nodes in NODES.items():
+        u, w = roots_laguerre(nodes)
+        step = max(1, _ROOM // (nodes * blocks.counts.shape[1] * 20))
+        for rows in _pieces(np.flatnonzero((leavers >= more) & (leavers < few)), step):
+            out[rows] = _risks(blocks.part(rows), u, np.log(w))
+        more = few
+    for row in np.flatnonzero(leavers >= more).tolist():
         one = blocks.part(slice(row, row + 1))
         out[row] = _risks(one, *_nodes(one, float(leavers[row])))[0]
     return out
