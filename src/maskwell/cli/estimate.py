@@ -320,12 +320,22 @@ def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], prog
     )
     if columns.only_domains and not asked.row_by_row:
         found = estimate_simple(tally.cells, tally.designs, method=asked.method)
+        found = replace(found, flags=(*found.flags, *_empty(tally.empty_domains, asked.by)))
         return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
     with in_options():
         scheme, size = scheme_of(sampling, tally), denominator_of(sampling)
         found = estimate_cells(tally.cells, dict(enumerate(tally.designs)), scheme, denominator=size)
-    found = replace(found, flags=(*found.flags, *flags_of_options(sampling)))
+    flags = *found.flags, *_empty(tally.empty_domains, asked.by), *flags_of_options(sampling)
+    found = replace(found, flags=flags)
     return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
+
+
+def _empty(domains: Sequence[Any], by: str | None) -> tuple[str, ...]:
+    """That some domains have no estimate, as none of their rows has a report."""
+    from maskwell.core.phrases import listed
+
+    labels = [" / ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in domains]
+    return (f"no estimate for {by} = {listed(labels, len(labels), 40)}: none of its rows has a report",) * bool(labels)
 
 
 def _direct(file: str, names: str | None) -> Sequence[Assignment]:

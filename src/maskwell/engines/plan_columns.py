@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,6 +121,14 @@ class PlanReader:
         known = {name: some_rows(value, kept) for name, value in self._known(columns, row).items()}
         return known | self._domains({name: columns[name].take(places) for name in self._plan.by}, row)
 
+    def told_by(self, columns: Mapping[str, Any], row: int, rows: Array) -> tuple[set[Any], set[Any]]:
+        """The strata and the domains that some of the next rows belong to."""
+        plan = self._plan
+        every = require().array(np.flatnonzero(rows))
+        strata = [] if plan.strata is None else [labels_of(columns[plan.strata].take(every), plan.strata, row)]
+        told = require().array(np.flatnonzero(rows & self.with_domain(columns, len(rows))))
+        return _borne(strata), _borne(self._domains({n: columns[n].take(told) for n in plan.by}, row).values())
+
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
         found = {
@@ -170,6 +178,10 @@ class PlanReader:
     def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
         parts = [labels_of(columns[name], name, row, NO_DOMAIN) for name in self._plan.by]
         return {"domain": _crossed(parts)} if parts else {}
+
+
+def _borne(factors: Iterable[Factor]) -> set[Any]:
+    return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
 
 
 def _crossed(parts: Sequence[Factor]) -> Factor:

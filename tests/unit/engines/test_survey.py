@@ -229,3 +229,33 @@ def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Pa
     found = tally_survey(str(path), [Assignment.of("y", CARD)], plan)
     assert found.ratios is not None
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
+
+
+# ---- groups, strata and domains without a report
+
+
+def file_of(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "few.csv"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
+    for tally in (lambda: tally_groups(path, BOTH), lambda: tally_survey(path, BOTH, PlanColumns(strata="h"))):
+        with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):
+            tally()
+
+
+def test_a_stratum_that_is_dropped_altogether_is_named(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "y,h,N\nyes,a,10\nno,a,10\n,b,20\n,b,20\n,a,10\n")
+    plan = PlanColumns(strata="h", population=("N",))
+    with pytest.raises(MissingValueError, match="no row of h = b has a report"):
+        tally_survey(path, [Assignment.of("y", COIN)], plan, missing="drop")
+
+
+def test_domains_that_are_dropped_altogether_are_told(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "y,h\nyes,a\nno,a\n,b\n,a\n")
+    found = tally_survey(path, [Assignment.of("y", COIN)], PlanColumns(by=("h",)), missing="drop")
+    assert found.empty_domains == ("b",)
+    assert found.cells.domain.labels.tolist() == ["a"]

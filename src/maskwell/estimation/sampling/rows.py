@@ -47,6 +47,13 @@ def cells_of_rows(
             values=listed(map(repr, missing), len(missing), VALUES),
             missing=missing,
         )
+    unused = [label for label in design if label not in set(labels)]
+    if unused:
+        raise LabelError(
+            f"no row of the samples {listed(map(repr, unused), len(unused), 40)}, which have a design",
+            hint="leave out their designs if they were not asked, or check the column of the samples",
+            samples=unused,
+        )
     used = [design[label] for label in labels]
     readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)

@@ -185,6 +185,8 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
         raise ReportError("there are no reports", hint="an estimate needs at least one report")
     _check_designs(recovery)
     scheme.check(cells)
+    if scheme.replicates is not None:
+        _check_replicates(cells)
     if not cells.weighted and cells.population.shape[1]:
         cells = _weighted(cells, weight_factor(cells))
     if scheme.method == "pps":
@@ -198,6 +200,16 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
 
 def _weighted(cells: Cells, factor: Real) -> Cells:
     return replace(cells, weight=cells.weight * factor, square=cells.square * factor**2)
+
+
+def _check_replicates(cells: Cells) -> None:
+    empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
+    if len(empty):
+        raise ParameterError(
+            f"replicate {int(empty[0]) + 1} has the weight 0 in every row with a report",
+            hint="leave this replicate out, or check its column: it stands for no sample",
+            replicates=empty.tolist(),
+        )
 
 
 def _check_designs(recovery: Recovery) -> None:

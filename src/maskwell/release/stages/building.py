@@ -13,7 +13,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.release.matrices.bounds import Bounds
@@ -246,7 +246,27 @@ def _open_states(protection: Protection, states: _States, where: str) -> Array:
             f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
             hint="look for columns without values, exclude that names every category, or weights that are all zero",
         )
+    _check_none_left_open(protection, states, excluded, where)
     return open_
+
+
+def _check_none_left_open(protection: Protection, states: _States, excluded: Array, where: str) -> None:
+    """Raise for records that would stay as they are, unasked, because what the matrix is made for has none of them."""
+    forgotten = np.flatnonzero((states.mass == 0) & (states.of(states.table.counts) > 0) & ~excluded)
+    if len(forgotten):
+        names = (" / ".join(map(str, states.labels[i])) for i in forgotten.tolist())
+        cells = listed(names, len(forgotten), 30)
+        if protection.counts_from is not None:
+            reason, hint = (
+                "not in counts_from",
+                "add it to that file with at least one record, or exclude it in the plan",
+            )
+        else:
+            reason, hint = (
+                "with a weight of 0 only",
+                'give these records weights, keep counts (invariance = "counts"), or exclude it',
+            )
+        raise PlanError(f"{where}: {cells} occurs, but {reason}: it would stay as it is", hint=hint)
 
 
 def _local(

@@ -20,7 +20,6 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
 
-
 _STRETCH = 1 << 14
 
 

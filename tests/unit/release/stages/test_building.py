@@ -361,6 +361,29 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one(tmp
     assert isinstance(stage.design, Sparse)
 
 
+def test_a_category_that_the_other_file_does_not_have_is_not_left_as_it_is(tmp_path: Path) -> None:
+    other = tmp_path / "last_year.csv"
+    other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
+    protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}
+    table = CellTable.of(["x"], {("a",): 52, ("b",): 27, ("c",): 21})
+    from maskwell.release.stages.counting import count_external
+
+    plan = ReleasePlan.of([protect])
+    with pytest.raises(PlanError, match="c occurs, but not in counts_from"):
+        build_stages(plan, {("x",): table}, count_external(plan))
+    excluded = ReleasePlan.of([{**protect, "exclude": ["c"]}])
+    (stage,) = build_stages(excluded, {("x",): table}, count_external(excluded))
+    assert stage.keeps[stage.states.index(("c",))] == 1
+
+
+def test_records_without_weight_are_not_left_as_they_are() -> None:
+    table = CellTable.of(["x"], {("a",): 5, ("b",): 3, ("c",): 4})
+    table = replace(table, weights=np.array([5.0, 3, 0]), squares=np.array([5.0, 3, 0]))
+    plan = ReleasePlan.of([{"variables": "x", "method": "sequential", "invariance": "weights"}], weights="w")
+    with pytest.raises(PlanError, match="c occurs, but with a weight of 0 only"):
+        build_stages(plan, {("x",): table})
+
+
 def test_a_missing_value_is_a_category_of_a_uniform_design_where_the_plan_says_so() -> None:
     plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "missing": "category"}
     counts: dict[tuple[Hashable, ...], int] = {("a",): 5, ("b",): 4, (None,): 3}
