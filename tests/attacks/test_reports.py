@@ -222,8 +222,8 @@ def test_a_file_of_many_pieces_depends_on_the_truth_by_its_reports_only(ending: 
     for truth in ("no", "very often"):
         rows = "".join(f"{i},{truth},n{i % 977}\n" for i in range(150_000))
         Path("many.csv").write_text(f"id,x,name\n{rows}", encoding="utf-8")
-        run("randomize", "many.csv", "--design", "x=deaf.json", "-o", f"many{ending}", "--seed", 5, "--force")
-        files.append(Path(f"many{ending}").read_bytes())
+        run("randomize", "many.csv", "--design", "x=deaf.json", "-o", f"written{ending}", "--seed", 5, "--force")
+        files.append(Path(f"written{ending}").read_bytes())
     assert len(files[0]) == len(files[1])
     assert files[0] == files[1]
 
