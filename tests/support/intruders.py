@@ -165,6 +165,21 @@ def best_attacks(laws: Sequence[Law], keys: Sequence[Record]) -> tuple[Success, 
     return one, everything
 
 
+def best_attack_on(laws: Sequence[Law], keys: Sequence[Record], released: Sequence[Record]) -> Success:
+    """The best attack on one released file, of an intruder who counts the rows of every kind in it."""
+    looks = sorted({row for law in laws for row in law}, key=str)
+    seen = tuple(released.count(look) for look in looks)
+    best = Success(Fraction(0), "", "", "")
+    for target in dict.fromkeys(keys):
+        own = [law for law, key in zip(laws, keys, strict=True) if key == target]
+        for n, look in zip(seen, looks, strict=True):
+            if n:
+                right, total = _weights(laws, own, look, looks)
+                chance = Fraction(right.get(seen, 0), total[seen] * n * len(own))
+                best = max(best, Success(chance, str(target), str(look), str(seen)))
+    return best
+
+
 def _weights(
     laws: Sequence[Law], own: Sequence[Law], look: Record, looks: Sequence[Record]
 ) -> tuple[dict[Record, int], dict[Record, int]]:
