@@ -40,13 +40,34 @@ FALSE_ALARM = 1e-6
 # ---- what is promised
 
 
+CERTAIN = ("for sure", "with certainty")
+
+
 def printed_figure(text: str) -> Fraction:
-    """The chance that the first sentence of a release states; one where it says that records are found for sure."""
-    first = re.split(r"(?<=[.])\s", " ".join(text.split()).replace("\u202f", " ").replace("\xa0", " "), maxsplit=1)[0]
-    percents = re.findall(r"(\d+(?:\.\d+)?) ?%", first)
-    if "for sure" in first or not percents:
-        return Fraction(1)
-    return Fraction(percents[0]) / 100
+    """The chance that the headline of a release states; one where it says that records are found with certainty.
+
+    The headline is the first sentence with a percentage, or with the word that nothing is hidden.
+    """
+    for sentence in re.split(r"(?<=[.])\s", _plain(text)):
+        if any(words in sentence for words in CERTAIN):
+            return Fraction(1)
+        if percents := _percents(sentence):
+            return percents[0]
+    return Fraction(1)
+
+
+def printed_for(text: str, intruder: str) -> Fraction:
+    """The chance that the headline adds for another intruder, by the words that name him; else that of the headline."""
+    found = [_percents(clause) for clause in re.split(r";|(?<=[.])\s", _plain(text)) if intruder in clause]
+    return max([printed_figure(text), *(percents[0] for percents in found if percents)])
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\u202f", " ").replace("\xa0", " ").split())
+
+
+def _percents(text: str) -> list[Fraction]:
+    return [Fraction(number) / 100 for number in re.findall(r"(\d+(?:\.\d+)?) ?%", text)]
 
 
 def headline(release: Release) -> Fraction:
@@ -142,6 +163,21 @@ def best_attacks(laws: Sequence[Law], keys: Sequence[Record]) -> tuple[Success, 
             for n, (hits, weight) in of_one.items():
                 one = max(one, Success(Fraction(hits, weight * n * len(own)), str(target), str(look), str(n)))
     return one, everything
+
+
+def best_attack_on(laws: Sequence[Law], keys: Sequence[Record], released: Sequence[Record]) -> Success:
+    """The best attack on one released file, of an intruder who counts the rows of every kind in it."""
+    looks = sorted({row for law in laws for row in law}, key=str)
+    seen = tuple(released.count(look) for look in looks)
+    best = Success(Fraction(0), "", "", "")
+    for target in dict.fromkeys(keys):
+        own = [law for law, key in zip(laws, keys, strict=True) if key == target]
+        for n, look in zip(seen, looks, strict=True):
+            if n:
+                right, total = _weights(laws, own, look, looks)
+                chance = Fraction(right.get(seen, 0), total[seen] * n * len(own))
+                best = max(best, Success(chance, str(target), str(look), str(seen)))
+    return best
 
 
 def _weights(

@@ -1,0 +1,325 @@
+"""Somebody uses the columns that are published as they are, to undo what was done to the others.
+
+He restores randomized values from unchanged ones, recognises records that moved by what they left behind, or knows ids.
+A plan that lets him beat the headline must be refused, or must accept the column and then state a figure that covers
+him. False alarms at a rate of 1e-6 for each test.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from tests.support.command_line import run
+from tests.support.intruders import (
+    FALSE_ALARM,
+    Record,
+    assessed,
+    best_attacks,
+    campaign,
+    caught_matching,
+    headline,
+    laws_of,
+    printed_figure,
+    rows_of,
+)
+
+from maskwell.errors import MaskwellError
+from maskwell.release.plans.plan import ReleasePlan
+
+SLACK = Fraction(1, 10**9)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ---- small files, exactly: an unchanged column that follows from a key, or within which keys are randomized
+
+
+def small(protect: dict[str, Any], keys: Sequence[str], **more: Any) -> ReleasePlan:
+    return ReleasePlan.of([protect], keys=[*keys], order="kept", demonstration=True, **more)
+
+
+COUNTRY = {("a1", "A"): 1, ("a2", "A"): 2, ("b1", "B"): 2, ("b2", "B"): 3}
+LARGER = {("a1", "A"): 1, ("a2", "A"): 9, ("b1", "B"): 9, ("b2", "B"): 9}
+
+
+@pytest.mark.parametrize("cells", [COUNTRY, LARGER])
+@pytest.mark.parametrize("method", ["inverse-frequency", "method1", "lowered"])
+def test_records_that_moved_are_not_recognised_by_what_they_left_behind(cells: dict[Record, int], method: str) -> None:
+    """Who knows the region knows the country; where the two do not fit, the record has come from elsewhere."""
+    rows = rows_of(cells)
+    plan = small({"variables": ["region"], "method": method}, ["region"], match="0.5")
+    try:
+        done = campaign(rows, ("region", "country"), plan, times=4000, seed=3)
+    except MaskwellError:
+        return
+    assert caught_matching(done, headline(done.release), lambda row: row) == []
+
+
+@pytest.mark.parametrize("kept", ["linked", "within"])
+def test_a_column_that_follows_is_no_help_where_it_moves_along(kept: str) -> None:
+    protect = {"variables": ["region"], kept: ["country"], "method": "method1", "theta": "0.8"}
+    done = campaign(rows_of(COUNTRY), ("region", "country"), small(protect, ["region"]), times=4000, seed=4)
+    assert caught_matching(done, headline(done.release), lambda row: row) == []
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {("f", "rich"): 3, ("f", "mid"): 3, ("m", "mid"): 1},
+        {("f", "poor"): 3, ("f", "rich"): 2, ("m", "poor"): 1, ("m", "rich"): 2},
+    ],
+)
+@pytest.mark.parametrize("theta", ["0.2", "0.9"])
+def test_the_column_within_which_is_randomized_is_seen(cells: dict[Record, int], theta: str) -> None:
+    """It is published, and the matrices of its cells are known: rows are counted inside a cell."""
+    rows = rows_of(cells)
+    plan = small({"variables": ["sex"], "within": ["income"], "method": "method1", "theta": theta}, ["sex"])
+    release = assessed(rows, ("sex", "income"), plan)
+    one, _ = best_attacks(laws_of(rows, ("sex", "income"), release.stages), [row[:1] for row in rows])
+    assert one.chance <= headline(release) + SLACK, one
+
+
+# ---- files of some hundred records, by the command line
+
+
+KEYS = ("region", "sex", "age")
+PEOPLE = 1200
+
+
+def people() -> list[dict[str, str]]:
+    """Made-up people: some hundred combinations of three keys, many of them rare, and what else is known of them."""
+    random = np.random.default_rng(8)
+    found = []
+    household = 0
+    while len(found) < PEOPLE:
+        household += 1
+        province = int(min(random.geometric(0.12), 24)) - 1
+        size = int(random.integers(1, 6))
+        for _ in range(min(size, PEOPLE - len(found))):
+            age = int(random.integers(18, 80))
+            found.append(
+                {
+                    "pid": str(100_000 + 7919 * len(found) % 90_001),
+                    "hid": f"h{household}",
+                    "province": f"p{province:02d}",
+                    "region": f"r{province // 2}",
+                    "sex": "fm"[int(random.random() < 0.5)],
+                    "years": str(age),
+                    "age": f"{age // 5 * 5}+",
+                    "hsize": str(size),
+                    "wage": f"{random.lognormal(7, 0.5):.2f}",
+                    "answer": "yes" if random.random() < 0.3 else "no",
+                }
+            )
+    sizes = Counter(row["hid"] for row in found)
+    return [{**row, "hsize": str(sizes[row["hid"]])} for row in found]
+
+
+def write(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> None:
+    with Path("true.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([columns, *([row[name] for name in columns] for row in rows)])
+
+
+def plan_text(variables: Sequence[str], keys: Sequence[str], more: str = "", *, protect: str = "") -> str:
+    return (
+        f'[release]\nkeys = {json.dumps([*keys])}\nmatch = 0.5\norder = "kept"\n{more}\n'
+        f'[[protect]]\nvariables = {json.dumps([*variables])}\nmethod = "inverse-frequency"\n{protect}\n'
+    )
+
+
+def release() -> tuple[str, list[dict[str, str]]] | None:
+    """What the command prints and the rows that it releases; None where it refuses, and then nothing is written."""
+    asked = ("release", "true.csv", "--plan", "plan.toml", "-o", "r")
+    try:
+        ran = run(*asked)
+    except AssertionError:
+        run(*asked, status=2)
+        return None
+    with Path("r/public/data.csv").open(encoding="utf-8") as file:
+        return ran.out, [*csv.DictReader(file)]
+
+
+def with_exceptions(rows: list[dict[str, str]], name: str, of: str, share: float) -> list[dict[str, str]]:
+    """A copy of a column under another name and with other words, wrong in a few rows."""
+    random = np.random.default_rng(5)
+    return [{**row, name: f"c-{row[of]}" if random.random() >= share else "c-none"} for row in rows]
+
+
+def beaten(right: int, tried: int, chance: Fraction) -> bool:
+    return chance < 1 and bool(binom.sf(right - 1, tried, float(chance)) < FALSE_ALARM)
+
+
+def matches(true: Sequence[dict[str, str]], seen: Sequence[dict[str, str]], keys: Sequence[str]) -> tuple[int, int]:
+    """Persons who are alone with their keys are looked for; rows that seem to be theirs are picked from."""
+    random = np.random.default_rng(2)
+    counts = Counter(tuple(row[k] for k in keys) for row in true)
+    where: dict[Record, list[int]] = defaultdict(list)
+    for i, row in enumerate(seen):
+        where[tuple(row[k] for k in keys)].append(i)
+    right = tried = 0
+    for i, row in enumerate(true):
+        key = tuple(row[k] for k in keys)
+        if counts[key] == 1 and where[key]:
+            tried += 1
+            right += int(random.choice(where[key]) == i)
+    return right, tried
+
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """An unchanged column: how it is made, and what of the keys anybody reads in it."""
+
+    column: str
+    make: Callable[[list[Row]], list[Row]] = lambda rows: rows
+    read: Callable[[str], Row] = lambda _: {}
+
+
+def all_keys(rows: list[Row]) -> list[Row]:
+    return [{**row, "all": "/".join(row[k] for k in KEYS)} for row in rows]
+
+
+def read_region(value: str) -> Row:
+    return {} if value == "c-none" else {"region": value[2:]}
+
+
+def read_all(value: str) -> Row:
+    return {} if value == "c-none" else dict(zip(KEYS, value[2:].split("/"), strict=True))
+
+
+COPIES = {
+    "a copy of a key": Copy("extra", lambda rows: with_exceptions(rows, "extra", "region", 0.0), read_region),
+    "a copy of a key, one in a thousand wrong": Copy(
+        "extra", lambda rows: with_exceptions(rows, "extra", "region", 0.001), read_region
+    ),
+    "a copy of all keys": Copy("extra", lambda rows: with_exceptions(all_keys(rows), "extra", "all", 0.0), read_all),
+    "a copy of all keys, one in 500 wrong": Copy(
+        "extra", lambda rows: with_exceptions(all_keys(rows), "extra", "all", 0.002), read_all
+    ),
+    "the province": Copy("province", read=lambda value: {"region": f"r{int(value[1:]) // 2}"}),
+    "the age in years": Copy("years", read=lambda value: {"age": f"{int(value) // 5 * 5}+"}),
+}
+NAMES = {
+    "a wage to the cent": Copy("wage"),
+    "a copy of the id": Copy("extra", lambda rows: [{**row, "extra": f"X{row['pid']}"} for row in rows]),
+    "the household": Copy("hid"),
+}
+
+
+@pytest.mark.parametrize("name", list(COPIES))
+def test_a_column_that_tells_keys_does_not_beat_the_headline(name: str) -> None:
+    copy = COPIES[name]
+    rows = copy.make(people())
+    write(rows, ["pid", *KEYS, copy.column])
+    Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
+    done = release()
+    assert done is None or caught(rows, done[1], copy, printed_figure(done[0])) == []
+
+
+@pytest.mark.parametrize("name", list(NAMES))
+def test_a_column_that_names_records_is_refused(name: str) -> None:
+    copy = NAMES[name]
+    write(copy.make(people()), ["pid", *KEYS, copy.column])
+    Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
+    assert release() is None
+
+
+def caught(rows: list[Row], seen: list[Row], copy: Copy, figure: Fraction) -> list[str]:
+    """Attacks that beat the figure: keys read from the column, or rows left out that show that they moved."""
+    back = [row | copy.read(row[copy.column]) for row in seen]
+    stayed = [
+        row if all(row[k] == other[k] for k in KEYS) else {**row, "region": "moved"}
+        for row, other in zip(seen, back, strict=True)
+    ]
+    found = []
+    for what, view in (("restored", back), ("those that moved left out", stayed)):
+        right, tried = matches(rows, view, KEYS)
+        if beaten(right, tried, figure):
+            found.append(f"{what}: {right} of {tried}")
+    return found
+
+
+def test_a_household_size_is_not_recounted_from_the_household() -> None:
+    """The size is randomized, and the household is published: its rows can be counted."""
+    rows = people()
+    write(rows, ["pid", "hid", "hsize", "sex"])
+    Path("plan.toml").write_text(plan_text(["hsize", "sex"], ["hsize", "sex"], 'id = "pid"'), encoding="utf-8")
+    done = release()
+    if done is None:
+        return
+    sizes = Counter(row["hid"] for row in done[1])
+    right = sum(str(sizes[row["hid"]]) == true["hsize"] for row, true in zip(done[1], rows, strict=True))
+    assert right < 0.9 * len(rows), "every household size can be recounted"
+
+
+def test_ids_are_not_published_by_the_first_plan() -> None:
+    """The plan that the program writes by itself drops what names records."""
+    rows = [{**row, "pb030": row["pid"], "rb030": f"{row['pid']}01"} for row in people()]
+    write(rows, ["pid", "pb030", "rb030", *KEYS, "answer"])
+    run("release", "true.csv", "--init", "-o", "plan.toml")
+    run("release", "true.csv", "--plan", "plan.toml", "-o", "r")
+    header = Path("r/public/data.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert {"pid", "pb030", "rb030"} & {*header} == set()
+
+
+# ---- accepted columns: what remains is stated
+
+
+@pytest.mark.parametrize("name", list(COPIES))
+def test_an_accepted_column_has_a_figure_that_covers_it(name: str) -> None:
+    copy = COPIES[name]
+    rows = copy.make(people())
+    write(rows, ["pid", *KEYS, copy.column])
+    text = plan_text(KEYS, KEYS, f'id = "pid"\naccept = ["{copy.column}"]')
+    Path("plan.toml").write_text(text, encoding="utf-8")
+    done = release()
+    assert done is not None, "accept lets the column through"
+    receipt = json.loads(Path("r/internal/receipt.json").read_text(encoding="utf-8"))
+    assert copy.column in json.dumps(receipt)
+    stated = max([printed_figure(done[0]), *_figures(receipt)])
+    assert caught(rows, done[1], copy, printed_figure(done[0])) or "all" not in name, "the attack has no power"
+    assert caught(rows, done[1], copy, stated) == []
+
+
+def _figures(content: Any, name: str = "") -> list[Fraction]:
+    """Every figure that is stated for an intruder who knows unchanged columns too."""
+    if isinstance(content, dict):
+        own = [Fraction(v) for k, v in content.items() if k == "max_risk" and "side" in name and isinstance(v, float)]
+        return own + [x for k, v in content.items() for x in _figures(v, f"{name}/{k}")]
+    return [x for v in content for x in _figures(v, name)] if isinstance(content, list) else []
+
+
+# ---- negative control
+
+
+def test_the_attack_succeeds_on_a_release_with_a_planted_copy() -> None:
+    """The released file joined with the true keys under another name, as if nobody had looked."""
+    rows = people()
+    write(rows, ["pid", *KEYS])
+    Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
+    done = release()
+    assert done is not None
+    figure = printed_figure(done[0])
+    assert figure <= Fraction(1, 2)
+    assert not beaten(*matches(rows, done[1], KEYS), figure)
+    for name in ("a copy of all keys", "a copy of all keys, one in 500 wrong", "the age in years"):
+        copy = COPIES[name]
+        extra = [row[copy.column] for row in copy.make(rows)]
+        planted = [{**row, copy.column: value} for row, value in zip(done[1], extra, strict=True)]
+        assert caught(rows, planted, copy, figure), name
