@@ -127,13 +127,12 @@ def _make_key(path: str, *, as_json: bool) -> None:
 
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.engines.atomic import atomic_file, check_output
-    from maskwell.engines.cell_counting import count_columns
-    from maskwell.release.plans.starting_plan import starting_plan
+    from maskwell.release.assessing import first_plan
 
     if output is not None:
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:
-        text = starting_plan(count_columns(file, progress=progress), path=file, plan=output or "plan.toml")
+        text = first_plan(file, plan=output or "plan.toml", progress=progress)
     if output is not None:
         with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())
@@ -239,7 +238,8 @@ def _content(found: Release) -> dict[str, Any]:
     return {
         "rows": found.rows,
         "variables": found.summary(),
-        "risk": None if found.risk is None else found.risk.to_dict(),
+        "risk": found.risk_dict(),
+        "side_channels": [one.to_dict() for one in found.side_channels],
         "utility": None if found.utility is None else found.utility.to_dict(),
         "notes": list(found.notes),
         "private": found.private,

@@ -20,7 +20,7 @@ from maskwell.engines.releasing import RowPlan
 from maskwell.release.matrices.swapping import SwapSampler
 from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.released import Release
-from maskwell.release.stages.counting import counted_twice
+from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.fixed import known_levels
 from maskwell.release.stages.stage import Stage
 
@@ -87,7 +87,7 @@ class _Swapped:
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
     """The stages of a release as codes, ready for the rows."""
     plan = release.plan
-    tables = [table for table in counted_twice(plan) if set(table) & set(plan.randomized)]
+    tables = [table for table in tables_of(plan) if set(table) & set(plan.randomized)]
     needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
     needed |= {name for table in tables for name in table}
     levels = {name: _all_levels(release, name) for name in sorted(needed)}

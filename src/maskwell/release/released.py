@@ -15,6 +15,7 @@ from maskwell.release.stages.stage import Stage
 if TYPE_CHECKING:
     from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.risk.file_risk import RiskReport
+    from maskwell.release.side_channels import SideChannel, SideChannelRisk
     from maskwell.release.utility.report import UtilityReport
 
 
@@ -89,6 +90,8 @@ class Release:
         What the true file told besides its rows and the released one cannot hold, in words.
     warnings
         What could undo the protection, in words.
+    side_channels, side_channel_risk
+        What unchanged columns give away, and the risk of an intruder who knows them too (``None`` where nothing is).
     files
         What was written, seen from the folder of the release; empty before.
     """
@@ -113,6 +116,8 @@ class Release:
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    side_channels: tuple[SideChannel, ...] = ()
+    side_channel_risk: SideChannelRisk | None = None
 
     def __repr__(self) -> str:
         done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
@@ -151,6 +156,13 @@ class Release:
         for stage in kept:
             if within := [name for name in stage.within if name in new]:
                 yield WITHIN_FRESH.format(variables=" and ".join(stage.variables), within=" and ".join(within))
+
+    def risk_dict(self) -> dict[str, Any] | None:
+        """The risk for JSON, with that of an intruder who knows unchanged columns too."""
+        if self.risk is None:
+            return None
+        also = self.side_channel_risk
+        return {**self.risk.to_dict(), "side_channels": None if also is None else also.to_dict()}
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""

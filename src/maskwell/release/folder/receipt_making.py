@@ -61,7 +61,8 @@ def internal_receipt(release: Release) -> dict[str, Any]:
         "missing_values": dict(release.missing),
         "changed": dict(release.changed),
         "groups": [_internal_group(release, stage) for stage in release.stages],
-        "risk": None if release.risk is None else release.risk.to_dict(),
+        "risk": release.risk_dict(),
+        "side_channels": [one.to_dict() for one in release.side_channels],
         "utility": None if release.utility is None else release.utility.to_dict(),
     }
 

@@ -28,6 +28,7 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "dataset": read.text,
     "order": read.choice(*ORDERS),
     "drop": read.names,
+    "accept": read.names,
     "missing": read.choice(*MISSING_POLICIES),
     "match": read.share,
     "intruder": read.choice(*INTRUDERS),
@@ -56,6 +57,8 @@ class ReleasePlan:
         Whether the records are ``"shuffled"`` or their order is ``"kept"``.
     drop
         Columns that are not published.
+    accept
+        Columns that may be published unchanged, although they identify records or give protected columns away.
     missing
         Whether missing values stay ``"unchanged"`` or are a ``"category"`` like others.
     match
@@ -88,6 +91,7 @@ class ReleasePlan:
     dataset: str | None = None
     order: str = "shuffled"
     drop: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
     missing: str = "unchanged"
     match: Fraction | None = None
     intruder: str = ANY_LOOK

@@ -24,7 +24,7 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
 
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
-    for key in ("keys", "sensitive", "drop"):
+    for key in ("keys", "sensitive", "drop", "accept"):
         yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
     for key in ("weights", "id"):
         if getattr(plan, key):
