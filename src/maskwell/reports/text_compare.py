@@ -219,8 +219,8 @@ def _remarks(found: FairComparison, names: tuple[str, str]) -> list[str]:
     answers = (given.order.first_for_second, given.order.second_for_first)
     if any(answer.holds is not None and not answer.exact for answer in answers):
         remarks.append(
-            "part of the order holds within 1e-8 and is not proved exactly: a design was given as decimals, or rounded; "
-            "--json shows which part"
+            "part of the order holds within 1e-8 and is not proved exactly: a design was given as decimals, or "
+            "rounded; --json shows which part"
         )
     if given.slack_used:
         remarks.append("protections within 1e-9 count as equal: a design was given as decimals, or rounded")
