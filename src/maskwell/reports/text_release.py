@@ -7,12 +7,13 @@ import shlex
 from collections.abc import Sequence
 
 from maskwell.errors import InfeasibleError
+from maskwell.release.analysis.kept import kept_columns
 from maskwell.release.assessing import check_match
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.release_numbers import NONE, ROUNDED, factor_text, risk_rows, utility_rows
-from maskwell.reports.release_words import greatest_risk, promises, shown
+from maskwell.reports.release_words import KEPT, greatest_risk, promises, shown
 from maskwell.reports.risk_words import (
     above_in_words,
     easiest,
@@ -26,7 +27,6 @@ from maskwell.reports.tables import broken, counted, notes, table
 from maskwell.reports.words import SPACE, percent
 
 LABEL_WIDTH = 18
-KEPT = {"counts": "counts", "weights": "weighted counts"}
 ABOVE = "records whose chance of a correct match is above the bound of the plan, {bound}"
 BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
@@ -167,10 +167,16 @@ def _changes(release: Release) -> list[str]:
 
 def _kept(stages: Sequence[Stage]) -> list[str]:
     """What stays right on average, each group of columns once."""
-    kept = [f"{KEPT[one.invariance]} of {_columns(one)}" for one in stages if one.invariance in KEPT]
-    lost = [_columns(one) for one in stages if one.invariance not in KEPT]
+    found = [(one, kept_columns(stages, one)) for one in stages]
+    kept = [f"{KEPT[one.invariance]} of {_table(one, columns)}" for one, columns in found if columns]
+    lost = [_columns(one) for one, columns in found if not columns]
     lines = broken(f"Right on average: {'; '.join(kept)}.", "  ") if kept else []
     return lines + (broken(f"Not right as they stand, users need the matrix: {'; '.join(lost)}.", "  ") if lost else [])
+
+
+def _table(stage: Stage, kept: Sequence[str]) -> str:
+    """The stage where all its columns are kept together, else those that are."""
+    return _columns(stage) if {*stage.columns} <= {*kept} else names_in_short(kept)
 
 
 def _columns(stage: Stage) -> str:
