@@ -10,8 +10,8 @@ Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, combinations
 from typing import Protocol, TypeVar
 
 
@@ -100,12 +100,10 @@ def kept_columns(groups: Sequence[Randomized], group: Randomized) -> list[str]:
     """
     moved = {name for other in groups if other is not group for name in moved_by(other)}
     own, variables = [*cells_of(group), *group.linked], {*moved_by(group)}
-    likely = [own, [name for name in own if name not in moved], [*moved_by(group)]]
-    others = ([*names] for size in range(len(own) - 1, 0, -1) for names in combinations(own, size))
-    for columns in (*likely, *(others if len(own) <= MOST_COLUMNS else ())):
-        if variables & {*columns} and is_kept(groups, columns):
-            return columns
-    return []
+    likely: list[list[str]] = [own, [name for name in own if name not in moved], [*moved_by(group)]]
+    others: Iterator[list[str]] = ([*names] for size in range(len(own) - 1, 0, -1) for names in combinations(own, size))
+    tables = chain(likely, others if len(own) <= MOST_COLUMNS else ())
+    return next((names for names in tables if variables & {*names} and is_kept(groups, names)), [])
 
 
 MOST_COLUMNS = 12
