@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.cell_table import CellTable
+from maskwell.release.analysis.kept import is_kept
 from maskwell.release.folder.publishing import protection_of
 from maskwell.release.stages.stage import Stage
 
@@ -167,7 +168,7 @@ class Release:
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""
         return {
-            name: {**_about(stage, name), **self._expected(name), **self._realised(name)}
+            name: {**_about(stage, name, self.stages), **self._expected(name), **self._realised(name)}
             for name, stage in self.variables.items()
         }
 
@@ -183,14 +184,14 @@ class Release:
         return {"changed": self.changed[name], "realised_changed": self.changed[name] / self.rows if self.rows else 0.0}
 
 
-def _about(stage: Stage, name: str) -> dict[str, Any]:
+def _about(stage: Stage, name: str, stages: Sequence[Stage]) -> dict[str, Any]:
     follows = name not in stage.variables
     return {
         "method": stage.method,
         "variables": list(stage.variables),
         "within": list(stage.within),
         "linked": follows,
-        "invariant": stage.invariance in ("counts", "weights"),
+        "invariant": is_kept(stages, [name]),
         "invariance": stage.invariance,
         "derived": stage.derived,
         "states": len(stage.states),

@@ -35,7 +35,7 @@ from maskwell.reports.release_numbers import (
     utility_rows,
 )
 from maskwell.reports.release_risk import plot_release_risk
-from maskwell.reports.release_words import KEPT, made_by, promises, rule_in_words, shown
+from maskwell.reports.release_words import made_by, promises, rule_in_words, shown, stays_right
 from maskwell.reports.risk_words import assumptions, headline, rise_in_words, risk_notes
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
@@ -311,7 +311,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
     included = is_included(release.plan, stage)
     told = [
         ("Method", made_by(protection)),
-        ("What stays right", KEPT[stage.invariance]),
+        ("What stays right", stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
         ("What a released value tells", _told(stage)),
