@@ -347,8 +347,8 @@ def _two_releases(release: Release, stage: Stage) -> str:
         return "not worked out: too many combinations, or none that can be released as another"
     same, change, both = (rounded(one, 4, up=True) for one in (found.unchanged, found.change, found.changed))
     return (
-        f"parity {same} between true values that stay the same, {change} between one that stays and one that changes, "
-        f"{both} between two that change; among values that can be released as each other"
+        f"with this same matrix parity {same} between true values that stay the same, {change} between one that stays "
+        f"and one that changes, {both} between two that change; among values that can be released as each other"
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
-
 
 _STRETCH = 1 << 14
 
@@ -126,11 +126,11 @@ class Stage:
         Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
         States are told apart by their place, so two labels with one text do not become one.
         """
-        head = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
+        head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
         kept = self.design if self.steps is None else self.steps[0]
         outputs = "states" if [*self.outputs] == [*self.states] else "others"
-        labels = (self.states,) if outputs == "states" else (self.states, self.outputs)
-        parts = chain([{**head, "outputs": outputs}, _exact(kept)], *map(_label_texts, labels))
+        labels = [self.states] if outputs == "states" else [self.states, self.outputs]
+        parts: Iterator[Any] = chain([{**head, "outputs": outputs}, _exact(kept)], *map(_label_texts, labels))
         return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
 
     def expected_changed(self, variable: str | None = None) -> float:
