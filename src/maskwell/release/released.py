@@ -26,6 +26,10 @@ CHANGE_IS_TOLD = (
     "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
     ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
 )
+WEARS_OUT = (
+    "the second randomization of {variables} is new in each release: many releases together tell the kept report, and"
+    " bounds are checked for it, too"
+)
 FROM_COUNTS = (
     "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
     " only if it is released with this matrix (--matrices with internal/receipt.json)"
@@ -143,6 +147,9 @@ class Release:
             yield KEPT
         if any(stage.steps is None for stage in kept):
             yield CHANGE_IS_TOLD
+        again = [name for stage in kept if stage.steps is not None for name in stage.variables]
+        if again:
+            yield WEARS_OUT.format(variables=", ".join(again))
         made = [name for stage in kept if stage.derived for name in stage.variables]
         if made:
             yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))

@@ -314,6 +314,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
         ("What a released value tells", _told(stage)),
+        ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
         ("Draws", _drawn(release, stage)),
         ("Two releases tell", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
@@ -329,12 +330,10 @@ def _drawn(release: Release, stage: Stage) -> str:
     """Whether draws are kept, in a release with a key."""
     if release.keyed is None:
         return ""
-    again = protection_of(release.plan, stage).again
-    more = "" if again is None else f", with {to_decimal(again)} of the matrix"
     return {
         "fresh": "new in each release",
         "kept": "kept by key",
-        "kept, then fresh": f"kept by key, then randomized once more, anew in each release{more}",
+        "kept, then fresh": "kept by key, then randomized once more, anew in each release",
     }[release.draws_of(stage)]
 
 

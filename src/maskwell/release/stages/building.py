@@ -92,7 +92,8 @@ def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
     stage = recounted(plan, earlier, table, tables, where)
     check_moves(plan, stage, table, where)
     _check_linked(stage, stage.linked, where)
-    check_bounds(protection, stage, where)
+    for part in (stage, stage.permanent):
+        check_bounds(protection, part, where)
     return stage
 
 
