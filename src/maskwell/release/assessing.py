@@ -52,7 +52,7 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Se
     """The same from counts."""
     stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
     for number, stage in enumerate(stages, 1):
-        for part in [stage, stage.permanent] if earlier is not None or stage.steps is not None else []:
+        for part in (stage, stage.permanent) if earlier is not None else ():
             _check_own_match(plan, part, tables, f"[[protect]] number {number}")
     any_table = next(iter(tables.values()))
     release = Release(
@@ -82,7 +82,7 @@ def _check_own_match(plan: ReleasePlan, stage: Stage, tables: Tables, where: str
         raise InfeasibleError(
             f"{where}: {after.records_above:,} records are matched with a chance above {float(asked):g}"
             f" (largest {after.max_risk:.3g})",
-            hint="allow this chance, or leave out again or the earlier matrices",
+            hint="allow this chance, or make new matrices: then all draws are new",
             nearest=after.max_risk,
         )
 

@@ -8,7 +8,7 @@ Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,33 +48,36 @@ def is_kept(bound: str, asked: float, value: float) -> bool:
     return value >= asked - SLACK if bound in AT_LEAST else value <= asked + SLACK
 
 
-def check_bounds(protection: Protection, stage: Stage, where: str) -> None:
-    """Raise where a stage does not keep a bound of its protection: its matrix was not made for it and these counts."""
+def check_bounds(protection: Protection, stage: Stage, made_for: Stage, where: str) -> None:
+    """Raise where a stage breaks a bound of its protection that the stage for which its matrix was made keeps."""
+    before = dict(_reached(protection, made_for))
+    for name, (bound, asked, value) in _reached(protection, stage):
+        if not is_kept(bound, asked, value) and is_kept(*before[name]):
+            raise InfeasibleError(
+                f"{where}: {bound} = {asked:g} is not kept in this file: {value:.4g} is reached",
+                hint="allow this value, or leave out again or the earlier matrices",
+                nearest=value,
+            )
+
+
+def _reached(protection: Protection, stage: Stage) -> Iterator[tuple[str, tuple[str, float, float]]]:
+    """Each bound of a protection: a name of its own, which bound it is, what was asked, and what is reached."""
     for name, asked in protection.bounds.asked().items():
-        value = achieved(stage, name)
-        if value is not None and not is_kept(name, float(asked), value):
-            raise _broken(where, name, float(asked), value)
-    own = _own_posteriors(stage)
-    for label, cap in protection.caps.items():
-        reached = max((value for state, value in own if label in by_text([state[len(stage.within)]])), default=0.0)
-        if not is_kept("caps", float(cap), reached):
-            raise _broken(where, "one of caps", float(cap), reached)
+        if (value := achieved(stage, name)) is not None:
+            yield name, (name, float(asked), value)
+    if protection.caps:
+        own = _own_posteriors(stage)
+        for label, cap in protection.caps.items():
+            known = (chance for text, chance in own if label in text)
+            yield f"cap of {label}", ("caps", float(cap), max(known, default=0.0))
 
 
-def _broken(where: str, name: str, asked: float, reached: float) -> InfeasibleError:
-    return InfeasibleError(
-        f"{where}: {name} = {asked:g} is not kept in this file: {reached:.4g} is reached",
-        hint="allow this value, or leave out again or the earlier matrices",
-        nearest=reached,
-    )
-
-
-def _own_posteriors(stage: Stage) -> list[tuple[tuple[Hashable, ...], float]]:
-    """For each state that can be released as itself the chance that it is the true one."""
+def _own_posteriors(stage: Stage) -> list[tuple[Mapping[str, Hashable], float]]:
+    """For each state of a single variable that can be released as itself: its texts, and the chance that it is true."""
     released, true, flow, sums = _flows(stage)
     places = {state: i for i, state in enumerate(stage.outputs)}
     return [
-        (stage.states[j], float(f / sums[i]))
+        (by_text([stage.states[j][-1]]), float(f / sums[i]))
         for i, j, f in zip(released.tolist(), true.tolist(), flow.tolist(), strict=True)
         if places.get(stage.states[j]) == i
     ]

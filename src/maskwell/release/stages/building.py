@@ -92,8 +92,8 @@ def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
     stage = recounted(plan, earlier, table, tables, where)
     check_moves(plan, stage, table, where)
     _check_linked(stage, stage.linked, where)
-    for part in (stage, stage.permanent):
-        check_bounds(protection, part, where)
+    check_bounds(protection, stage, earlier, where)
+    check_bounds(protection, stage.permanent, earlier.permanent, where)
     return stage
 
 
@@ -107,7 +107,7 @@ def _randomized_again(stage: Stage, protection: Protection, where: str) -> Stage
     assert protection.again is not None
     then, whole = repeated(stage.design, protection.again)
     made = replace(stage, design=whole, steps=(stage.design, then))
-    check_bounds(protection, made, where)
+    check_bounds(protection, made, stage, where)
     return made
 
 
