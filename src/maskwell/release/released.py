@@ -28,6 +28,14 @@ CHANGE_IS_TOLD = (
     "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
     ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
 )
+WEARS_OUT = (
+    "the second randomization of {variables} is new in each release: many releases together tell the kept report, and"
+    " bounds are checked for it, too"
+)
+FROM_COUNTS = (
+    "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
+    " only if it is released with this matrix (--matrices with internal/receipt.json)"
+)
 WITHIN_FRESH = (
     "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
     " several releases tell more than one"
@@ -153,6 +161,12 @@ class Release:
             yield KEPT
         if any(stage.steps is None for stage in kept):
             yield CHANGE_IS_TOLD
+        again = [name for stage in kept if stage.steps is not None for name in stage.variables]
+        if again:
+            yield WEARS_OUT.format(variables=", ".join(again))
+        made = [name for stage in kept if stage.derived for name in stage.variables]
+        if made:
+            yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))
         new = {name for stage in self.stages if self.draws_of(stage) != "kept" for name in stage.variables}
         for stage in kept:
             if within := [name for name in stage.within if name in new]:
