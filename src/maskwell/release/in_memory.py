@@ -85,7 +85,8 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     tables = dict(zip(wanted, found, strict=True))
     release = replace(assess_tables(tables, plan), private=source.private)
     check_kept(release)
-    telling, given = telling_columns(plan, rows), []
+    telling = telling_columns(plan, rows)
+    given: list[Any] = []
 
     def draw() -> Release:
         batches, schema, done = release_batches(rows, "the table", row_plan(release, source, None))
