@@ -129,8 +129,8 @@ def check_drawn(release: Release) -> None:
         )
     if risk.after.records_above:
         raise InfeasibleError(
-            f"someone who compares all counts has a chance of {risk.after.max_risk:.3g} in the drawn file,"
-            f" limit {float(plan.match):g}",
+            f"{_drawn(release.draws)} someone who compares all counts has a chance of {risk.after.max_risk:.3g}"
+            f" (limit {float(plan.match):g})",
             hint="leave room: protect with a smaller xi or match than that of [release]",
             nearest=risk.after.max_risk,
         )
@@ -201,7 +201,8 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
     if risk is not None and risk.after is not None and covered.all():
         same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
         if same and "missing" not in protection.exempt:
-            return risk.after.max_risk
+            after = risk.after
+            return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
     arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
     found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
     every = np.zeros(len(stage.states))
@@ -307,6 +308,10 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     if plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
     return InfeasibleError(reached, hint=hint, **objects)
+
+
+def _drawn(draws: int) -> str:
+    return "in the drawn file" if draws == 1 else f"after {draws} draws"
 
 
 def _records(n: int, one: str, many: str) -> str:

@@ -174,6 +174,7 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         found = release_table(rows, plan).release
         assert found.risk is not None and found.risk.after is not None
         assert (found.risk.after.max_risk_released_counts or 1) <= 0.51 + 1e-9
+        assert all(one.kept for one in promises(found))
         assert (found.draws > 1) == any(f"drawn {found.draws} times" in note for note in found.notes)
     monkeypatch.setattr(keeping, "DRAWS", 3)
     never = ReleasePlan.of([{**protect, "xi": "0.5"}], keys=["x"], match="0.5", intruder="released-counts")
