@@ -303,3 +303,69 @@ def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> Non
     told = " ".join(run("release", csv, "--plan", "plan.toml", "--dry-run", "--json").json()["notes"])
     assert "age tells stage" in told
     assert "may name people" in told
+
+
+JOBS = [1, 3, 20]
+"""Records with each job: whoever looks only under the rare one finds less than who looks where it goes."""
+
+
+def job_plan(intruder: str = "") -> Path:
+    Path("jobs.csv").write_text("job\n" + "".join(f"{job}\n" * n for job, n in zip("abc", JOBS, strict=True)))
+    matrix = '[["0.15", "0.28", "0"], ["0.85", "0.5", "0.03"], ["0", "0.22", "0.97"]]'
+    path = Path(f"jobs{intruder}.toml")
+    path.write_text(
+        f'[release]\nkeys = ["job"]\nmatch = 0.35\n{intruder and f"intruder = {json.dumps(intruder)}"}\n'
+        f'[[protect]]\nvariables = ["job"]\nmethod = "fixed"\norientation = "columns"\n'
+        f'categories = ["a", "b", "c"]\nmatrix = {matrix}\npublish = "withheld"\n'
+    )
+    return path
+
+
+def test_a_limit_that_holds_only_for_a_milder_intruder_must_be_asked_for(csv: Path) -> None:
+    refused("release", "jobs.csv", "--plan", job_plan(), "-o", "jobs", saying="keep a chance above 0.35")
+    assert not Path("jobs").exists()
+    tried = run("release", "jobs.csv", "--plan", job_plan(), "--dry-run", "--json", status=1).json()
+    assert tried["risk"]["headline"]["kept"] is False and tried["risk"]["headline"]["intruder"] == "any-look"
+    out = run("release", "jobs.csv", "--plan", job_plan("own-key"), "-o", "mild").out
+    first = " ".join(out.split("Assumed")[0].split())
+    assert "someone who knows job and looks only at records released with the person's own keys" in first
+    assert "(limit 35 %); 61.1 % for someone who looks where it is easiest" in first
+
+
+def test_the_command_risk_prints_the_headline_of_the_release(csv: Path) -> None:
+    for plan, folder in (("plan.toml", "out"), (str(job_plan("own-key")), "mild")):
+        file = "people.csv" if folder == "out" else "jobs.csv"
+        done = run("release", file, "--plan", plan, "-o", folder, "--json").json()["risk"]
+        asked = ["risk", file, "--keys", ",".join(done["keys"]), "--match", str(done["threshold"])]
+        asked += ["--released", f"{folder}/public/data.csv", "--receipt", f"{folder}/internal/receipt.json"]
+        again = run(*asked, "--json").json()
+        for name in ("risk", "worst", "limit"):
+            assert again["headline"][name] == pytest.approx(done["headline"][name], rel=1e-12)
+        assert again["headline"]["intruder"] == done["headline"]["intruder"]
+    strict = run(*asked, "--intruder", "any-look", "--json", status=1).json()
+    assert (
+        strict["headline"]["risk"] == pytest.approx(done["headline"]["worst"], rel=1e-9)
+        or strict["headline"]["risk"] > 0.6
+    )
+
+
+def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path) -> None:
+    Path("cells.csv").write_text("region,smokes\n" + "north,yes\nnorth,no\n" * 20 + "west,no\n" * 3)
+    plan = '[[protect]]\nvariables = ["smokes"]\nwithin = ["region"]\nmethod = "optimal"\nposterior = 0.6\n'
+    Path("cells.toml").write_text(plan)
+    refused(
+        "release",
+        "cells.csv",
+        "--plan",
+        "cells.toml",
+        "-o",
+        "cells",
+        saying="posterior = 0.6 is broken (1): 3 records",
+    )
+    assert not Path("cells").exists()
+    tried = run("release", "cells.csv", "--plan", "cells.toml", "--dry-run", status=1).out
+    assert tried.startswith("The plan would be refused: [[protect]] number 1: posterior = 0.6")
+    Path("cells.toml").write_text(plan + 'exempt = ["alone"]\n')
+    out = " ".join(run("release", "cells.csv", "--plan", "cells.toml", "-o", "cells").out.split())
+    assert "do not cover 3 records with the only value of their cell" in out
+    assert "do not cover 3 records" in Path("cells/internal/report.html").read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import MESSAGE, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
 from maskwell.release.plans.entries import by_text
@@ -124,13 +125,13 @@ def check_drawn(release: Release) -> None:
         return
     if risk.after.max_risk_released_counts is None:
         raise InfeasibleError(
-            "the file is too large to tell what comparing all released counts adds",
+            "this file is too large to tell what comparing all released counts adds",
             hint='use method = "inverse-frequency", or ask for the limit against intruder = "any-look"',
         )
     if risk.after.records_above:
         raise InfeasibleError(
-            f"the drawn file leaves someone who compares all counts a chance of {risk.after.max_risk:.3g},"
-            f" limit {float(plan.match):g}",
+            f"{_drawn(release.draws)} someone who compares all counts has a chance of {risk.after.max_risk:.3g}"
+            f" (limit {float(plan.match):g})",
             hint="leave room: protect with a smaller xi or match than that of [release]",
             nearest=risk.after.max_risk,
         )
@@ -174,7 +175,9 @@ def asked_of(protection: Protection) -> dict[str, Fraction]:
     if "xi" in protection.options:
         asked["match"] = Fraction(protection.options["xi"])
     demand = demand_of(protection.options) if protection.method == "uniform" else None
-    return asked if demand is None else asked | {"parity": demand.gamma_exact}
+    if demand is not None and isinstance(demand.gamma_exact, Fraction):
+        asked["parity"] = demand.gamma_exact
+    return asked
 
 
 def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
@@ -208,7 +211,8 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
     if risk is not None and risk.after is not None and covered.all():
         same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
         if same and "missing" not in protection.exempt:
-            return risk.after.max_risk
+            after = risk.after
+            return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
     arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
     found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
     every = np.zeros(len(stage.states))
@@ -293,19 +297,20 @@ def _without_value(release: Release, protection: Protection) -> CellTable | None
 
 def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     asked = f"{broken.name} = {to_decimal(broken.asked)}"
-    asked = f"the cap of {broken.label!r} is {to_decimal(broken.asked)}" if broken.label is not None else asked
+    if broken.label is not None:
+        asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
     asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
-    reached = f"[[protect]] number {broken.number}: {asked}, but {broken.value:.3g} is reached"
+    reached = f"[[protect]] number {broken.number}: {asked} is broken ({broken.value:.3g})"
     objects = {"bound": broken.name, "nearest": broken.value}
     if broken.missing and broken.name in TELLING:
         return InfeasibleError(
-            f"{reached}: {_records(broken.missing, 'has', 'have')} no value",
+            shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
             hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
             **objects,
         )
     if broken.alone:
         return InfeasibleError(
-            f"{reached}: {_records(broken.alone, 'is', 'are')} alone in a cell with one value",
+            shorten(f"{reached}: {_records(broken.alone, 'is', 'are')} alone in their cell", MESSAGE),
             hint='use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]',
             **objects,
         )
@@ -313,6 +318,10 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     if plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
     return InfeasibleError(reached, hint=hint, **objects)
+
+
+def _drawn(draws: int) -> str:
+    return "in the drawn file" if draws == 1 else f"after {draws} draws"
 
 
 def _records(n: int, one: str, many: str) -> str:
