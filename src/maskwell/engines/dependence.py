@@ -415,6 +415,8 @@ class DependenceCounter:
         Columns that are looked at together with each other one.
     ids
         Columns that are not published; which other column stands for one of them?
+    missing
+        Whether a missing value of a target is a value like others.
     ordered
         Whether the order of the rows is kept, so that the place of a row in its group tells something.
     """
@@ -426,10 +428,12 @@ class DependenceCounter:
         *,
         together: Sequence[str] = (),
         ids: Sequence[str] = (),
+        missing: bool = False,
         ordered: bool = False,
     ) -> None:
         self.columns, self.targets = [*dict.fromkeys(columns)], [*targets]
         self._together, self._ids, self._ordered = [*together], [*ids], ordered
+        self._shift = 2 if missing else 1
         tables = max(1, len(self.columns) * (1 + len(self._together))) * max(1, len(self.targets))
         limit = min(MOST_CELLS, max(FEWEST_CELLS, CELLS // tables))
         self._alone = {name: ValueCounter(limit) for name in self.columns}
@@ -448,7 +452,7 @@ class DependenceCounter:
     def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
         own = {name: encode(columns[name]) for name in self.columns}
-        beside = {name: _labels(codes[name]) for name in self.targets}
+        beside = {name: _labels(codes[name], self._shift) for name in self.targets}
         rows = len(next(iter(own.values())).places) if own else 0
         for name, labels in beside.items():
             self._count_totals(name, labels)
@@ -567,9 +571,9 @@ def _alike(first: int, second: int) -> bool:
     return abs(first - second) <= LIKE * max(first, second)
 
 
-def _labels(codes: Array) -> Labels:
-    """Codes from -1 as labels from 0."""
-    return Labels(codes.astype(np.int64) + 1, int(codes.max(initial=-1)) + 2)
+def _labels(codes: Array, shift: int) -> Labels:
+    """Codes from -1 as labels; label 0 is left out."""
+    return Labels(codes.astype(np.int64) + shift, int(codes.max(initial=-1)) + shift + 1)
 
 
 def _joined(first: Encoded, second: Encoded) -> Encoded:

@@ -191,6 +191,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
         [*dict.fromkeys(plan.randomized)],
         together=[key for key in plan.keys if key in columns],
         ids=[*([plan.id] if plan.id else []), *plan.drop],
+        missing=plan.missing == "category",
         ordered=plan.order == "kept",
     )
 
