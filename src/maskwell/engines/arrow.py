@@ -213,10 +213,8 @@ def without_views(kind: Any) -> Any:
     """
     arrow = require()
     types = arrow.types
-    if types.is_string_view(kind):
-        return arrow.string()
-    if types.is_binary_view(kind):
-        return arrow.binary()
+    if str(kind) in ("string_view", "binary_view"):
+        return arrow.string() if str(kind) == "string_view" else arrow.binary()
     if types.is_list(kind):
         return arrow.list_(kind.value_field.with_type(without_views(kind.value_type)))
     if types.is_large_list(kind):
@@ -232,16 +230,22 @@ def schema_without_views(schema: Any) -> Any:
     return arrow.schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
 
 
+def in_schema(batch: Any, schema: Any) -> Any:
+    """The batch with columns of these types."""
+    if batch.schema.equals(schema):
+        return batch
+    arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(batch.columns, schema, strict=True)]
+    return require().RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def exact_batch(batch: Any, schema: Any) -> Any:
     """The rows and nothing else: an Arrow array may carry what once stood where a value is missing now."""
-    arrays = (_exact(array, field.type) for array, field in zip(batch.columns, schema, strict=True))
+    arrays = (_exact(array, field.type) for array, field in zip(in_schema(batch, schema).columns, schema, strict=True))
     return require().RecordBatch.from_arrays([*arrays], schema=schema)
 
 
 def _exact(array: Any, kind: Any) -> Any:
     arrow = require()
-    if array.type != kind:
-        array = array.cast(kind)
     if arrow.types.is_struct(kind):
         parts = [_exact(part, field.type) for part, field in zip(array.flatten(), kind, strict=True)]
         lost = array.is_null() if array.null_count else None

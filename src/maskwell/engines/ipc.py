@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from maskwell.engines.arrow import exact_batch, file_errors, require, schema_without_views
+from maskwell.engines.arrow import exact_batch, file_errors, in_schema, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.errors import DataFileError
 
@@ -45,8 +45,7 @@ class IpcSource:
             schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
             batch = batch.select(list(places))
             for start in range(0, len(batch), BATCH_ROWS):
-                piece = batch.slice(start, BATCH_ROWS)
-                yield piece if schema.equals(piece.schema) else piece.cast(schema)
+                yield in_schema(batch.slice(start, BATCH_ROWS), schema)
 
     def _stored_batches(self) -> Iterator[Any]:
         if not hasattr(self._reader, "num_record_batches"):
