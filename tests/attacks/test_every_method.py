@@ -203,6 +203,28 @@ def test_a_bound_on_the_match_holds_or_the_plan_is_refused(method: str, counts: 
     assert one.chance <= Fraction(match) + SLACK, one
 
 
+SINGLES = rows_of({(label,): 1 for label in "abcde"})
+MILDER = {
+    "two, one after the other": ARRANGEMENTS["two, one after the other"],
+    "all are sure to leave": Case([{"variables": ["x"], "method": "method1", "theta": "1"}], SINGLES, ("x",), ("x",)),
+}
+
+
+@pytest.mark.parametrize("name", list(MILDER))
+def test_a_plan_that_means_a_milder_intruder_says_what_others_reach(name: str) -> None:
+    """Whoever looks only under the person's own keys is the one of the figure; the headline names a better look too."""
+    case = MILDER[name]
+    release = assessed(case.rows, case.columns, replace(case.plan, intruder="own-key"))
+    text = "\n".join(release_text(release, "released"))
+    keys = [key_of(case.columns, case.keys)(row) for row in case.rows]
+    laws = laws_of(case.rows, case.columns, release.stages)
+    one, _ = best_attacks(laws, keys)
+    own, _ = best_attacks(laws, keys, own_look=True)
+    assert own.chance <= printed_figure(text) + SLACK, own
+    assert one.chance <= printed_for(text, "looks where it is easiest") + SLACK, one
+    assert own.chance < one.chance
+
+
 COMPARES = "compares all released counts"
 
 
