@@ -39,14 +39,17 @@ def outcome(n: int, p: int, bar: str, rounds: int) -> Line:
     """Two categories, p predictors and an intercept."""
     X, codes = _data(n, p)
     seconds = best_seconds(
-        {"ours": lambda: fit_logistic(X, codes, WARNER), "plain": lambda: plain_newton(X, codes, WARNER.matrix())},
+        {
+            "ours": lambda: fit_logistic(X, codes, WARNER, codes=True),
+            "plain": lambda: plain_newton(X, codes, WARNER.matrix()),
+        },
         rounds,
     )
     np.testing.assert_allclose(
-        fit_logistic(X, codes, WARNER).estimates, plain_newton(X, codes, WARNER.matrix()), atol=1e-6
+        fit_logistic(X, codes, WARNER, codes=True).estimates, plain_newton(X, codes, WARNER.matrix()), atol=1e-6
     )
     tracemalloc.start()
-    fit_logistic(X, codes, WARNER)
+    fit_logistic(X, codes, WARNER, codes=True)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
     ours = seconds["ours"]

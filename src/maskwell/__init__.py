@@ -239,6 +239,7 @@ if TYPE_CHECKING:
     from maskwell.release.risk.posteriors import guess_probability as guess_probability
     from maskwell.release.risk.posteriors import posterior_matrix as posterior_matrix
     from maskwell.release.risk.predictive import predictive_disclosure as predictive_disclosure
+    from maskwell.release.risk.repeated import TwoReleases as TwoReleases
     from maskwell.release.risk.repeated import repeated_guess as repeated_guess
     from maskwell.release.risk.summary import FileRisk as FileRisk
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
@@ -452,7 +453,7 @@ _HOMES = {
     "maskwell.release.risk.conditional": ["conditional_proportion"],
     "maskwell.release.risk.posteriors": ["best_guess", "binary_guess", "guess_probability", "posterior_matrix"],
     "maskwell.release.risk.predictive": ["predictive_disclosure"],
-    "maskwell.release.risk.repeated": ["repeated_guess"],
+    "maskwell.release.risk.repeated": ["TwoReleases", "repeated_guess"],
     "maskwell.release.utility.assessing": ["assess_utility", "utility_tables"],
     "maskwell.release.utility.association": ["cramers_v"],
     "maskwell.release.utility.distances": ["table_distance"],

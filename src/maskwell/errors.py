@@ -25,8 +25,14 @@
     ├── WrongTypeError (also TypeError)       a value of the wrong kind
     └── MissingExtraError (also ImportError)  an optional part is not installed
 
+Beside the tree stands ``LeftoverWarning`` (a UserWarning), for data that a killed run left behind.
+
 Each error says what was given and what is allowed (``message``) and what to do next (``hint``), names itself with a
 stable ``code`` for programs, and carries the offending objects in ``objects``.
+
+**Values of a data file are never part of a message or a hint**: they are confidential, and messages end up in logs.
+A message names the column and the row; the values stand in ``values`` (a text) and ``objects``, for those who ask.
+Labels that were typed, in a design, a plan or a command, may be named.
 """
 
 from __future__ import annotations
@@ -41,19 +47,28 @@ class MaskwellError(Exception):
         What was given and what is allowed, in one sentence.
     hint
         What to do next.
+    values
+        Values of the data that are in the way, as a text. They are not printed with the error; commands show them
+        with ``--show-values``.
     **objects
         The offending objects, kept for programs.
 
     >>> MaskwellError("k = 1 category", hint="give at least two", k=1).objects
     {'k': 1}
+    >>> error = MaskwellError("column 'income': the value in data row 3 is no number", values="'a lot'")
+    >>> print(error)
+    column 'income': the value in data row 3 is no number
+    >>> error.values
+    "'a lot'"
     """
 
     code = "error"
 
-    def __init__(self, message: str, *, hint: str = "", **objects: object) -> None:
+    def __init__(self, message: str, *, hint: str = "", values: str = "", **objects: object) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.values = values
         self.objects = objects
 
     def __str__(self) -> str:
@@ -184,3 +199,7 @@ class MissingExtraError(MaskwellError, ImportError):
     """An optional part of maskwell is not installed."""
 
     code = "missing_extra"
+
+
+class LeftoverWarning(UserWarning):
+    """A run that was killed left data behind; names them, and says whether they were deleted."""

@@ -135,7 +135,7 @@ def test_missing_reports(warner: str) -> None:
 
 def test_reports_that_the_design_does_not_know(warner: str) -> None:
     write("r.csv", "answer\nyes\nmaybe\n")
-    refused("estimate", "r.csv", "--design", "answer=w.json", saying="'maybe' (1 time)", kind="unknown_category")
+    refused("estimate", "r.csv", "--design", "answer=w.json", values="'maybe' (1 time)", kind="unknown_category")
 
 
 def test_an_estimate_needs_two_reports(warner: str) -> None:

@@ -149,8 +149,9 @@ def test_refusals(options: tuple[str, ...], saying: str) -> None:
 
 def test_a_lonely_stratum_is_refused_unless_said_what_to_do() -> None:
     Path("rows.csv").write_text(ROWS + "west,9,f,5,30,5,5,yes\n", encoding="utf-8")
-    said = refused("estimate", "rows.csv", "--design", "answer=w.json", *PLAN, saying="only one cluster was drawn")
-    assert "'west'" in said
+    refused(
+        "estimate", "rows.csv", "--design", "answer=w.json", *PLAN, saying="only one cluster was drawn", values="'west'"
+    )
     sure, centre = (estimate(*PLAN, "--lonely", how) for how in ("certainty", "centre"))
     errors = [one["estimates"][0]["standard_error"] for one in (sure, centre)]  # type: ignore[index]
     assert errors[0] != pytest.approx(errors[1])
@@ -205,7 +206,7 @@ def test_groups_with_designs_of_their_own() -> None:
     assert north == pytest.approx((22 / 44 - 0.3) / 0.4)
     assert south == pytest.approx((8 / 34 - 0.2) / 0.6)
     assert found["estimates"][0]["estimate"] == pytest.approx((44 * north + 34 * south) / 78)
-    refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="'south'")
+    refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="no design", values="'south'")
     refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="names no group")
     refused("randomize", "rows.csv", *designs, "-o", "out.csv", saying="some rows only")
 

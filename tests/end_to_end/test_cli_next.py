@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -72,10 +74,25 @@ COMMANDS = [
     ["device", "large.json", "--deck", "100"],
 ]
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b|\bCOLUMN\b")
+TO_FILL_IN = re.compile(r"DATA\.csv|ANSWERS\.csv|allow more than gamma = 1|keep it with -o|the same with")
+"""What a last line says that has no command to be run as it stands."""
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every file that the commands read, made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with contextlib.chdir(folder):
+        _make_files()
+    return folder
 
 
 @pytest.fixture(autouse=True)
-def files() -> None:
+def files(prepared: Path, folder: Path) -> None:
+    shutil.copytree(prepared, folder, dirs_exist_ok=True)
+
+
+def _make_files() -> None:
     for name, options in DESIGNS.items():
         run("design", *options, "-o", f"{name}.json")
     run("design", "kronecker", "kary.json", "warner.json", "-o", "product.json")
@@ -113,11 +130,8 @@ def test_what_comes_next_works(command: list[str]) -> None:
         _tried([*command, "-o", kept[1].rstrip(",")])
     if following is not None:
         _tried(following)
-
-
-def test_most_of_them_are_commands() -> None:
-    last = [_tried(command).splitlines()[-1] for command in COMMANDS]
-    assert sum(command_of(line) is not None for line in last) > len(last) * 2 // 3
+    else:
+        assert TO_FILL_IN.search(lines[-1]), lines[-1]
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,17 @@ def test_a_pipe_between_processes(answers: str) -> None:
 
 def test_nothing_reaches_standard_output_on_failure(answers: str) -> None:
     stdin = Path(answers).read_bytes() + b"x,sometimes,y\n"
-    refused("randomize", "-", "--design", "drugs=d.json", "-o", "-", stdin=stdin, saying="'sometimes' (1 time)")
+    refused(
+        "randomize",
+        "-",
+        "--design",
+        "drugs=d.json",
+        "-o",
+        "-",
+        stdin=stdin,
+        saying="in data row 1001",
+        values="'sometimes' (1 time)",
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
@@ -340,9 +350,11 @@ def test_one_column_keeps_its_empty_lines(d: str) -> None:
 def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
     write_csv("a.csv", [(i, "Never" if i % 10 == 3 else "often" if i % 2 else "smtms", "") for i in range(1000)])
-    said = refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", kind="unknown_category")
-    assert "600 of 1,000 values" in said
-    assert "'smtms' (500 times), 'Never' (100 times)" in said
+    told = "'smtms' (500 times), 'Never' (100 times)"
+    said = refused(
+        "randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", kind="unknown_category", values=told
+    )
+    assert "column 'drugs': 600 of 1,000 values are no category, the first in data row 1" in said
     assert "allowed: 'never', 'once', 'often'" in said
 
 
@@ -366,7 +378,14 @@ def test_a_design_without_a_category_for_missing_values(d: str) -> None:
 def test_very_many_unknown_values(d: str) -> None:
     write_csv("a.csv", [(i, f"v{i}", "") for i in range(3000)])
     refused(
-        "randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="'v0' (1 time), ... (1,000 or more)"
+        "randomize",
+        "a.csv",
+        "--design",
+        "drugs=d.json",
+        "-o",
+        "r.csv",
+        saying="3,000 of 3,000",
+        values="(1,000 or more)",
     )
 
 
@@ -456,7 +475,7 @@ def test_the_output_is_not_replaced_unless_told(answers: str) -> None:
     refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.csv", saying="--force")
     bad = [("0", "sometimes", "")]
     write_csv("bad.csv", bad)
-    refused("randomize", "bad.csv", "--design", "drugs=d.json", "-o", "r.csv", "--force", saying="sometimes")
+    refused("randomize", "bad.csv", "--design", "drugs=d.json", "-o", "r.csv", "--force", values="sometimes")
     assert Path("r.csv").read_text(encoding="utf-8") == "precious"
     run("randomize", answers, "--design", "drugs=d.json", "-o", "r.csv", "--force")
     assert len(column("r.csv")) == 1000

@@ -59,7 +59,9 @@ def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path) -> No
 
 def test_the_text_fits_a_terminal_and_ends_with_what_comes_next(csv: Path) -> None:
     lines = run("release", csv, "--plan", "plan.toml", "-o", "out").out.splitlines()
-    assert lines[0].startswith("400 records released to out")
+    assert lines[0].startswith(
+        "Released 400 records to out/. Highest chance that someone who knows sex, region and age"
+    )
     assert lines[-1].startswith("Next: maskwell estimate out/public/data.csv --receipt")
     assert max(map(len, lines)) <= 100
 
@@ -77,7 +79,7 @@ def test_a_dry_run_writes_nothing_but_the_map(csv: Path) -> None:
 def test_a_plan_that_is_not_kept_ends_with_status_1_when_tried_out_and_is_refused_when_carried_out(csv: Path) -> None:
     Path("weak.toml").write_text(PLAN.replace('method = "inverse-frequency"', 'method = "method1"\ntheta = 0.01'))
     lines = run("release", csv, "--plan", "weak.toml", "--dry-run", status=1).out.splitlines()
-    assert lines[0].startswith("The plan would be refused: ") and lines[0].endswith("the bound is 50 %.")
+    assert lines[0].startswith("The plan would be refused: ") and lines[0].endswith("the limit is 50 %.")
     assert lines[1].startswith("Found most easily: sex = ") and "above 100 %" not in " ".join(lines)
     assert lines[-1] == "Next: change the plan, then: maskwell release people.csv --plan weak.toml --dry-run"
     refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="keep a chance above 0.5")
@@ -221,10 +223,14 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
         ('"age"]', '"agee"]', "has no column 'agee'"),
         ('method = "inverse-frequency"', 'method = "method3"', "there is no method 'method3'"),
         ("match = 0.5", "match = 2", "match = 2 is out of range"),
-        ("[[protect]]", '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]', "records are there"),
+        (
+            "[[protect]]",
+            '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]',
+            "number 1: a combination of sex and age that it forbids occurs",
+        ),
         ("[[protect]]", '[[rule]]\nforbid = { sex = ["x"], age = ["65+"] }\n[[protect]]', "no category 'x'"),
         ("[release]", "[release", "not TOML"),
-        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "outside its codebook: 'm'"),
+        ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "1 value is not in its codebook"),
     ],
     ids=["column", "method", "range", "forbidden records", "unknown label", "toml", "codebook"],
 )

@@ -65,10 +65,10 @@ def test_json_has_the_file_at_the_top_and_under_before(people: Path) -> None:
 
 def test_a_bound_decides_the_exit_status(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
-    assert lines[0] == "1 of 8 records is above the bound of 50 %: who knows town, job of a person finds it for sure."
+    assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
     assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
     kept = run("risk", "people.csv", "--keys", "town", "--match", "0.5").out
-    assert kept.startswith("No record is above the bound of 50 %: who knows town of a person finds no record with a")
+    assert kept.startswith("No record is above the limit of 50 %: who knows town of a person finds no record with a")
     assert "Found most easily" not in kept
     assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
 
@@ -106,7 +106,7 @@ def test_before_and_after_a_release(released: Path) -> None:
     told = json.loads(Path("out/internal/receipt.json").read_text(encoding="utf-8"))["risk"]["after"]
     assert after["max_risk"] == pytest.approx(told["max_risk"], rel=1e-12)
     lines = run(*asked).out.splitlines()
-    assert "before it was 100 %" in " ".join(" ".join(lines[:2]).split())
+    assert "before the release: 100 %." in " ".join(" ".join(lines[:2]).split())
     assert max(map(len, lines)) <= 100
     assert run(*shlex.split(lines[-1].removeprefix("Next: maskwell "))).out
 
@@ -114,11 +114,12 @@ def test_before_and_after_a_release(released: Path) -> None:
 def test_the_first_line_of_a_release_says_whether_the_bound_is_kept(released: Path) -> None:
     asked = ["risk", "people.csv", "--keys", "town,job", *RECEIPT]
     kept = run(*asked, "--match", "0.6").out
-    assert kept.startswith("No record of the release is above the bound of 60 %: who knows town, job of a person")
+    assert kept.startswith("Highest chance that someone who knows town and job finds the right record: ")
+    assert "(limit 60 %)" in kept and "are above the limit." not in kept
     lines = run(*asked, "--match", "0.01", status=1).out.splitlines()
-    first = " ".join(" ".join(lines[:2]).split())
-    assert "records of the release are above the bound of 1 %" in first and first.endswith("before it was 100 %.")
-    assert lines[2].startswith("Found most easily: town = A, job = baker (1 record, ")
+    first = " ".join(" ".join(lines[:3]).split())
+    assert "(limit 1 %); before the release: 100 %. 308 of 308 records are above the limit." in first
+    assert any(line.startswith("Found most easily: town = A, job = baker (1 record, ") for line in lines[2:6])
     assert "k-anonymity" not in kept  # of the release it is not shown
     assert run(*asked, "--released", "out/public/data.csv").out.count("k-anonymity") == 1
 
@@ -131,7 +132,7 @@ def test_nobody_is_above_certainty(released: Path) -> None:
     asked = ["risk", "people.csv", "--keys", "job", "--receipt", "still/internal/receipt.json"]
     for more, status in ((["--match", "1"], 0), (["--match", "0.5"], 1), ([], 0)):
         first = " ".join(run(*asked, *more, status=status).out.split("risk (")[0].split())
-        assert "above 100 %" not in first and "for sure" in first
+        assert "above 100 %" not in first and "can be found with certainty" in first
 
 
 def test_a_release_without_its_receipt_shows_only_what_it_is(released: Path) -> None:

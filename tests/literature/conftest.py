@@ -32,3 +32,11 @@ def pram_vectors(shared: Path) -> dict[str, list[dict[str, Any]]]:
     for case in json.loads(text)["cases"]:
         by_kind.setdefault(case["kind"], []).append(case)
     return by_kind
+
+
+@pytest.fixture(scope="session")
+def mixing_vectors(shared: Path) -> list[dict[str, Any]]:
+    """Worked-out numbers about files whose small cells are mixed: matrices, and risks given one or all counts."""
+    text = (shared / "spec" / "pram_mixing_vectors.json").read_text(encoding="utf-8")
+    cases: list[dict[str, Any]] = json.loads(text)["cases"]
+    return cases

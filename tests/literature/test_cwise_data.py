@@ -33,7 +33,7 @@ def test_shares_corrected_for_inattention(
 ) -> None:
     design = mw.make_design("crosswise", q="0.15")
     weights = shares["weight"] if weighted else None
-    found = mw.estimate_with_anchor(codes(shares["Y"]), codes(shares["A"]), design, design, weights=weights)
+    found = mw.estimate_with_anchor(codes(shares["Y"]), codes(shares["A"]), design, design, weights=weights, codes=True)
     assert [round(x, 4) for x in (found.naive, found.corrected)] == [naive, corrected]
     assert attentive is None or round(found.attentive, 4) == attentive
 
@@ -82,7 +82,7 @@ def test_regression_corrected_for_inattention(predicted: dict[str, Real]) -> Non
     X = np.column_stack([predicted["female"], predicted["age"]])
     question, anchor = mw.make_design("crosswise", q="0.1"), mw.make_design("crosswise", q="0.15")
     found = mw.fit_with_anchor(
-        X, codes(predicted["Y"]), codes(predicted["A"]), question, anchor, names=["female", "age"]
+        X, codes(predicted["Y"]), codes(predicted["A"]), question, anchor, names=["female", "age"], codes=True
     )
     errors = dict(zip(found.terms, found.standard_error, strict=True))
     assert [round(errors[term], 4) for term in ("female", "age")] == [0.1427, 0.0133]

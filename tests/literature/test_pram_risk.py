@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import maskwell as mw
 from maskwell.core.categories import Categories
+from maskwell.designs.given import design_of
+from maskwell.release.risk.listed import Listed
+from maskwell.release.risk.realised import realised_risks
 from maskwell.release.stages.stage import Stage
 
 Vectors = dict[str, list[dict[str, Any]]]
@@ -71,3 +76,17 @@ def test_an_empty_target_is_refused(pram_vectors: Vectors) -> None:
     for given in cases:
         with pytest.raises(mw.MaskwellError, match="no record can be the target"):
             mw.match_risk(given["counts"], [[0.5, 0.5], [0.5, 0.5]], given["x"])
+
+
+def test_realised_risk(mixing_vectors: list[dict[str, Any]]) -> None:
+    """The vectors look at a person's own value; whoever looks where it is easiest finds no less."""
+    for case in mixing_vectors:
+        counts, expected = np.array(case["input"]["counts"]), case["expected"]
+        listed = Listed.from_design(counts, design_of(expected["P"]))
+        found = realised_risks(replace(listed, seen=np.array(case["input"]["released_counts"])))
+        assert found is not None
+        own = np.array([0.0 if value is None else value for value in expected["realised_risk"]])
+        assert (found >= own - case["tol"]).all(), case["id"]
+        assert found.max() == pytest.approx(own.max(), abs=case["tol"]), case["id"]
+        strict = mw.cell_risks(counts, expected["P"]).strict.max()
+        assert strict == pytest.approx(expected["strict_risk"], abs=case["tol"]), case["id"]

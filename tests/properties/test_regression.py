@@ -18,7 +18,7 @@ designs = st.tuples(st.integers(11, 19), st.integers(1, 9)).map(
 def test_the_order_of_the_rows_does_not_matter(design, seed):
     X, z = logistic_data(400, [-0.2, 0.6], design, seed)
     order = np.random.default_rng(seed).permutation(400)
-    one, other = fit_logistic(X, z, design), fit_logistic(X[order], z[order], design)
+    one, other = fit_logistic(X, z, design, codes=True), fit_logistic(X[order], z[order], design, codes=True)
     np.testing.assert_allclose(one.estimates, other.estimates, rtol=1e-6, atol=1e-7)
 
 
@@ -27,7 +27,7 @@ def test_the_order_of_the_rows_does_not_matter(design, seed):
 def test_swapping_the_categories_turns_the_signs(design, seed):
     X, z = logistic_data(800, [-0.2, 0.6], design, seed)
     swapped = Dense.of([row[::-1] for row in design.exact_matrix()])
-    one, other = fit_logistic(X, z, design), fit_logistic(X, z, swapped)
+    one, other = fit_logistic(X, z, design, codes=True), fit_logistic(X, z, swapped, codes=True)
     assert one.converged == other.converged
     if one.converged:
         np.testing.assert_allclose(one.estimates, -other.estimates, rtol=1e-6, atol=1e-7)
@@ -38,7 +38,7 @@ def test_swapping_the_categories_turns_the_signs(design, seed):
 @given(designs, st.integers(0, 10**6), st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 def test_units_do_not_matter(design, seed, shift, stretch):
     X, z = logistic_data(800, [-0.2, 0.6], design, seed)
-    one, other = fit_logistic(X, z, design), fit_logistic(X * stretch + shift, z, design)
+    one, other = fit_logistic(X, z, design, codes=True), fit_logistic(X * stretch + shift, z, design, codes=True)
     if one.converged:
         np.testing.assert_allclose(other.estimates[1] * stretch, one.estimates[1], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(other.p_values[1], one.p_values[1], rtol=1e-4, atol=1e-9)
@@ -51,7 +51,7 @@ def test_a_multinomial_predicts_shares(seed, k):
     rng = np.random.default_rng(seed)
     design = Dense.of((np.eye(k) * 0.7 + 0.3 / k), Categories.numbered(k))
     x, z = rng.normal(size=300), rng.integers(0, k, 300)
-    shares = fit_multinomial(x, z, design).predict()
+    shares = fit_multinomial(x, z, design, codes=True).predict()
     shares = np.column_stack([shares, 1 - shares]) if k == 2 else shares
     assert (shares >= 0).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1)

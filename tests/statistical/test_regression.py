@@ -29,9 +29,9 @@ def test_logistic_intervals_cover(design):
         x = rng.normal(size=700)
         yes = rng.random(700) < 1 / (1 + np.exp(-(truth[0] + truth[1] * x)))
         z = draw(design.matrix(), np.where(yes, 0, 1), rng)
-        hits.append(covered(fit_logistic(x, z, design), truth))
+        hits.append(covered(fit_logistic(x, z, design, codes=True), truth))
         if design.m == 2:
-            naive.append(covered(fit_logistic(x, z, DIRECT), truth))
+            naive.append(covered(fit_logistic(x, z, DIRECT, codes=True), truth))
     assert (np.abs(np.mean(hits, axis=0) - 0.95) < BAR).all(), np.mean(hits, axis=0)
     assert not naive or np.mean(naive, axis=0)[1] < 0.7  # reports taken for the truth
 
@@ -45,8 +45,8 @@ def test_clustered_intervals_cover():
         yes = rng.random(800) < 1 / (1 + np.exp(-(0.3 * x + shift)))
         z = draw(WARNER.matrix(), np.where(yes, 0, 1), rng)
         truth = np.array([0.0, 0.3 / np.sqrt(1 + 0.346)])  # averaged over the clusters, to a good approximation
-        hits.append(covered(fit_logistic(x, z, WARNER, clusters=cluster), truth))
-        simple.append(covered(fit_logistic(x, z, WARNER), truth))
+        hits.append(covered(fit_logistic(x, z, WARNER, clusters=cluster, codes=True), truth))
+        simple.append(covered(fit_logistic(x, z, WARNER, codes=True), truth))
     share = np.mean(hits, axis=0)
     assert (np.abs(share - 0.95) < BAR + 0.015).all(), share  # forty clusters are few: up to 1.5 points below
     assert (np.mean(simple, axis=0) < 0.9).all()  # forgetting the clusters shows
@@ -59,7 +59,7 @@ def test_multinomial_intervals_cover():
         eta = np.column_stack([truth[0] + truth[1] * x, truth[2] + truth[3] * x, np.zeros(1500)])
         chance = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
         category = (rng.random(1500)[:, None] >= np.cumsum(chance, axis=1)).sum(axis=1)
-        hits.append(covered(fit_multinomial(x, draw(THREE.matrix(), category, rng), THREE), truth))
+        hits.append(covered(fit_multinomial(x, draw(THREE.matrix(), category, rng), THREE, codes=True), truth))
     assert (np.abs(np.mean(hits, axis=0) - 0.95) < BAR).all(), np.mean(hits, axis=0)
 
 
@@ -74,5 +74,5 @@ def test_intervals_for_a_randomized_predictor_cover(family):
         if family == "logistic":
             y = (rng.random(1200) < 1 / (1 + np.exp(-mean))).astype(int)
         z = draw(WARNER.matrix(), x, rng)
-        hits.append(covered(fit_predictor(y, z, WARNER, w, family=family), truth))
+        hits.append(covered(fit_predictor(y, z, WARNER, w, family=family, codes=True), truth))
     assert (np.abs(np.mean(hits, axis=0) - 0.95) < BAR).all(), np.mean(hits, axis=0)

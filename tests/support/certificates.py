@@ -7,6 +7,7 @@ import importlib.util
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from maskwell.privacy.verify import verify_text
 CHECKER = Path(__file__).parents[2] / "docs/reference/check_certificate.py"
 SHARED = Dense.of([["1/3", "1/6"], ["1/6", "1/3"], [0, 0], ["1/3", "1/6"], ["1/6", "1/3"]])
 """Admissible, with two witnesses for four rows."""
+NEAR_TWO = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
+"""Given as decimals, of a parity just above 2."""
 ROUGH = Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]], ABC)
 
 
@@ -53,6 +56,8 @@ def certificates() -> dict[str, Certificate]:
         "dense that fails C2": certify(EXAMPLES["dense wide"], Demand.from_gamma("3")),
         "dense with shared witnesses": certify(SHARED, Demand.from_beta("2")),
         "dense of floats": certify(EXAMPLES["dense of floats"], Demand.from_epsilon("1.5")),
+        "dense within slack": certify(NEAR_TWO, Demand.from_gamma("2")),
+        "dense within the slack of a demand": certify(SHARED, Demand.from_beta("1.9999999999")),
         "dense without a bound": certify(EXAMPLES["dense of three, skew"], rho),
         "uniform": certify(EXAMPLES["uniform k=4, epsilon 1"], Demand.from_epsilon(1)),
         "uniform, the truth": certify(EXAMPLES["uniform, the truth"]),
@@ -184,6 +189,8 @@ def made_honestly(text: str) -> str:
     content = json.loads(text)
     claims = content["claims"]
     demand = demand_from_stated(claims["demand"]["stated"]) if "demand" in claims else None
+    if demand is not None and "slack" in claims:
+        demand = replace(demand, decimals="demand" in claims["slack"]["given_as_decimals"])
     improvement = Improves.from_dict(claims["improves"]) if "improves" in claims else None
     return certify(design_from_dict(content["design"]), demand, improvement=improvement).text()
 

@@ -45,8 +45,13 @@ def run(*args: object, stdin: bytes | None = None, status: int = 0) -> Ran:
     return Ran(done.exit_code, done.stdout, done.stderr)
 
 
-def refused(*args: object, stdin: bytes | None = None, saying: str = "", kind: str | None = None) -> str:
-    """Run it plainly and with --json: exit 2, one error line, one hint line, and the same in JSON; nothing written."""
+def refused(
+    *args: object, stdin: bytes | None = None, saying: str = "", kind: str | None = None, values: str = ""
+) -> str:
+    """Run it plainly and with --json: exit 2, one error line, one hint line, and the same in JSON; nothing written.
+
+    ``values`` of the data must be told with --show-values, on a line of their own, and not otherwise.
+    """
     before = snapshot()
     plainly = run(*args, stdin=stdin, status=2)
     assert plainly.out == ""
@@ -62,6 +67,14 @@ def refused(*args: object, stdin: bytes | None = None, saying: str = "", kind: s
         assert told.err.splitlines() == [f"error: {content['message']}", f"hint: {content['hint']}"]
         assert kind is None or content["code"] == kind
     assert saying in plainly.err, plainly.err
+    if values:
+        assert values not in plainly.err, plainly.err
+        asked = run(*args, "--show-values", stdin=stdin, status=2)
+        assert asked.err.splitlines()[:2] == [error, hint]
+        assert asked.err.splitlines()[2].startswith("values: ") and values in asked.err.splitlines()[2], asked.err
+        if "-" not in args:
+            content = run(*args, "--show-values", "--json", stdin=stdin, status=2).json()["error"]
+            assert values in content["values"]
     assert snapshot() == before, "something was written"
     return plainly.err
 

@@ -17,6 +17,23 @@ import maskwell
 HEAVY = ["click", "formulaic", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
 FEWEST_TESTS = 12_500
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
+PRINTING_ROOMS = ("cli", "estimation", "planning", "release", "reports")
+ROUNDED = ("Printed", "round_up", "round_down")
+NOT_COMPUTED = {  # exact decimals, steps of a grid, constants
+    ("release/folder/receipt_making.py", "towards(round(value / step, 9)) * step"),
+    ("release/matrices/infeasible.py", "upwards(limit)"),
+    ("release/matrices/infeasible.py", "value"),
+    ("release/matrices/infeasible.py", "1 / STEPS"),
+    ("release/matrices/symmetric.py", "1 / amounts.scale"),
+    ("release/utility/assessing.py", "WEAKENED"),
+    ("reports/spinner_drawing.py", "size"),
+    ("reports/spinner_drawing.py", "float(round(10 * degrees)) / 10"),
+    ("reports/tables.py", "mantissa.normalize(context)"),
+    ("reports/tables.py", "shown"),
+    ("reports/words.py", "Decimal(whole).scaleb(-places)"),
+    ("reports/words.py", "shown"),
+    ("reports/words.py", "shown.normalize()"),
+}
 FORBIDDEN = {
     "a path of some machine": re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|home|Users)/"),
     "the address of a downloaded package": re.compile(r"https?://[^\s\"]+\.(?:whl|tgz|tar\.gz|deb)\b"),
@@ -170,3 +187,47 @@ def test_the_suite_has_not_shrunk(request: pytest.FixtureRequest) -> None:
     if not everything or config.option.keyword or config.option.markexpr or config.option.deselect:
         pytest.skip("counts only when the whole suite is run")
     assert request.session.testscollected >= FEWEST_TESTS
+
+
+def bare_numbers(source: str) -> list[str]:
+    """Numbers that an f-string rounds on its own; not those of errors, which name what was given."""
+    tree = ast.parse(source)
+    in_errors = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"))
+        for inner in ast.walk(node)
+    }
+    formatted = [n for n in ast.walk(tree) if isinstance(n, ast.FormattedValue) and id(n) not in in_errors]
+    return [
+        ast.unparse(node.value)
+        for node in formatted
+        if isinstance(node.format_spec, ast.JoinedStr)
+        and str(getattr(node.format_spec.values[-1], "value", ""))[-1:] in (*"eEfFgG%",)
+        and not (isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in ROUNDED)
+    ]
+
+
+def test_numbers_are_printed_alike_on_every_processor(root: Path) -> None:
+    """Computed numbers are rounded by ``core/printed.py``, so that their last bits do not show."""
+    found = {
+        (path.relative_to(root / "src/maskwell").as_posix(), number)
+        for room in PRINTING_ROOMS
+        for path in (root / "src/maskwell" / room).rglob("*.py")
+        for number in bare_numbers(path.read_text(encoding="utf-8"))
+    }
+    assert sorted(found - NOT_COMPUTED) == []
+    assert sorted(NOT_COMPUTED - found) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "bare"),
+    [
+        ('f"{x:.3f} and {y.z:,.{n}g} {100 * share:.0%}"', ["x", "y.z", "100 * share"]),
+        ('f"{Printed(x):.3f} {round_up(x, 3):g} {name:>8} {count:,} {x}"', []),
+        ('raise ParameterError(f"{given:g} is not a share")', []),
+        ('", ".join(f"{a:.1e}" for a in b)', ["a"]),
+    ],
+)
+def test_a_number_that_is_rounded_elsewhere_is_recognised(source: str, bare: list[str]) -> None:
+    assert bare_numbers(source) == bare

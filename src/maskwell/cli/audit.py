@@ -99,10 +99,11 @@ def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str)
     from pathlib import Path
 
     from maskwell.privacy.criteria import Demand
+    from maskwell.privacy.slack import stands_for
     from maskwell.reports.plots import plot_revealed
 
     stated = demand if isinstance(demand, Demand) else None
-    return plot_revealed(design.parity_exact(), demand=stated, name=Path(path).name)
+    return plot_revealed(stands_for(design), demand=stated, name=Path(path).name, decimals=design.decimals)
 
 
 def _paragraphs(sentences: list[str]) -> list[str]:

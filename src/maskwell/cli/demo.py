@@ -1,4 +1,4 @@
-"""``maskwell demo``: the whole story in a minute, on made-up people."""
+"""``maskwell demo``: the whole story on made-up people, in a few seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import secrets
 import shlex
 import shutil
 import sys
@@ -90,7 +89,7 @@ class Story:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def demo(output: str | None, *, as_json: bool) -> None:
-    """Tell the whole story in a minute, on made-up people.
+    """Tell the whole story on made-up people, in a few seconds.
 
     Asks 20,000 made-up people a sensitive question: states a demand, makes a design, randomizes the answers, estimates
     the shares, compares them with the truth that only a demo can know, and writes a folder with the files and a page.
@@ -143,19 +142,19 @@ def _is_free(path: Path) -> bool:
 
 def _write(target: Path) -> Story:
     """Make everything beside the target, then give it its name; on failure nothing is left."""
+    from maskwell.engines.atomic import allowed_mode, partial_folder
+
     whole = target.resolve()
-    draft = whole.with_name(f".{whole.name}.{secrets.token_hex(4)}.partial")
     try:
-        draft.mkdir()
-        story = _run(draft, _commands(_shown(target)))
-        if whole.exists():
-            whole.rmdir()
-        draft.rename(whole)
+        with partial_folder(whole) as draft:
+            story = _run(draft, _commands(_shown(target)))
+            if whole.exists():
+                whole.rmdir()
+            draft.chmod(allowed_mode(0o777))
+            draft.rename(whole)
     except OSError as error:
         hint = "choose a place where files may be written, in a folder that exists"
         raise DataFileError(f"cannot write {target}: {error.strerror or error}", hint=hint, path=target) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return story
 
 
@@ -267,7 +266,7 @@ def _as_dict(story: Story, target: Path, commands: list[tuple[str, str]]) -> dic
         "epsilon": story.design.epsilon(),
         "parity": story.design.parity(),
         "parity_exact": to_text(story.design.parity_exact()),
-        "meets": story.demand.allows(story.design.parity_exact()),
+        "meets": story.demand.met_by(story.design),
         "level": LEVEL,
         "estimates": [
             {**row, "truth": truth} for row, truth in zip(told["estimates"], story.truth.tolist(), strict=True)
@@ -279,7 +278,7 @@ def _as_dict(story: Story, target: Path, commands: list[tuple[str, str]]) -> dic
 def _lines(story: Story, folder: Path, commands: list[tuple[str, str]]) -> list[str]:
     parity = story.design.parity_exact()
     before, low, high = words.range_in_words(parity, Fraction(1, 10))
-    met = "meets the demand" if story.demand.allows(parity) else "does not meet the demand"
+    met = "meets the demand" if story.demand.met_by(story.design) else "does not meet the demand"
     return [
         story.answer,
         "",

@@ -23,6 +23,7 @@ from maskwell.cli.options import (
     json_option,
     missing_option,
     read_assignments,
+    show_values_option,
 )
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
@@ -80,6 +81,7 @@ INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheff
 @missing_option
 @format_option
 @plot_options("the estimates with their intervals")
+@show_values_option
 @json_option
 def estimate(
     file: str,
@@ -318,12 +320,22 @@ def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], prog
     )
     if columns.only_domains and not asked.row_by_row:
         found = estimate_simple(tally.cells, tally.designs, method=asked.method)
+        found = replace(found, flags=(*found.flags, *_empty(tally.empty_domains, asked.by)))
         return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
     with in_options():
         scheme, size = scheme_of(sampling, tally), denominator_of(sampling)
         found = estimate_cells(tally.cells, dict(enumerate(tally.designs)), scheme, denominator=size)
-    found = replace(found, flags=(*found.flags, *flags_of_options(sampling)))
+    flags = *found.flags, *_empty(tally.empty_domains, asked.by), *flags_of_options(sampling)
+    found = replace(found, flags=flags)
     return _Found(found, variables, tally.rows, tally.dropped, by=asked.by)
+
+
+def _empty(domains: Sequence[Any], by: str | None) -> tuple[str, ...]:
+    """That some domains have no estimate, as none of their rows has a report."""
+    from maskwell.core.phrases import listed
+
+    labels = [" / ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in domains]
+    return (f"no estimate for {by} = {listed(labels, len(labels), 40)}: none of its rows has a report",) * bool(labels)
 
 
 def _direct(file: str, names: str | None) -> Sequence[Assignment]:

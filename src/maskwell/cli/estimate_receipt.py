@@ -11,6 +11,7 @@ import click
 from maskwell.cli.options import split_list
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, with_plot, write_plot
+from maskwell.core.printed import Printed
 from maskwell.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class AskedOfRelease:
             "--target": None if self.target == "population" else self.target,
             "--missing": self.missing,
             "--interval": self.interval,
-            "--level": None if self.level == LEVEL else f"{self.level:g}",
+            "--level": None if self.level == LEVEL else f"{Printed(self.level):g}",
         }
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,21 +85,23 @@ def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[
 
 
 def _improved(design: Design, demand: Demand | None, path: str, options: dict[str, Any]) -> Improvement:
+    from maskwell.core.exact import told_apart
     from maskwell.planning.improve import improve as improve_design
-    from maskwell.reports.words import factor_up
 
-    if demand is not None and not demand.allows(design.parity_exact()):
+    if demand is not None and not demand.met_by(design):
+        parity, _ = told_apart(design.parity_exact(), demand.gamma_exact)
         raise ParameterError(
-            f"{path} does not meet {demand.text}: its parity is {factor_up(design.parity_exact())}",
+            f"{path} does not meet {demand.text}: its parity is {parity}",
             hint="improvement never adds noise; make a design that meets it: maskwell plan --help",
         )
-    return improve_design(
+    found = improve_design(
         design,
         gamma=None if demand is None else max(demand.reachable, design.parity_exact()),
         method=options["method"] or "layers",
         exactly=options["exactly"],
         allow_revealing=options["allow_revealing"],
     )
+    return found if demand is None else replace(found, slack_used=demand.verdict(design).slack_used)
 
 
 def _one_sided(design: Design, sensitive: str, options: dict[str, Any]) -> OneSided:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
 
-from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error
-from maskwell.errors import MaskwellError
+from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error, print_lines
+from maskwell.errors import LeftoverWarning, MaskwellError
+
+SHOW_VALUES = "--show-values"
 
 
 class CommandGroup(click.Group):
@@ -66,10 +70,12 @@ class LazyGroup(CommandGroup):
     def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
         as_json = "--json" in args
         try:
-            status = super().main(args, prog_name, *rest, **extra)
+            with _notes_for_warnings():
+                status = super().main(args, prog_name, *rest, **extra)
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
-            print_error(code, error.message, error.hint, as_json=as_json, typed=args)
+            values = error.values if SHOW_VALUES in args else ""
+            print_error(code, error.message, error.hint, as_json=as_json, typed=args, values=values)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help())
             return OK
@@ -86,6 +92,23 @@ class LazyGroup(CommandGroup):
         else:
             return status if isinstance(status, int) else OK
         return BAD_INPUT
+
+
+@contextmanager
+def _notes_for_warnings() -> Iterator[None]:
+    """What earlier runs left is told like any other note."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, LeftoverWarning):
+                print_lines([f"note: {message}"], err=True)
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.simplefilter("always", LeftoverWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _usage_message(error: click.ClickException) -> str:

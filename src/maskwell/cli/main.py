@@ -23,7 +23,7 @@ COMMANDS = {
     "regress": ("maskwell.cli.regress:regress", "Regression where the outcome or a predictor was randomized."),
     "release": ("maskwell.cli.release:release", "Post-randomize a microdata file: plan, assess, apply, document."),
     "risk": ("maskwell.cli.risk:risk", "Say how easily records of a file are found, before and after a release."),
-    "demo": ("maskwell.cli.demo:demo", "The whole story in a minute, on made-up data."),
+    "demo": ("maskwell.cli.demo:demo", "The whole story on made-up data, in a few seconds."),
     "completion": ("maskwell.cli.completion:completion", "Print the script for completion in a shell."),
 }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from maskwell.cli.lazy import SHOW_VALUES
 from maskwell.errors import DataFileError, LabelError, ParameterError, UnknownCategoryError
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class TwoNumbers(click.types.StringParamType):
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+show_values_option = click.option(
+    SHOW_VALUES,
+    is_flag=True,
+    expose_value=False,
+    help="Let error messages show the values of FILE that are in the way. CONFIDENTIAL.",
+)
 format_option = click.option(
     "--format",
     "style",

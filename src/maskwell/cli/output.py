@@ -1,4 +1,8 @@
-"""What commands print: one JSON object, or lines for people; and errors in both."""
+"""What commands print: one JSON object, or lines for people; and errors in both.
+
+Labels, names of columns and names of files come from elsewhere and may hold signs that a terminal obeys. All text
+leaves through this file, where such signs are written as escapes.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ from typing import Any
 
 import click
 
+from maskwell.core.escaping import in_json, visible
 from maskwell.core.json_values import plain
 from maskwell.core.phrases import HINT, MESSAGE, shorten
+from maskwell.core.printed import Printed
 
 SHORTEST = 16
 OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
@@ -21,26 +27,29 @@ OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object."""
     sys.set_int_max_str_digits(0)  # the number of reports of a set design may have thousands of digits
-    click.echo(json.dumps(plain(content), ensure_ascii=False, allow_nan=False))
+    click.echo(in_json(json.dumps(plain(content), ensure_ascii=False, allow_nan=False)))
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines for people."""
-    click.echo("\n".join(lines), err=err)
+    click.echo("\n".join(map(visible, lines)), err=err)
 
 
-def print_error(code: str, message: str, hint: str, *, as_json: bool, typed: Iterable[str] = ()) -> None:
+def print_error(
+    code: str, message: str, hint: str, *, as_json: bool, typed: Iterable[str] = (), values: str = ""
+) -> None:
     """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout.
 
-    What was ``typed`` is cut in the middle where a line would be too long.
+    What was ``typed`` is cut in the middle where a line would be too long. ``values`` of the data get a line of their
+    own, where they were asked for.
     """
     words = {part for word in typed for part in (word, *re.split("[=@]", word))}
     message = fitted(" ".join(message.split()), words, MESSAGE)
     hint = fitted(" ".join((hint or "see maskwell --help").split()), words, HINT)
-    click.echo(f"error: {message}", err=True)
-    click.echo(f"hint: {hint}", err=True)
+    more = {"values": values} if values else {}
+    print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
     if as_json:
-        print_json({"error": {"code": code, "message": message, "hint": hint}})
+        print_json({"error": {"code": code, "message": message, "hint": hint, **more}})
 
 
 def fitted(text: str, words: Iterable[str], width: int) -> str:
@@ -70,7 +79,7 @@ class Progress:
         if not self._shown or now - self._start < 1 or now - self._last < 0.2:
             return
         self._last, self._printed = now, True
-        percent = "" if share is None else f"  {100 * share:3.0f} %"
+        percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
         click.echo(f"\r  {rows:,} rows{percent}", err=True, nl=False)
 
     def __enter__(self) -> Progress:

@@ -10,6 +10,7 @@ from maskwell.cli.options import load_design, read_codes, read_shares, split_lis
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, with_plot, write_plot
 from maskwell.cli.plan_options import SURVEY as SURVEY  # noqa: PLC0414 (plan.py takes it from here)
+from maskwell.core.printed import Printed
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def _margin_of_test(tests: Mapping[str, str | None], null: float | None) -> str:
     if power <= alpha or against == null:
         return f"{said} give --margin"
     margin = abs(against - null) * alarm / (alarm + hit)
-    return f"{said} --margin {margin:.3g} --level {1 - alpha:g} gives about that power"
+    return f"{said} --margin {Printed(margin):.3g} --level {Printed(1 - alpha):g} gives about that power"
 
 
 def _wanted(design: Design, category: str | None) -> list[float]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from maskwell.cli.options import FilePath, designs_option, example, json_option, missing_option, read_assignments
+from maskwell.cli.options import (
+    FilePath,
+    designs_option,
+    example,
+    json_option,
+    missing_option,
+    read_assignments,
+    show_values_option,
+)
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -29,6 +37,7 @@ from maskwell.errors import ParameterError
 @missing_option
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@show_values_option
 @json_option
 def randomize(
     file: str, designs: tuple[str, ...], output: str, missing: str, seed: int | None, *, force: bool, as_json: bool

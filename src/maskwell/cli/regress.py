@@ -14,6 +14,7 @@ from maskwell.cli.options import (
     format_option,
     json_option,
     read_assignments,
+    show_values_option,
 )
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
@@ -58,6 +59,7 @@ SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population"
 )
 @format_option
 @plot_options("the coefficients with their intervals")
+@show_values_option
 @json_option
 def regress(
     file: str,

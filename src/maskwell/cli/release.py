@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option
+from maskwell.cli.options import FilePath, example, json_option, show_values_option
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
 from maskwell.errors import ParameterError
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
     from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.released import Release
+
+
+KEPT = (
+    "With it a record is reported as before while its true value and the matrix stay the same. A report that changed "
+    "shows that the true value changed."
+)
 
 
 @click.command(
@@ -33,11 +40,25 @@ if TYPE_CHECKING:
 @click.option("--init", is_flag=True, help="Write a commented plan to start from, made from FILE.")
 @click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
 @click.option("--records", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
-@click.option("--key", type=FilePath(), metavar="FILE", help="Secret key: the same record is drawn the same way again.")
+@click.option(
+    "--key",
+    type=FilePath(),
+    metavar="FILE",
+    help="Secret key: the same true value under the same matrix is reported the same way again; a report that changed "
+    "shows that the true value did.",
+)
+@click.option(
+    "--matrices",
+    type=FilePath(),
+    metavar="FILE",
+    help="With --key: use the matrices of an earlier release (its internal/receipt.json), so that records whose true "
+    "values did not change keep their reports.",
+)
 @click.option("--new-key", type=FilePath(), metavar="FILE", help="Make a secret key file, and nothing else.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
 @click.option("--force", is_flag=True, help="With --init or --plot: replace a file that exists.")
 @plot_option("the map of risk and change, with --dry-run")
+@show_values_option
 @json_option
 def release(
     file: str | None,
@@ -48,6 +69,7 @@ def release(
     dry_run: bool,
     records: bool,
     key: str | None,
+    matrices: str | None,
     new_key: str | None,
     seed: int | None,
     force: bool,
@@ -69,13 +91,13 @@ def release(
         return
     plan = _plan(plan_file, file)
     if dry_run:
-        _try_out(file, plan, str(plan_file), plot, force=force, as_json=as_json)
+        _try_out(file, plan, str(plan_file), plot, key, matrices, force=force, as_json=as_json)
         return
     if output is None:
         raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
     if plot is not None:
         raise ParameterError("--plot draws the map of --dry-run", hint="add --dry-run; a release has its own pictures")
-    _carry_out(file, plan, output, key, seed, records=records, as_json=as_json)
+    _carry_out(file, plan, output, key, matrices, seed, records=records, as_json=as_json)
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
@@ -88,6 +110,7 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 def _make_key(path: str, *, as_json: bool) -> None:
     from maskwell.core.key_files import new_key_file
+    from maskwell.reports.tables import broken
 
     new_key_file(path)
     if as_json:
@@ -96,6 +119,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
         print_lines(
             [
                 f"A new secret key is in {path}. Keep it apart from every release.",
+                *broken(KEPT),
                 f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
             ]
         )
@@ -103,15 +127,14 @@ def _make_key(path: str, *, as_json: bool) -> None:
 
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.engines.atomic import atomic_file, check_output
-    from maskwell.engines.cell_counting import count_columns
-    from maskwell.release.plans.starting_plan import starting_plan
+    from maskwell.release.assessing import first_plan
 
     if output is not None:
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:
-        text = starting_plan(count_columns(file, progress=progress), path=file, plan=output or "plan.toml")
+        text = first_plan(file, plan=output or "plan.toml", progress=progress)
     if output is not None:
-        with atomic_file(output, force=force, inputs=[file]) as written:
+        with atomic_file(output, force=force, inputs=[file], like=file) as written:
             written.write(text.encode())
     if as_json:
         print_json({"plan": text, "output": output})
@@ -126,27 +149,52 @@ def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None
         )
 
 
-def _try_out(file: str, plan: ReleasePlan, plan_file: str, plot: str | None, *, force: bool, as_json: bool) -> None:
+def _try_out(
+    file: str,
+    plan: ReleasePlan,
+    plan_file: str,
+    plot: str | None,
+    key: str | None,
+    matrices: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
     from maskwell.release.assessing import assess_file
-    from maskwell.release.mapping import risk_utility_map
+    from maskwell.release.mapping import label_of, point_of, risk_utility_map
+    from maskwell.release.releasing import check_key, earlier_stages
     from maskwell.reports.plots import plot_risk_utility
     from maskwell.reports.text_release import dry_run_text
 
     check_plot(plot, force=force, inputs=[file, plan_file])
+    secret = _key(key, plan)
+    check_key(plan, secret)
     with Progress() as progress:
-        found = assess_file(file, plan, progress=progress)
-        points = risk_utility_map(found, progress)
+        earlier = None if matrices is None else earlier_stages(matrices, plan, secret)
+        found = assess_file(file, plan, earlier=earlier, progress=progress)
+        found = found if secret is None else replace(found, keyed=secret.commitment())
+        own = point_of(found, label_of(plan), chosen=True)
+        points = risk_utility_map(found, progress) if earlier is None else [own]  # other bounds, other matrices
     bound = None if plan.match is None else float(plan.match)
     drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
     if as_json:
         print_json({**_content(found), "map": [point.to_dict() for point in points], **drawn})
     else:
-        print_lines(with_plot(dry_run_text(found, points, source=file, plan=plan_file), plot))
+        given = {"--key": key, "--matrices": matrices}
+        print_lines(with_plot(dry_run_text(found, points, source=file, plan=plan_file, given=given), plot))
     _answer(found)
 
 
 def _carry_out(
-    file: str, plan: ReleasePlan, folder: str, key: str | None, seed: int | None, *, records: bool, as_json: bool
+    file: str,
+    plan: ReleasePlan,
+    folder: str,
+    key: str | None,
+    matrices: str | None,
+    seed: int | None,
+    *,
+    records: bool,
+    as_json: bool,
 ) -> None:
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.releasing import release_file
@@ -159,6 +207,7 @@ def _carry_out(
             folder,
             random=None if seed is None else SeededRandom(seed),
             key=_key(key, plan),
+            matrices=matrices,
             records=records,
             progress=progress,
         )
@@ -184,13 +233,17 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
 
 def _content(found: Release) -> dict[str, Any]:
     """Plain values for JSON."""
+    from maskwell.release.folder.receipt_making import draws_told
+
     return {
         "rows": found.rows,
         "variables": found.summary(),
-        "risk": None if found.risk is None else found.risk.to_dict(),
+        "risk": found.risk_dict(),
+        "side_channels": [one.to_dict() for one in found.side_channels],
         "utility": None if found.utility is None else found.utility.to_dict(),
         "notes": list(found.notes),
         "private": found.private,
+        "draws": draws_told(found),
         "files": list(found.files),
     }
 
@@ -198,9 +251,9 @@ def _content(found: Release) -> dict[str, Any]:
 def _answer(found: Release) -> None:
     """Exit with 1 where a plan does not keep what it asks for."""
     from maskwell.errors import InfeasibleError
-    from maskwell.release.assessing import check_match
+    from maskwell.release.keeping import check_kept
 
     try:
-        check_match(found)
+        check_kept(found)
     except InfeasibleError:
         raise SystemExit(1) from None

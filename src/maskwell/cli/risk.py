@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, split_list
+from maskwell.cli.options import FilePath, example, json_option, show_values_option, split_list
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
 from maskwell.errors import DataFileError, ParameterError
+from maskwell.release.risk.intruders import INTRUDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +33,16 @@ if TYPE_CHECKING:
 @click.option("--receipt", type=FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made.")
 @click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
 @click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
+@click.option(
+    "--intruder",
+    type=click.Choice(INTRUDERS),
+    help="Whom the chance is for; that of the receipt, or any-look, if left out.",
+)
 @click.option("--level", default="0.95", show_default=True, help="Probability of the range of released counts.")
 @click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
 @click.option("--records", type=FilePath(), metavar="OUT", help="Where the risk of every record goes.")
 @plot_options("the risk of records before and after a release")
+@show_values_option
 @json_option
 def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_json: bool, **options: Any) -> int:
     """Say how easily somebody who knows the keys of a person finds the person's record in FILE.
@@ -48,13 +55,13 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
     names = _names(keys)
     given = [path for path in (file, options["released"], options["receipt"]) if path is not None]
     _check_outputs(records, options, given)
-    stages, rows = _stages(options["receipt"])
+    stages, rows, intruder = _stages(options["receipt"])
     table, released = _counted(file, names, stages, options)
     if rows is not None and table.n != rows:
         raise DataFileError(
             f"{file} has {table.n:,} records, the receipt tells of {rows:,}", hint="give the file that was released"
         )
-    report = _report(table, names, stages, released, options)
+    report = _report(table, names, stages, released, {**options, "intruder": options["intruder"] or intruder})
     added = variable_contributions(table, names, stages, level=report.level) if contributions else []
     levels = level_contributions(report) if contributions else []
     picture = plot_content(options["plot"], lambda: _picture(report))
@@ -94,14 +101,14 @@ def _check_outputs(records: str | None, options: dict[str, Any], inputs: Sequenc
         check_output(records, force=options["force"], inputs=inputs)
 
 
-def _stages(receipt: str | None) -> tuple[list[Stage], int | None]:
-    """The stages of a receipt, and the records of its file."""
+def _stages(receipt: str | None) -> tuple[list[Stage], int | None, str]:
+    """The stages of a receipt, the records of its file, and whom its limit is for."""
     from maskwell.release.folder.receipt import load_receipt, stages_of
 
     if receipt is None:
-        return [], None
+        return [], None, INTRUDERS[0]
     loaded = load_receipt(receipt)
-    return stages_of(loaded), loaded.rows
+    return stages_of(loaded), loaded.rows, loaded.intruder
 
 
 def _counted(
@@ -135,6 +142,7 @@ def _report(
         threshold=None if match is None else float(match),
         level=float(as_fraction(options["level"], "--level")),
         weights=options["weights"] is not None,
+        intruder=options["intruder"],
     )
 
 

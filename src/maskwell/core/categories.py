@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from maskwell.core import containers
 from maskwell.core import labels as rules
 from maskwell.core.arrays import Codes, code_type
 from maskwell.core.lookup import Finder, find_all, finder_for
-from maskwell.core.phrases import HINT, MESSAGE, listed
+from maskwell.core.phrases import HINT, listed, shown_values
 from maskwell.errors import (
     DesignFileError,
     InputError,
@@ -134,7 +135,8 @@ class Categories:
         Raises
         ------
         UnknownCategoryError
-            A value is not among the labels; lists the offenders and how often each occurs.
+            A value is not among the labels; says in how many rows. The values themselves are in ``values`` and, with
+            how often each occurs, in ``objects["offenders"]``.
         MissingValueError
             A value is missing and ``missing`` is "error", or there is no category for it.
         """
@@ -145,7 +147,7 @@ class Categories:
         lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
         kept = None
         if lost is not None:
-            self._check_known(column.values_at(lost), len(codes), match)
+            self._check_known(column.values_at(lost), lost, len(codes), match)
             if missing == "error":
                 raise _missing_rows(lost, len(codes))
             if missing == "category":
@@ -242,19 +244,21 @@ class Categories:
             codes[column.missing] = k
         return codes
 
-    def _check_known(self, values: list[Any], n: int, match: str) -> None:
-        offenders = Counter(value for value in values if not rules.is_missing(value))
+    def _check_known(self, values: list[Any], rows: NDArray[np.intp], n: int, match: str) -> None:
+        unknown = [not rules.is_missing(value) for value in values]
+        offenders = Counter(compress(values, unknown))
         if not offenders:
             return
-        shown = (f"{value!r} ({count} time{'s' * (count > 1)})" for value, count in offenders.most_common(SHOWN))
-        total = offenders.total()
-        wrong = f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories: "
+        total, at = offenders.total(), rows[unknown]
+        what = f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories"
         then = self._type_hint(offenders, match)
         raise UnknownCategoryError(
-            wrong + listed(shown, len(offenders), MESSAGE - len(wrong)),
+            f"{what} ({'row' if total == 1 else 'first in row'} {at[0]}, counted from 0)",
             hint=f"allowed: {self._shown(HINT - len(f'allowed: {then}'))}{then}",
+            values=shown_values(offenders),
             offenders=dict(offenders),
-            count=offenders.total(),
+            count=total,
+            rows=at,
         )
 
     def _type_hint(self, offenders: Iterable[Any], match: str) -> str:

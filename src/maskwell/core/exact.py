@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
 _EXPONENT_DIGITS = 5
 _PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
 _TYPED_DIGITS = 12
+_FULL_DIGITS = 17
 
 
 def as_fraction(value: Number, name: str = "number") -> Fraction:
@@ -127,6 +128,40 @@ def is_float(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, Rational)
 
 
+class GivenDecimal(Fraction):
+    """A parameter that was given as a decimal or a float, and so may stand for a number nearby, as 0.3333 for 1/3.
+
+    It is the fraction of its decimal text; arithmetic makes plain fractions of it.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Fraction({self.numerator}, {self.denominator})"
+
+
+def is_decimal(value: object) -> bool:
+    """Whether a number was given as a decimal or a float, and not as an integer or a fraction.
+
+    >>> [is_decimal(value) for value in (0.5, "0.5", Decimal("0.5"), "1e-3", "1/2", "2", 2, Fraction(1, 2))]
+    [True, True, True, True, False, False, False, False]
+    """
+    if type(value) in (Fraction, int):
+        return False
+    if isinstance(value, str | Decimal):
+        return not {".", "e", "E"}.isdisjoint(str(value))
+    return isinstance(value, GivenDecimal) or is_float(value)
+
+
+def as_given(exact: Fraction, *values: object) -> Fraction:
+    """The same fraction, remembering where one of the values that it was read from is a decimal.
+
+    >>> is_decimal(as_given(Fraction(1, 2), "0.5")), is_decimal(as_given(Fraction(1, 2), "1/2"))
+    (True, False)
+    """
+    return GivenDecimal(exact) if any(map(is_decimal, values)) else exact
+
+
 def exp_below(epsilon: Fraction) -> Fraction:
     """A fraction just below ``e**epsilon`` (relative gap under 1e-50).
 
@@ -181,7 +216,7 @@ def resolution(gamma: Fraction, k: int) -> int:
 
 
 def check_probability(value: Number, name: str, *, open_: bool = False) -> Fraction:
-    """A probability as a fraction; ``open_`` excludes 0 and 1.
+    """A probability as a fraction, which remembers whether it was given as a decimal; ``open_`` excludes 0 and 1.
 
     >>> check_probability("3/4", "p")
     Fraction(3, 4)
@@ -196,7 +231,7 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
             hint=f"give a number {allowed}{percent_meant(value)}",
             value=value,
         )
-    return probability
+    return as_given(probability, value)
 
 
 def common_denominator(values: Iterable[Fraction]) -> int:
@@ -254,6 +289,70 @@ def to_decimal(value: Fraction) -> str:
     decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     short = abs(decimal.adjusted()) < _TYPED_DIGITS and Fraction(decimal) == value
     return f"{decimal.normalize(context):f}" if short else to_text(value)
+
+
+def rounded(value: Parity, digits: int, *, up: bool) -> str:
+    """A number to so many significant digits as a bound: never below it if ``up``, else never above it.
+
+    >>> rounded(Fraction(8, 3), 10, up=False), rounded(Fraction(8, 3), 10, up=True), rounded(Fraction(100), 6, up=True)
+    ('2.666666666', '2.666666667', '100')
+    >>> rounded(Fraction(2, 3 * 10**9), 3, up=True), rounded(Fraction(10**400 + 1), 6, up=True)
+    ('6.67e-10', '1.00001e+400')
+    """
+    if isinstance(value, float):
+        return "infinite"
+    rule = ROUND_CEILING if up else ROUND_FLOOR
+    context = Context(prec=digits, rounding=rule, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    if -5 < shown.adjusted() < max(digits, 7):
+        return f"{shown:f}"
+    mantissa, exponent = shown.scaleb(-shown.adjusted(), context), shown.adjusted()
+    return f"{mantissa.normalize(context):f}e{exponent:+03d}"
+
+
+def parity_text(parity: Parity, digits: int = 6) -> str:
+    """A parity to so many digits; to more of them where it would look like a smaller, rounder number than it is.
+
+    >>> parity_text(Fraction(8, 3)), parity_text(Fraction(10**400)), parity_text(math.inf)
+    ('2.66667', '1e+400', 'infinite')
+    >>> parity_text(1 + Fraction(1, 10**6)), parity_text(2 + Fraction(1, 10**15))
+    ('1.000001', '2.000000000000001')
+    """
+    nearest = to_float(parity)
+    if isinstance(parity, float) or math.isinf(nearest):
+        return rounded(parity, digits, up=True)
+    shown = f"{nearest:.{digits}g}"
+    if Fraction(shown) >= parity or len(shown.partition("e")[0].replace(".", "").strip("0")) > digits - 2:
+        return shown
+    return _with_tail(parity, Fraction(shown), digits)
+
+
+def _with_tail(value: Fraction, rounder: Fraction, digits: int) -> str:
+    """With as many digits as show what exceeds the rounder number, rounded up; 17 at most."""
+    tail = value - rounder
+    texts = (rounded(value, more, up=True) for more in range(digits + 1, _FULL_DIGITS + 1))
+    return next((text for text in texts if Fraction(text) - value <= tail / 2), rounded(value, _FULL_DIGITS, up=True))
+
+
+def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart; one by its distance from the other where digits do not.
+
+    >>> told_apart(Fraction(3), Fraction("2.718281828")), told_apart(Fraction("8.999999998"), Fraction(9))
+    (('3', '2.71828'), ('8.999999998', '9'))
+    >>> told_apart(2 + Fraction(1, 10**20), Fraction(2)), told_apart(Fraction(2), 2 - Fraction(1, 10**20))
+    (('2 plus 1e-20', '2'), ('2', '2 minus 1e-20'))
+    """
+    for digits in (6, 10, 12, 15):
+        texts = tuple("infinite" if isinstance(x, float) else f"{to_float(x):.{digits}g}" for x in (one, two))
+        if texts[0] != texts[1]:
+            return parity_text(one, digits), parity_text(two, digits)
+    shown = f"{to_float(two):.6g}"
+    if isinstance(one, float) or isinstance(two, float) or one == two or math.isinf(to_float(two)):
+        return parity_text(one), parity_text(two)
+    apart = rounded(abs(one - two), 1, up=True)
+    if Fraction(shown) == one:
+        return shown, f"{shown} {'plus' if two > one else 'minus'} {apart}"
+    return f"{shown} {'plus' if one > two else 'minus'} {apart}", shown
 
 
 def log_of(value: Parity) -> float:

@@ -146,8 +146,8 @@ def _coded_objects(column: Array, name: str) -> tuple[Array, Array]:
         codes = np.fromiter((places.setdefault(v, len(places)) for v in column.tolist()), np.int64, len(column))
     except TypeError as error:
         raise WrongTypeError(
-            f"{name}: a value cannot be a label: {error}", hint="use numbers, texts or tuples"
-        ) from error
+            f"{name}: a value cannot be a label", hint="use numbers, texts or tuples", values=str(error)
+        ) from None
     found = list(places)
     if lost := [place for place, label in enumerate(found) if is_missing(label)]:
         raise _missing(name, np.flatnonzero(np.isin(codes, lost)), len(column))

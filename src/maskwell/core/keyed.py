@@ -1,19 +1,24 @@
-"""Draws kept by a secret key: the same record gets the same random words in every release, whatever its row.
+"""Draws kept by a secret key: the same record, truth and design give the same random words, whatever the row.
 
-A release that is made again with new words tells more each time; with these it repeats itself. Whoever holds the key
-can repeat the draws, nobody else can tell them from new ones::
+A release that is made again with new words tells more each time; with these it repeats itself where nothing changed.
+Where the truth or the design did change, the words are new: words that two truths shared would tell both of them.
+Whoever holds the key can repeat the draws, nobody else can tell them from new ones::
 
-    subkey(purpose, ...) = HMAC-SHA256(key, "maskwell keyed draws, version 1" | purpose | data set | ...)
+    subkey(purpose, ...) = HMAC-SHA256(key, "maskwell keyed draws, version 2" | purpose | data set | ...)
 
-    name of a record (16 bytes)  =  a whole number of 64 bits, little-endian, and eight zero bytes; else
-                                    keyed BLAKE2b of the text, 16 bytes, under subkey("names"), its last bit set to one
-    words 4b .. 4b + 3           =  AES-256 of the name under subkey("words", variable, b)
-    spill words of refill r      =  AES-256 of the name under subkey("spill", variable, r)
+    label of a record (16 bytes) =  a whole number of 64 bits, little-endian, and eight zero bytes; else
+                                    keyed BLAKE2b of the text, 16 bytes, under subkey("texts"), its last bit set to one
+    name of a record (16 bytes)  =  AES-256 of the label under subkey("names")
+    words 4b .. 4b + 3           =  AES-256 of (name xor (state | b)) under subkey("words", variable, design)
+    spill words of refill r      =  AES-256 of (name xor (state | r)) under subkey("spill", variable, design)
 
-Every part of a message is preceded by its length, so no two lists of parts are one message. Words are 32 bits, least
-significant byte first. Records with different names get independent words, and so do different variables of a record.
+where ``state`` is the code of the true state in its design and ``design`` the fingerprint that says what codes and
+matrix are; ``state | b`` are two numbers of 64 bits, little-endian. Every part of a message is preceded by its length,
+so no two lists of parts are one message. Words are 32 bits, least significant byte first. Words of two records, two
+states of a record, two variables or two designs are independent of each other.
 
-Source: [RFC2104, section 2], [RFC7693, abstract], [FIPS197].
+Source: [RFC2104, section 2], [RFC7693, abstract], [FIPS197]; the joint function of name and state is derived, see ADR
+0013.
 """
 
 from __future__ import annotations
@@ -33,19 +38,28 @@ from maskwell.core.key_files import checked_key, read_key_file
 from maskwell.core.record_ids import Records, read_ids
 from maskwell.errors import ParameterError, WrongTypeError
 
-VERSION = b"maskwell keyed draws, version 1"
+VERSION = b"maskwell keyed draws, version 2"
 _BLOCK = 16
 _PER_BLOCK = 4
+_STRETCH = 1 << 12  # blocks that stay in the cache of a processor
 _TEXT = 0x80  # the last bit of a name: one for texts, zero for numbers
 
 
 class KeyedRandom:
-    """Random words by record, from a secret key and the name of a data set.
+    """Random words by record and truth, from a secret key and the name of a data set.
+
+    The same truth and design give the same words in every release, and so the same report: a report that changed tells
+    whoever compares two releases that the truth, or the design, changed.
 
     >>> keyed = KeyedRandom.of("000102030405060708090a0b0c0d0e0f", "labour-2025")
-    >>> first, again = keyed.words("sex", [7, 8], 2), keyed.words("sex", ["8", "7"], 2)
+    >>> sex = keyed.stream("sex", "design 1")
+    >>> first = sex.words(keyed.names([7, 8]), [0, 1], 2)   # two records, whose true states have the codes 0 and 1
+    >>> again = sex.words(keyed.names(["8", "7"]), [1, 0], 2)
     >>> bool((first == again[::-1]).all())   # whatever the order of the rows, and whether ids are numbers or texts
     True
+    >>> changed = sex.words(keyed.names([7, 8]), [1, 0], 2)
+    >>> bool((first == changed).any())   # other truths, other words
+    False
     >>> keyed
     KeyedRandom(dataset='labour-2025')  # private: the key is not shown
     """
@@ -72,19 +86,11 @@ class KeyedRandom:
         Ids are whole numbers or texts. A text that writes a whole number ("7", but not "07") names the same record as
         the number, so that the kind of file an id was kept in does not matter.
         """
-        return self._named(read_ids(ids))
+        return _encrypted(self.subkey("names"), self._labels(read_ids(ids)))
 
-    def words(self, variable: str, ids: Any, words_per_row: int) -> Words:
-        """Main words of each record for one variable, shape (n, words_per_row)."""
-        return self.stream(variable).words(self.names(ids), words_per_row)
-
-    def spill(self, variable: str, record_id: Any, refill: int) -> list[int]:
-        """Further words of one record, four for each ``refill`` = 0, 1, 2, ..."""
-        return self.stream(variable).spill(self.names([record_id])[0], refill)
-
-    def stream(self, variable: str) -> KeyedStream:
-        """The words of one variable."""
-        return KeyedStream(self, _checked_name(variable, "variable"))
+    def stream(self, variable: str, design: str) -> KeyedStream:
+        """The words of one variable under the design with this fingerprint."""
+        return KeyedStream(self, _checked_name(variable, "variable"), _checked_name(design, "design"))
 
     def commitment(self) -> str:
         """Names the key for a log without telling it: equal for equal keys and data sets, in hexadecimal digits.
@@ -101,7 +107,7 @@ class KeyedRandom:
         message = b"".join(_measured(part.encode()) for part in (purpose, self.dataset, *parts))
         return hmac.digest(self._key, _measured(VERSION) + message, "sha256")
 
-    def _named(self, records: Records) -> Array:
+    def _labels(self, records: Records) -> Array:
         blocks = np.zeros((len(records.numbers), _BLOCK), dtype=np.uint8)
         blocks[:, :8] = records.numbers.astype("<i8").view(np.uint8).reshape(-1, 8)
         if records.texts:
@@ -109,7 +115,7 @@ class KeyedRandom:
         return blocks
 
     def _hashed(self, texts: list[str]) -> Array:
-        start = hashlib.blake2b(key=self.subkey("names"), digest_size=_BLOCK)
+        start = hashlib.blake2b(key=self.subkey("texts"), digest_size=_BLOCK)
         hashed = np.frombuffer(b"".join(_digest(start, text) for text in texts), dtype=np.uint8)
         blocks = hashed.reshape(-1, _BLOCK).copy()
         blocks[:, -1] |= _TEXT
@@ -125,40 +131,52 @@ class KeyedRandom:
 
 
 class KeyedStream:
-    """Random words by record for one variable of a data set."""
+    """Random words by record and true state, for one variable of a data set under one design."""
 
-    def __init__(self, keyed: KeyedRandom, variable: str) -> None:
-        self._keyed = keyed
-        self._variable = variable
-        self._keys: dict[tuple[str, int], bytes] = {}
+    def __init__(self, keyed: KeyedRandom, variable: str, design: str) -> None:
+        self._words = keyed.subkey("words", variable, design)
+        self._spill = keyed.subkey("spill", variable, design)
 
-    def words(self, names: Array, words_per_row: int) -> Words:
-        """Main words of the records with these names, shape (n, words_per_row)."""
-        blocks = [self._encrypted("words", b, names) for b in range(-(-words_per_row // _PER_BLOCK))]
+    def words(self, names: Array, states: Any, words_per_row: int) -> Words:
+        """Main words of the records with these names and true states, shape (n, words_per_row)."""
+        codes = np.asarray(states).astype("<u8")
+        blocks = [_words(self._words, names, codes, b) for b in range(-(-words_per_row // _PER_BLOCK))]
         return (blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1))[:, :words_per_row]
 
-    def spill(self, name: Array, refill: int) -> list[int]:
-        """Further words of the record with this name, four for each ``refill`` = 0, 1, 2, ..."""
-        words: list[int] = self._encrypted("spill", refill, name.reshape(1, _BLOCK))[0].tolist()
+    def spill(self, name: Array, state: int, refill: int) -> list[int]:
+        """Further words of the record with this name and true state, four for each ``refill`` = 0, 1, 2, ..."""
+        words: list[int] = _words(self._spill, name.reshape(1, _BLOCK), np.array([state], "<u8"), refill)[0].tolist()
         return words
-
-    def _encrypted(self, purpose: str, number: int, names: Array) -> Words:
-        """One block of words for each name. Blocks are the records' own, so the cipher is a pseudo-random function."""
-        encryptor = Cipher(AES(self._key_of(purpose, number)), ECB()).encryptor()  # noqa: S305
-        made = np.empty(names.size + _BLOCK - 1, dtype=np.uint8)  # the room that the library asks for
-        encryptor.update_into(np.ascontiguousarray(names).reshape(-1).data, made.data)
-        return made[: names.size].view("<u4").reshape(-1, _PER_BLOCK)
-
-    def _key_of(self, purpose: str, number: int) -> bytes:
-        if (purpose, number) not in self._keys:
-            self._keys[purpose, number] = self._keyed.subkey(purpose, self._variable, str(number))
-        return self._keys[purpose, number]
 
     def __reduce__(self) -> Any:
         raise WrongTypeError(
             "a secret key is not copied or sent along",
-            hint="make the stream where it is needed: keyed.stream(variable)",
+            hint="make the stream where it is needed: keyed.stream(variable, design)",
         )
+
+
+def _words(key: bytes, names: Array, states: Array, number: int) -> Words:
+    """One block of words for each name and state: no two pairs (name, state | number) give the cipher one block."""
+    blocks = names.view("<u8").copy()
+    blocks[:, 0] ^= states
+    if number:
+        blocks[:, 1] ^= np.uint64(number)
+    return _encrypted(key, blocks.view(np.uint8)).view("<u4")
+
+
+def _encrypted(key: bytes, blocks: Array) -> Array:
+    """AES-256 of every block of 16 bytes on its own, shape (n, 16), a stretch at a time.
+
+    Blocks that differ stay different, and every block is used once: so the cipher is a pseudo-random function.
+    """
+    encryptor = Cipher(AES(key), ECB()).encryptor()  # noqa: S305
+    step = min(_STRETCH, max(1, len(blocks)))
+    made = np.empty(step * _BLOCK + _BLOCK - 1, dtype=np.uint8)  # the room that the library asks for
+    for start in range(0, len(blocks), step):
+        part = blocks[start : start + step]
+        encryptor.update_into(part.reshape(-1).data, made.data)
+        part[:] = made[: part.size].reshape(-1, _BLOCK)
+    return blocks
 
 
 def _measured(part: bytes) -> bytes:

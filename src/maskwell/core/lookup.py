@@ -82,8 +82,9 @@ def _add(keys: dict[Any, int], value: Any, code: int, labels: Sequence[Hashable]
     other = keys.setdefault(value, code)
     if other != code:
         raise LabelError(
-            f"the labels {labels[other]!r} and {labels[code]!r} both match {value!r} by their text",
+            f"the labels {labels[other]!r} and {labels[code]!r} both match one value by their text",
             hint="give the categories labels whose texts differ, or match by value",
+            values=repr(value),
             labels=[labels[other], labels[code]],
         )
 
@@ -178,6 +179,7 @@ def _collect(codes: Iterator[int], count: int, k: int) -> Codes:
         return np.fromiter(codes, dtype=code_type(k + 1), count=count)
     except TypeError as error:
         raise WrongTypeError(
-            f"a value in the column cannot be a label: {error}",
+            "a value in the column cannot be a label",
             hint="every row must hold one text, number, date or tuple",
-        ) from error
+            values=str(error),
+        ) from None

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
+from typing import Any
+
+from maskwell.core.printed import Printed
 
 MESSAGE = 93
 HINT = 94
 """Columns that are left for the texts of an error."""
+
+VALUES = 400
+"""Characters of the values of an error, which stand on a line of their own."""
 
 LEAST = 12
 P_LEAST = 0.0001
@@ -28,17 +34,6 @@ def shorten(text: str, width: int = 40) -> str:
         return text
     tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-def one_line(text: str) -> str:
-    r"""A name or a label without line breaks and other signs that would break a table.
-
-    >>> one_line("north\nof the river\t")
-    'north of the river'
-    """
-    if text.isprintable():
-        return text
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def fault_of(error: BaseException, width: int = 44) -> str:
@@ -64,7 +59,7 @@ def p_text(value: float | None) -> str:
     """
     if value is None or math.isnan(value):
         return "n/a"
-    return f"{value:.4f}" if value >= P_LEAST else f"<{P_LEAST}"
+    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
 
 
 def p_equals(value: float) -> str:
@@ -93,6 +88,17 @@ def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = Fal
     while len(first) > 1 and len(", ".join(first)) + len(ending) > width:
         first.pop()
     return ", ".join(first) + (ending if len(first) < total else "")
+
+
+def shown_values(times: Mapping[Any, int], *, at_least: bool = False) -> str:
+    """Values and how often each occurs, for those who ask to see them: the ``values`` of an error.
+
+    >>> shown_values({"maybe": 12, "?": 1})
+    "'maybe' (12 times), '?' (1 time)"
+    """
+    common = sorted(times.items(), key=lambda item: -item[1])
+    items = (f"{value!r} ({count:,} {'time' if count == 1 else 'times'})" for value, count in common)
+    return listed(items, len(times), VALUES, at_least=at_least)
 
 
 def _shorten_name(item: str, width: int) -> str:

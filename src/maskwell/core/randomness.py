@@ -147,6 +147,8 @@ class SecureRandom:
 class SeededRandom:
     """Repeatable words for tests and simulation. **Not private**: whoever knows the seed can undo the randomization.
 
+    Two files that share a seed share their words, row by row, and tell truths to whoever compares them.
+
     >>> a, b = SeededRandom(7).stream(), SeededRandom(7).stream()
     >>> bool((a.words(0, 3, 2) == b.words(0, 3, 2)).all())
     True

@@ -80,8 +80,9 @@ def _read(value: Any, row: int) -> int | str:
             f"the record in row {row} (counted from 0) has no id", hint="give every record an id of its own", row=row
         )
     raise WrongTypeError(
-        f"the id in row {row} (counted from 0) is {value!r:.40}, a {type(value).__name__}",
+        f"the id in row {row} (counted from 0) is a {type(value).__name__}",
         hint="ids are whole numbers or texts",
+        values=f"{value!r:.40}",
         row=row,
     )
 

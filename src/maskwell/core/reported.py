@@ -101,10 +101,10 @@ def bits_from_texts(texts: Array, k: int) -> Array:
         digits = characters - np.uint32(ord("0"))
         wrong = np.flatnonzero((digits > 1).any(axis=1))
     if len(wrong):
-        first = shorten(repr(str(column[wrong[0]])), 24)
         raise ReportError(
-            f"{len(wrong)} reports are not texts of {k} characters 0 or 1: {first} in row {wrong[0]}",
+            f"{len(wrong)} reports are not texts of {k} characters 0 or 1 (first in row {wrong[0]}, counted from 0)",
             hint="a set report has one character for each category, 1 where the category was named",
+            values=shorten(repr(str(column[wrong[0]])), 80),
             rows=wrong[:10].tolist(),
         )
     return np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")

@@ -16,7 +16,9 @@ def numbers(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise WrongTypeError(f"{name} are not numbers: {error}", hint="give one number for each row") from error
+        raise WrongTypeError(
+            f"{name} are not numbers", hint="give one number for each row", values=str(error)
+        ) from None
     if found.ndim == 0 and not columns:
         return np.full(n, float(found))
     if found.ndim != 1 + columns or len(found) != n:
@@ -35,8 +37,9 @@ def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -
     bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
     if len(bad):
         raise ParameterError(
-            f"{name}: {found[bad[0]]:g} in row {row + int(bad[0]) + 1} is not a number above 0 ({len(bad):,} such)",
+            f"{name}: the value in row {row + int(bad[0]) + 1} is not a number above 0 ({len(bad):,} such)",
             hint="leave rows out that are not in the sample, and give every other row its weight",
+            values=f"{found[bad[0]]:g}",
             rows=bad[:10].tolist(),
         )
     return found
@@ -54,8 +57,9 @@ def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities
         high = np.nanmax(found)
         percent = " (percentages? divide by 100)" if 1 < high <= 100 else ""
         raise ParameterError(
-            f"{name}: {found[bad[0]]:g} in row {row + int(bad[0]) + 1} is not above 0 and up to 1{percent}",
+            f"{name}: the value in row {row + int(bad[0]) + 1} is not above 0 and up to 1{percent}",
             hint="give probabilities such as 0.25; a weight of 4 is the probability 1/4",
+            values=f"{found[bad[0]]:g}",
             rows=bad[:10].tolist(),
         )
     return found
@@ -73,8 +77,9 @@ def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Re
     if len(bad):
         fraction = "a sampling fraction f of n units means a population of n / f" if found[bad[0]] > 0 else ""
         raise ParameterError(
-            f"{name}: {found[bad[0]]:g} in row {row + int(bad[0]) + 1} is not a number of units",
+            f"{name}: the value in row {row + int(bad[0]) + 1} is not a number of units",
             hint=fraction or "give how many units there were to draw from, 1 or more",
+            values=f"{found[bad[0]]:g}",
             rows=bad[:10].tolist(),
         )
     return found
@@ -95,8 +100,9 @@ def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
     if len(bad):
         i, r = bad[0].tolist()
         raise ParameterError(
-            f"replicate weights: {found[i, r]:g} in row {row + i + 1}, column {r + 1}, is not a number of 0 or more",
+            f"replicate weights: row {row + i + 1}, column {r + 1}, is not a number of 0 or more",
             hint="a unit that a replicate leaves out has the weight 0 there",
+            values=f"{found[i, r]:g}",
         )
     return found
 
@@ -108,7 +114,8 @@ def check_constant(sizes: Array, groups: Groups, stage: int) -> None:
         others = sizes[groups.key == groups.key[rows[0]]]
         what = "stratum" if stage == 1 else "cluster of the stage above"
         raise InputError(
-            f"population of stage {stage}: both {others.min():g} and {others.max():g} within one {what}",
+            f"population of stage {stage}: different numbers within one {what}",
             hint=f"every row of a {what} has the same number of units to draw from",
+            values=f"{others.min():g} to {others.max():g}",
             stage=stage,
         )

@@ -9,6 +9,7 @@ proportions into the expected statistic, ``solve`` turns an observed one back.
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -23,10 +24,11 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.core.draws import WordReader
-from maskwell.core.exact import Parity, log_of, to_float
+from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
+from maskwell.designs.matrices import DECIMALS
 from maskwell.designs.sampler import Sampler
 from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
 
@@ -119,10 +121,22 @@ class Design(ABC):
     def total_variation(self) -> float:
         """The largest sum of absolute differences between two columns of P (``l1``, from 0 to 2)."""
 
+    def total_variation_exact(self) -> Fraction:
+        """The same as a fraction; from the matrix, which must be small."""
+        if not self.has_entries_up_to(EXACT_LIMIT // self.k):
+            raise TooLargeError(
+                f"the columns of {self.k:,} truths are too many to compare exactly, two by two",
+                hint="ask for a bound on parity, such as epsilon = 1: that needs no matrix",
+            )
+        columns = list(zip(*self.exact_matrix(), strict=True))
+        pairs = ((one, two) for i, one in enumerate(columns) for two in columns[:i])
+        return max((sum(map(abs, map(operator.sub, *pair)), Fraction(0)) for pair in pairs), default=Fraction(0))
+
     @abstractmethod
     def is_admissible(self) -> bool:
         """Whether no design of the same parity tells more: every row takes two values, in the ratio of the parity.
 
+        Exactly; within 1e-8 for a design that was given as decimals.
         Source: [ChaiNayak2018, Theorems 4.2 and 4.3].
         """
 
@@ -140,6 +154,26 @@ class Design(ABC):
             lost = "the true proportions cannot be estimated from the reports"
             found.append(f"not identifiable alone: {alone}" if alone else f"not identifiable: {lost}")
         return found
+
+    # ---- exactness
+
+    @property
+    def decimals(self) -> bool:
+        """Whether the design was given as decimals or floats, and so stands for probabilities nearby.
+
+        Then, and only then, comparisons of its parity have slack; see :mod:`maskwell.privacy.slack`.
+        """
+        return self.provenance.get("given") == DECIMALS
+
+    @property
+    def rounded(self) -> bool:
+        """Whether its probabilities stand for others: given as decimals, or rounded for a bound such as e**epsilon."""
+        return self.decimals or bool(self.provenance.get("parity_loss"))
+
+    def noting_decimals(self, *given: Any) -> Self:
+        """The same design, with a note if a number or design that it was made from was given as decimals."""
+        inexact = any(one.decimals if isinstance(one, Design) else is_decimal(one) for one in given)
+        return self.with_provenance(given=DECIMALS) if inexact else self
 
     # ---- the matrix
 
@@ -340,7 +374,7 @@ class Design(ABC):
 
     def __repr__(self) -> str:
         try:
-            parity = f"{self.parity():.6g}"
+            parity = "inf" if self.parity_exact() == math.inf else parity_text(self.parity_exact())
         except TooLargeError:
             parity = "not worked out"
         return f"{type(self).__name__}(k={self.k}, m={self.reports_in_words()}, parity={parity})"

@@ -49,7 +49,7 @@ class Blocks(CodedDesign):
     def of(cls, parts: Mapping[Hashable, Design]) -> Self:
         """From a design for each cell."""
         designs = check_coded(parts.values(), "a block design")
-        return cls(cells=Categories.of(parts), parts=designs)
+        return cls(cells=Categories.of(parts), parts=designs).noting_decimals(*designs)
 
     @cached_property
     def inputs(self) -> Categories:

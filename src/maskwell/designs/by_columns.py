@@ -17,7 +17,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Parity
-from maskwell.designs.base import MATRIX_LIMIT
+from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.columns import Columns, column_sums, cumulative, quotients
 from maskwell.designs.components import (
@@ -164,7 +164,9 @@ class ByColumns(CodedDesign):
         """With an infinite parity, when no report can come from two truths; else as a matrix that is written out."""
         if math.isinf(self.parity_exact()):
             return int(self._row_lengths.max()) == 1
-        return takes_two_values(self.matrix(), self.parity())
+        self._check_size(EXACT_LIMIT)
+        values = ([Fraction(*pair) for pair in row] for row in self._rows_exact(np.arange(len(self.rows))))
+        return takes_two_values(values, self.parity_exact(), decimals=self.decimals)
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """``sum_i max_j a_j P[i, j]`` for a prior a."""
@@ -187,8 +189,7 @@ class ByColumns(CodedDesign):
         own[self.rows[self.starts[shortest] : self.starts[shortest + 1]]] = True
         if not np.logical_or.reduceat(own[self.rows], self.starts[:-1]).all():
             return 2.0
-        P = self.matrix()
-        return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
+        return super().total_variation()
 
     # ---- linear algebra, component by component
 

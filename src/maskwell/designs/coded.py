@@ -23,6 +23,7 @@ ENTRY_WORK = 10**7
 ENTRY_LIMIT = 10**10
 """Entries of P that are worked out one after the other, where a structure knows no shorter way."""
 _CHUNK = 1 << 16
+_COLUMNS = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -75,6 +76,14 @@ class CodedDesign(Design):
             better = found[reports, best] > most
             most[better], where[better] = found[reports, best][better], own[best][better]
         return most, where
+
+    def total_variation(self) -> float:
+        """From the matrix, which must be small: all pairs of columns, a few columns at a time to stay in the cache."""
+        columns, widest = np.ascontiguousarray(self.matrix().T), 0.0
+        for start in range(0, self.k, _COLUMNS):
+            some = columns[start : start + _COLUMNS]
+            widest = max(widest, *(float(np.abs(some - other).sum(axis=1).max()) for other in columns[start:]))
+        return widest
 
     def forward_squared(self, x: Real) -> Real:
         """P with squared entries applied to the last axis of ``x``: what variances of counted reports are made of."""

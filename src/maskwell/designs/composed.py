@@ -56,7 +56,7 @@ class Composed(CodedDesign):
                 f"the {one.m} reports of the first design are not the {two.k} categories of the second",
                 hint="the second design randomizes the reports of the first: give it their labels",
             )
-        return cls(first=one, then=two)
+        return cls(first=one, then=two).noting_decimals(one, two)
 
     @property
     def inputs(self) -> Categories:
@@ -72,14 +72,14 @@ class Composed(CodedDesign):
     def _whole(self) -> CodedDesign:
         """The product as one design: uniform designs stay uniform, others become dense."""
         if isinstance(self.first, Uniform) and isinstance(self.then, Uniform):
-            return Uniform.of(self.first.truth * self.then.truth, self.first.inputs)
+            return Uniform.of(self.first.truth * self.then.truth, self.first.inputs).noting_decimals(self)
         if self.m * self.then.k * self.k > WORK_LIMIT:
             raise TooLargeError(
                 f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly",
                 hint=f"compose smaller designs, or use the bound on parity, {to_float(self.parity_bound()):.6g}",
             )
         C, P = (np.array(d.exact_matrix(), dtype=object) for d in (self.then, self.first))
-        return Dense.of((C @ P).tolist(), self.inputs, self.outputs)
+        return Dense.of((C @ P).tolist(), self.inputs, self.outputs).noting_decimals(self)
 
     def parity_exact(self) -> Parity:
         """Of the product."""

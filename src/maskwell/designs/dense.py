@@ -18,9 +18,11 @@ from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, from_digits, to_digits, to_float
 from maskwell.designs.matrices import exact_columns, read_rows
-from maskwell.designs.rows import reduced_rows
 from maskwell.designs.written_out import WrittenOut
 from maskwell.errors import LabelError, MatrixError
+
+Row = Sequence[int] | Sequence[Fraction]
+_NEAR, _FLOAT = Fraction(10**8), Fraction(1, 2**50)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -45,11 +47,11 @@ class Dense(WrittenOut):
         """From a matrix of numbers or fractions whose columns sum to one, shape (m, k).
 
         Floats are read as the simplest fractions that they can stand for (0.7 as 7/10), and otherwise by their binary
-        value; ``provenance["settled"]`` tells the largest change that made the columns sum to one exactly.
+        value; ``provenance["settled"]`` tells the largest change that made the columns sum to one exactly, and
+        ``provenance["given"]`` that there were decimals or floats.
         """
-        numerators, settled = exact_columns(P)
-        design = cls.from_integers(numerators, inputs, outputs)
-        return design.with_provenance(settled=settled) if settled else design
+        numerators, noted = exact_columns(P)
+        return cls.from_integers(numerators, inputs, outputs).with_provenance(**noted)
 
     @classmethod
     def from_rows(cls, R: Any, inputs: Categories | None = None, outputs: Categories | None = None) -> Self:
@@ -102,17 +104,20 @@ class Dense(WrittenOut):
 
     def row_parities(self) -> list[Parity]:
         """Largest over smallest entry of each row; 1 for a row of zeros."""
+        return [_ratio(max(row), min(row)) for row in self._scaled_rows()]
+
+    def _scaled_rows(self) -> Iterable[tuple[int, ...]]:
+        """The rows as integers over one denominator."""
         common = math.lcm(*self.denominators)
-        scaled = [[n * (common // d) for n in column] for column, d in self._columns()]
-        return [_ratio(max(row), min(row)) for row in zip(*scaled, strict=True)]
+        return zip(*([n * (common // d) for n in column] for column, d in self._columns()), strict=True)
 
     def parity_exact(self) -> Parity:
         """The largest row parity."""
         return max(self.row_parities())
 
     def is_admissible(self) -> bool:
-        """Rows that can occur, merged where proportional, all take two values in the ratio of the parity."""
-        return takes_two_values(self._P, self.parity())
+        """Rows that can occur all take two values in the ratio of the parity; within 1e-8 for decimals."""
+        return takes_two_values(self._scaled_rows(), self.parity_exact(), decimals=self.decimals)
 
     def _cumulative(self) -> tuple[list[list[int]], Sequence[int]]:
         return [list(accumulate(column))[:-1] for column in self.numerators], self.denominators
@@ -138,16 +143,35 @@ class Dense(WrittenOut):
         return replace(self, truths=inputs, reports=outputs)
 
 
-def takes_two_values(P: Real, parity: float) -> bool:
-    """Whether every row of P, merged where proportional, takes two values in the ratio of the parity."""
-    rows = reduced_rows(P)
-    if math.isinf(parity):
-        return rows.shape == (P.shape[1], P.shape[1]) and bool(((rows > 0).sum(axis=1) == 1).all())
-    low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
-    noise = 1e-8 * (high - low) + 4 * np.finfo(float).eps * high  # relative to what a row says, not to its size
-    two_values = np.minimum(rows - low, high - rows) <= noise
-    reached = high - low >= (parity - 1) * low - noise
-    return parity > 1 and bool(two_values.all() and reached.all())
+def takes_two_values(rows: Iterable[Row], parity: Parity, *, decimals: bool) -> bool:
+    """Whether every row that can occur takes two values in the ratio of the parity; rows are exact, to any scale.
+
+    Proportional rows need not be merged: they take two values alike. Exactly, unless the design was given as decimals:
+    then each value may lie within 1e-8 of one of the two, relative to that one and to what lies between them.
+
+    >>> takes_two_values([[10**12, 1], [1, 10**12]], Fraction(10**12), decimals=False)
+    True
+    >>> takes_two_values([[10**12, 2, 1], [1, 2, 10**12]], Fraction(10**12), decimals=True)   # 2 is neither
+    False
+    """
+    some = (row for row in rows if any(row))
+    if isinstance(parity, float):
+        return all(sum(map(bool, row)) == 1 for row in some)
+    two = _nearly_two if decimals else _exactly_two
+    return parity > 1 and all(two(row, parity) for row in some)
+
+
+def _exactly_two(row: Row, parity: Fraction) -> bool:
+    low, high = min(row), max(row)
+    return high * parity.denominator == low * parity.numerator and all(x in (low, high) for x in row)
+
+
+def _nearly_two(row: Row, parity: Fraction) -> bool:
+    """The same within what decimals leave open: 1e-8 of what a row says, or the rounding of a float, 2^-50."""
+    low, high = min(row), max(row)
+    above, below = max(min(high - low, low) / _NEAR, low * _FLOAT), max((high - low) / _NEAR, high * _FLOAT)
+    reached = parity * low - high <= below
+    return high > low and reached and all(x - low <= above or high - x <= below for x in row)
 
 
 def _ratio(high: int, low: int) -> Parity:

@@ -56,7 +56,7 @@ class Kronecker(CodedDesign):
                     f"a product of {len(parts)} designs has {big(count)} cells, more than one code can number",
                     hint="randomize the columns one by one; each keeps its own design",
                 )
-        return cls(factors=parts)
+        return cls(factors=parts).noting_decimals(*parts)
 
     @cached_property
     def inputs(self) -> Categories:
@@ -97,11 +97,6 @@ class Kronecker(CodedDesign):
         if prior is None:
             return math.prod(f.guess_probability() for f in self.factors)
         return float((self.matrix() * self.check_distribution(prior, "prior")).max(axis=1).sum())
-
-    def total_variation(self) -> float:
-        """From the matrix, which must be small."""
-        P = self.matrix()
-        return max(float(np.abs(P - P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
 
     def added_variance(self, pi: Real | None = None) -> float:
         """``prod(1 + V_f) - 1`` over the factors at equal shares, which are independent; other shares cell by cell."""

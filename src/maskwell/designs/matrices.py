@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.exact import as_fraction, common_denominator, is_float, to_float
+from maskwell.core.exact import as_fraction, common_denominator, is_decimal, is_float, to_float
 from maskwell.core.phrases import MESSAGE, listed
 from maskwell.errors import MatrixError, OrientationError, TooLargeError, WrongTypeError
+
+DECIMALS = "decimals"
+"""Under ``given`` in a provenance: the numbers that define the design were given as decimals or floats."""
 
 SUM_TOLERANCE = 1e-9
 DENSE_LIMIT = 4 * 10**6
@@ -20,14 +23,25 @@ _ROUNDING = Fraction(1, 2**50)  # how far a float may lie from the fraction that
 Columns = list[list[Fraction]]
 
 
-def exact_columns(P: Any) -> tuple[list[list[int]], float]:
-    """Integers for each truth in the ratio of its probabilities, and the largest change that was needed."""
+def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
+    """Integers for each truth in the ratio of its probabilities, and what to note of them.
+
+    Noted are that decimals or floats were ``given``, and the largest change that ``settled`` the sums of the columns.
+
+    >>> exact_columns([["0.7", "1/2"], ["0.3", "1/2"]])
+    ([[7, 3], [1, 1]], {'given': 'decimals'})
+    """
     values = _values(P)
     given = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
     check_columns(given)
+    _check_fractions(_transposed(values), given)
     columns = _exact(_transposed(values), given)
     flat = zip(chain.from_iterable(given), chain.from_iterable(columns), strict=True)
-    return [_over_one_denominator(column) for column in columns], max(float(abs(old - new)) for old, new in flat)
+    settled = max(float(abs(old - new)) for old, new in flat)
+    noted = {"settled": settled} if settled else {}
+    if any(map(is_decimal, chain.from_iterable(values))):
+        noted |= {"given": DECIMALS}
+    return [_over_one_denominator(column) for column in columns], noted
 
 
 def _over_one_denominator(column: list[Fraction]) -> list[int]:
@@ -94,6 +108,17 @@ def check_columns(columns: Columns) -> None:
             hint="columns are truths here: transpose the matrix, or use from_rows (--rows in a command)",
         )
     raise MatrixError(f"not 1: {shown}", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
+
+
+def _check_fractions(values: list[list[Any]], given: Columns) -> None:
+    """Raise where a column of fractions and integers does not sum to one exactly: only decimals stand for others."""
+    for j, (as_given, exact) in enumerate(zip(values, given, strict=True)):
+        total = sum(exact, Fraction(0))
+        if total != 1 and not any(map(is_decimal, as_given)):
+            raise MatrixError(
+                f"the fractions of column {j} sum to 1 {float(total - 1):+.3g}",
+                hint="fractions must sum to 1 exactly; within 1e-9 is enough for decimals only",
+            )
 
 
 def read_rows(R: Any) -> list[list[Any]]:

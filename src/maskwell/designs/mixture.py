@@ -106,7 +106,11 @@ class TruthOrFixed(CodedDesign):
 
     def total_variation(self) -> float:
         """Twice the chance of reporting the truth because it is the truth."""
-        return 2 * float(self.truth) if self.k > 1 else 0.0
+        return float(self.total_variation_exact())
+
+    def total_variation_exact(self) -> Fraction:
+        """The same as a fraction."""
+        return 2 * self.truth if self.k > 1 else Fraction(0)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -138,7 +142,7 @@ class Mixture(TruthOrFixed):
                 f"truth and fixed sum to {float(total):.12g}, which is 1 {float(total - 1):+.3g}",
                 hint="the probabilities of all reports must sum to 1 exactly",
             )
-        return cls(categories=categories, truth=p, fixed=q)
+        return cls(categories=categories, truth=p, fixed=q).noting_decimals(p, *q)
 
     @cached_property
     def _q(self) -> Array:

@@ -90,10 +90,24 @@ class Sampler:
 
 
 class KeyedSampler:
-    """Randomizes one variable by record: who holds the key draws the same report for a record again, in any order.
+    """Randomizes one variable by record: the same truth under the same design gets the same report again, in any order.
 
-    The ids of all records must be different; that is for the caller to check, who sees them all. A variable that is
-    randomized twice needs two names here, or both draws would be one.
+    Another truth or another design gets a draw of its own. So two reports of one record under one design that differ
+    prove that its truth changed; two that agree prove nothing.
+
+    Parameters
+    ----------
+    design
+        What is drawn from.
+    keyed
+        The key and the data set.
+    variable
+        What is randomized. Something that is randomized twice needs two names, or both draws would be one.
+    fingerprint
+        Names the design with the labels of its categories, by default as the design itself does. Whatever a draw
+        depends on must be in it: two designs under one name would share their words.
+
+    The ids of all records must be different; that is for the caller to check, who sees them all.
 
     >>> from maskwell.designs.uniform import Uniform
     >>> from maskwell.core.categories import Categories
@@ -104,11 +118,11 @@ class KeyedSampler:
     True
     """
 
-    def __init__(self, design: Design, keyed: KeyedRandom, variable: str) -> None:
+    def __init__(self, design: Design, keyed: KeyedRandom, variable: str, fingerprint: str | None = None) -> None:
         self.design = design
         self.private = keyed.private
         self._keyed = keyed
-        self._stream = keyed.stream(variable)
+        self._stream = keyed.stream(variable, design.fingerprint if fingerprint is None else fingerprint)
 
     def sample(self, codes: Array, ids: Any) -> Reports:
         """Reports of records with these true codes and ids."""
@@ -130,10 +144,11 @@ class KeyedSampler:
         return Reports(design.fingerprint, design.k, design.encoding, out, self.private)
 
     def _sample_chunk(self, codes: Array, names: Array, out: Array) -> None:
-        words = self._stream.words(names, self.design.words_per_row)
+        words = self._stream.words(names, codes, self.design.words_per_row)
         for row in self.design.draw_rows(codes, words, out).tolist():
-            reader = WordReader(words[row].tolist(), more=partial(self._stream.spill, names[row]))
-            out[row] = self.design.encode_report(self.design.draw(int(codes[row]), reader))
+            state = int(codes[row])
+            reader = WordReader(words[row].tolist(), more=partial(self._stream.spill, names[row], state))
+            out[row] = self.design.encode_report(self.design.draw(state, reader))
 
     def __reduce__(self) -> Any:
         raise WrongTypeError("a secret key is not copied or sent along", hint="make the sampler where it is needed")

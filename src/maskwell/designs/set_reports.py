@@ -124,7 +124,11 @@ class SetDesign(Design):
 
     def total_variation(self) -> float:
         """``2 (p - r)``: two columns differ on the sets that hold exactly one of the two categories."""
-        return 2 * float(self.include - self.other)
+        return float(self.total_variation_exact())
+
+    def total_variation_exact(self) -> Fraction:
+        """The same as a fraction."""
+        return 2 * (self.include - self.other)
 
     def _check_share(self, share: Real) -> Real:
         values = np.asarray(share, dtype=np.float64)

@@ -85,11 +85,11 @@ class Sparse(ByColumns):
     @classmethod
     def of_matrix(cls, P: Any, inputs: Categories | None = None, outputs: Categories | None = None) -> Self:
         """From a matrix whose columns sum to one, as :meth:`Dense.of`; its zeros are left out."""
-        numerators, settled = exact_columns(P)
+        numerators, noted = exact_columns(P)
         if outputs is None and len(numerators) != len(numerators[0]):
             outputs = Categories.numbered(len(numerators[0]))
         design = cls.of_columns([dict(enumerate(column)) for column in numerators], inputs, outputs)
-        return design.with_provenance(settled=settled) if settled else design
+        return design.with_provenance(**noted)
 
     @classmethod
     def unchanged(cls, inputs: Categories) -> Self:

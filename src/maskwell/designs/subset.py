@@ -120,7 +120,7 @@ class Subset(FixedSizeSets):
                 f"include = {include}: the truth would be no more likely to be named than chance ({Fraction(q, k)})",
                 hint=f"give more than {Fraction(q, k)}",
             )
-        return cls(categories=categories, size=q, chance=p)
+        return cls(categories=categories, size=q, chance=p).noting_decimals(p)
 
     @classmethod
     def from_gamma(cls, gamma: Number, categories: Categories, *, size: int) -> Self:

@@ -64,7 +64,7 @@ class Unary(SetDesign):
             raise ParameterError(
                 f"flip = {flip} is not below keep = {keep}", hint="a true bit must be the likelier one"
             )
-        return cls(categories=categories, keep=p, flip=r)
+        return cls(categories=categories, keep=p, flip=r).noting_decimals(p, r)
 
     @classmethod
     def rappor_from_gamma(cls, gamma: Number, categories: Categories) -> Self:

@@ -52,7 +52,7 @@ class Uniform(TruthOrFixed):
             raise ParameterError(
                 "truth = 0: every report would be equally likely whatever the truth", hint="give more than 0"
             )
-        return cls(categories=categories, truth=p)
+        return cls(categories=categories, truth=p).noting_decimals(p)
 
     @classmethod
     def from_gamma(cls, gamma: Number, categories: Categories) -> Self:

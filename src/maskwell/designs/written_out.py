@@ -46,10 +46,6 @@ class WrittenOut(CodedDesign):
         a = self.uniform_prior() if prior is None else self.check_distribution(prior, "prior")
         return float((self._P * a).max(axis=1).sum())
 
-    def total_variation(self) -> float:
-        """The largest sum of absolute differences between two columns."""
-        return max(float(np.abs(self._P - self._P[:, [j]]).sum(axis=0).max()) for j in range(self.k))
-
     # ---- linear algebra
 
     @cached_property

@@ -93,13 +93,27 @@ class ReportReader:
         encoded = [one for one in found if one is not None]
         if len(encoded) < len(found):
             return None
-        return encoded[0] if self._answers is None else self._read_together(self._answers, encoded, len(columns[0]))
+        return (
+            encoded[0]
+            if self._answers is None
+            else self._read_together(self._answers, encoded, len(columns[0]), first_row, places)
+        )
 
-    def _read_together(self, answers: Answers, encoded: Sequence[Encoded], rows: int) -> Encoded | None:
+    def _read_together(
+        self, answers: Answers, encoded: Sequence[Encoded], rows: int, first_row: int, places: Array | None
+    ) -> Encoded | None:
         kept, codes = common_rows(encoded, rows)
         joined = answers.join(codes)
         if (strange := joined < 0).any():
             labels = [place.decode(code[strange]) for place, code in zip(answers.places, codes, strict=True)]
-            self._together.note_unknown(Counter(zip(*(label.tolist() for label in labels), strict=True)))
+            found = Counter(zip(*(label.tolist() for label in labels), strict=True))
+            self._together.note_unknown(found, np.flatnonzero(strange), first_row, _places(kept, places))
             return None
         return Encoded(joined, rows - len(joined), kept, self.reports)
+
+
+def _places(kept: Array | None, places: Array | None) -> Array | None:
+    """Where the rows that were kept stand in the batch."""
+    if kept is None:
+        return places
+    return np.flatnonzero(kept) if places is None else places[kept]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Bits
-from maskwell.core.phrases import MESSAGE, fault_of
+from maskwell.core.phrases import fault_of
 from maskwell.core.reported import bits_from_texts
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
 
@@ -38,13 +39,37 @@ def file_errors(what: str, path: str) -> Iterator[None]:
     except MaskwellError:
         raise
     except (arrow.ArrowException, OSError, EOFError, UnicodeError, ValueError, ArithmeticError) as error:
-        wrong = f"cannot {what} {path}: "
-        reason = _reason(error, max(40, MESSAGE - len(wrong)))
-        raise DataFileError(wrong + reason, hint=_hint(error, what), path=path) from error
+        raise DataFileError(
+            f"cannot {what} {path}: {reason_of(error)}", hint=_hint(error, what), values=fault_of(error, 200), path=path
+        ) from None
 
 
-def _reason(error: BaseException, width: int) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else fault_of(error, width)
+HARMLESS = re.compile(
+    r"Expected \d+ columns, got \d+|magic bytes not found|not a gzipped file|invalid UTF-?8"
+    r"|unexpected end of (?:stream|file|data)|Compressed file ended before the end-of-stream marker was reached"
+    r"|CRC check failed|while decompressing data|straddles two block boundaries"
+    r"|Expected to read \d+ metadata bytes, but only read \d+"
+    r"|Invalid file, or file has unsupported features|cannot mix struct and non-struct|cannot mix list and non-list"
+    r"|Conversion failed|tried to convert to u?(?:int|float)\d\d?|too large to fit in C integer type"
+    r"|variable name '.{1,64}' (?:contains a space|starts with an illegal)|a provided name (?:is|contains) [a-z ]{1,40}"
+    r"|must all be the same length|expected length \d+ but got length \d+",
+    re.IGNORECASE,
+)
+"""What other libraries say that cannot hold a value of the data; all else that they say may."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Why another library refused data, without any value of it.
+
+    >>> reason_of(ValueError("CSV parse error: Expected 2 columns, got 3: Bob,no,1")), reason_of(ValueError("Bob?"))
+    ('Expected 2 columns, got 3', 'the reader stopped with ValueError')
+    """
+    if isinstance(error, UnicodeError):
+        return "some bytes are not UTF-8"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    found = HARMLESS.search(str(error))
+    return found.group() if found else f"the reader stopped with {type(error).__name__}"
 
 
 def _hint(error: BaseException, what: str) -> str:

@@ -16,6 +16,7 @@ from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.base import ENGINES, Source
+from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.files import ending_of, find_column, open_source
 from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
@@ -35,9 +36,6 @@ MERGED_CELLS = 1 << 17
 MOST_LISTED = 20_000
 """Labels of a column that are told apart where all columns of a file are looked at."""
 
-MOST_WEIGHTS = 2_000
-"""Different weights that are told apart where weights are looked at like labels."""
-
 MOST_POSSIBLE = 1 << 62
 KEPT_PIECES = 1 << 21
 
@@ -47,7 +45,7 @@ def count_tables(
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
-    capped: Sequence[str] = (),
+    beside: DependenceCounter | None = None,
     declared: bool = True,
     progress: Progress | None = None,
 ) -> list[CellTable]:
@@ -61,15 +59,16 @@ def count_tables(
         For each table its columns. A missing value is a label of its own, ``None``, last.
     weights
         A column with the weight of each record.
-    capped
-        Columns of which only the first ``MOST_WEIGHTS`` labels are told apart; further ones count with the last.
+    beside
+        What follows other columns through the same rows, if anything.
     declared
         Whether codes that an SPSS file declares missing count as missing values; else they are labels like others.
     progress
         Told how far it is.
     """
-    with open_rows(path, [*dict.fromkeys(name for table in tables for name in table)]) as source:
-        return count_rows(source, path, tables, weights=weights, capped=capped, declared=declared, progress=progress)
+    coded = [*dict.fromkeys(name for table in tables for name in table)]
+    with open_rows(path, coded) as source:
+        return count_rows(source, path, tables, weights=weights, beside=beside, declared=declared, progress=progress)
 
 
 def count_rows(
@@ -78,17 +77,15 @@ def count_rows(
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
-    capped: Sequence[str] = (),
+    beside: DependenceCounter | None = None,
     declared: bool = True,
     progress: Progress | None = None,
 ) -> list[CellTable]:
     """The same for rows that are open already; ``name`` is what messages call them."""
     names = [*dict.fromkeys(column for table in tables for column in table)]
-    with counting(source, name, names, tables, weights) as counter:
+    with counting(source, name, names, tables, weights, beside) as counter:
         if not declared:
             counter.coders.update(coders_of(source, names, declared=False))
-        for column in capped:
-            counter.coders[column].most = MOST_WEIGHTS
         for batch in source.batches(counter.wanted):
             counter.add(batch)
             if progress is not None:
@@ -149,10 +146,15 @@ def open_rows(path: str, names: Sequence[str]) -> Iterator[Source]:
 
 @contextmanager
 def counting(
-    source: Source, path: str, names: Sequence[str], tables: Sequence[Sequence[str]], weights: str | None
+    source: Source,
+    path: str,
+    names: Sequence[str],
+    tables: Sequence[Sequence[str]],
+    weights: str | None,
+    beside: DependenceCounter | None = None,
 ) -> Iterator[FileCounter]:
     """A counter for the batches of a source; refuses a file without rows at the end."""
-    counter = FileCounter(source, path, names, tables, weights)
+    counter = FileCounter(source, path, names, tables, weights, beside)
     yield counter
     if counter.rows == 0:
         raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
@@ -162,9 +164,16 @@ class FileCounter:
     """Counts cells of several tables, batch after batch."""
 
     def __init__(
-        self, source: Source, path: str, names: Sequence[str], tables: Sequence[Sequence[str]], weights: str | None
+        self,
+        source: Source,
+        path: str,
+        names: Sequence[str],
+        tables: Sequence[Sequence[str]],
+        weights: str | None,
+        beside: DependenceCounter | None = None,
     ) -> None:
-        places = {name: find_column(source.schema, name, path) for name in names}
+        followed = () if beside is None else beside.names
+        places = {name: find_column(source.schema, name, path) for name in (*names, *followed)}
         if weights is not None:
             places[weights] = find_column(source.schema, weights, path)
         self.wanted = sorted(set(places.values()))
@@ -172,7 +181,7 @@ class FileCounter:
         self._read = {name: self.wanted.index(place) for name, place in places.items()}
         self._weights = weights
         self.coders = coders_of(source, names)
-        self._wanted = tables
+        self._wanted, self._beside = tables, beside
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any) -> None:
@@ -183,6 +192,8 @@ class FileCounter:
             weights = check_weights(batch.column(self._read[self._weights]), self._weights, self.rows)
         for counter in self._ready():
             counter.add(codes, len(batch), weights)
+        if self._beside is not None and len(batch):
+            self._beside.add({name: batch.column(self._read[name]) for name in self._beside.names}, codes)
         self.rows += len(batch)
 
     def _ready(self) -> list[CellCounter]:
@@ -222,8 +233,9 @@ def check_weights(column: Any, name: str, row: int) -> Real:
     bad = np.flatnonzero(values < 0)
     if bad.size:
         raise CountsError(
-            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is {values[bad[0]]:g}",
+            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is negative",
             hint="weights are finite numbers of 0 or more",
+            values=f"{values[bad[0]]:g}",
             column=name,
         )
     return values

@@ -56,7 +56,10 @@ def write_cell_values(
         named = arrow.field("record", arrow.int64()) if identity is None else source.schema.field(identity)
         schema = arrow.schema([named, *(arrow.field(name, arrow.float64()) for name in values)])
         rows = 0
-        with atomic_file(output, force=force, inputs=[path]) as file, open_sink(file, output, schema) as sink:
+        with (
+            atomic_file(output, force=force, inputs=[path], like=path) as file,
+            open_sink(file, output, schema) as sink,
+        ):
             for batch in source.batches():
                 cells = finder.find([c.codes(batch.column(i)) for c, i in zip(coders, places, strict=True)])
                 ids = np.arange(rows + 1, rows + len(batch) + 1) if identity is None else batch.column(identity)

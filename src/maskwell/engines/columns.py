@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.kronecker import Kronecker, leaves_of
@@ -131,6 +131,7 @@ class Problems:
     categories: Categories
     offenders: Counter[Any] = field(default_factory=Counter)
     unknown: int = 0
+    first_unknown: int | None = None
     missing: int = 0
     first_missing: int | None = None
     role: str = "category"
@@ -146,7 +147,8 @@ class Problems:
                 values, missing="category" if policy == "category" else "drop", match="text"
             )
         except UnknownCategoryError as error:
-            self._note_unknown(error)
+            rows = cast(Array, error.objects["rows"])
+            self.note_unknown(cast(Mapping[Any, int], error.objects["offenders"]), rows, first_row, places)
             return None
         except MissingValueError as error:
             raise self._no_category(error) from error
@@ -159,15 +161,13 @@ class Problems:
         """Remember how many rows have no value, and the first of them."""
         self.missing += int(lost.sum())
         if self.first_missing is None:
-            first = int(np.argmax(lost))
-            self.first_missing = first_row + (first if places is None else int(places[first]))
+            self.first_missing = _row(int(np.argmax(lost)), first_row, places)
 
-    def _note_unknown(self, error: UnknownCategoryError) -> None:
-        self.note_unknown(error.objects["offenders"])  # type: ignore[arg-type]
-
-    def note_unknown(self, found: Mapping[Any, int]) -> None:
-        """Remember values that cannot be used, and how often each occurs."""
+    def note_unknown(self, found: Mapping[Any, int], rows: Array, first_row: int, places: Array | None = None) -> None:
+        """Remember values that cannot be used, how often each occurs, and the first of their rows."""
         self.unknown += sum(found.values())
+        if self.first_unknown is None:
+            self.first_unknown = _row(int(rows[0]), first_row, places)
         for value, times in found.items():
             if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
                 self.offenders[value] += times
@@ -202,15 +202,14 @@ class Problems:
         return f"column{'s' * (self.role == 'report')} {shorten(repr(self.column), 24)}"
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
-        wrong = f"{self._named}: {self.unknown:,} of {rows:,} values {self._are_not}: "
-        common, distinct = self.offenders.most_common(SHOWN), len(self.offenders)
-        shown = (f"{value!r} ({times:,} {'time' if times == 1 else 'times'})" for value, times in common)
+        first = f"{', the first' if self.unknown > 1 else ''} in data row {self.first_unknown}"
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
         then = "; only an empty cell counts as missing" if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
-            wrong + listed(shown, distinct, MESSAGE - len(wrong), at_least=distinct == KEPT_OFFENDERS),
+            f"{self._named}: {self.unknown:,} of {rows:,} values {self._are_not}{first}",
             hint=f"allowed: {known}{then}",
+            values=shown_values(self.offenders, at_least=len(self.offenders) == KEPT_OFFENDERS),
             column=self.column,
             offenders=dict(self.offenders),
             count=self.unknown,
@@ -229,6 +228,10 @@ class Problems:
         if self.role == "category" and all(isinstance(label, tuple) for label in self.categories.labels):
             return "; name one column for each answer"
         return "; recode these, or make another design"
+
+
+def _row(place: int, first_row: int, places: Array | None) -> int:
+    return first_row + (place if places is None else int(places[place]))
 
 
 def raise_first(problems: Iterable[Problems], rows: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from maskwell.core.exact import as_fraction, check_probability, to_decimal
+from maskwell.core.exact import as_fraction, as_given, check_probability, to_decimal
 from maskwell.engines.small_tables import read_lines
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
@@ -49,7 +49,7 @@ def _checked(
         if len(line) != len(header):
             raise DataFileError(f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=HINT)
         cells = dict(zip(header, line, strict=True))
-        p = as_fraction(cells["p"], f"{path}, line {number}, p")
+        p = as_given(as_fraction(cells["p"], f"{path}, line {number}, p"), cells["p"])
         before = next(reversed(table), None)
         if not 0 <= p <= 1 or (before is not None and p <= before):
             wrong = (

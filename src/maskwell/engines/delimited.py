@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -40,7 +41,7 @@ class DelimitedSource:
 
     def __init__(self, path: str, ending: str) -> None:
         arrow = require()
-        self._path, self._separator = path, separator(ending)
+        self._path, self._ending, self._separator = path, ending, separator(ending)
         self._raw, self._file, self._size = _open(path, ending)
         self._reader: Any = None
         try:
@@ -57,7 +58,7 @@ class DelimitedSource:
         schema = arrow.schema([self.schema.field(i) for i in kept])
         self._reader = self._open_reader([str(i) for i in kept])
         while self._reader is not None:
-            with file_errors("read", self._path):
+            with file_errors("read", self._path), self._row_errors():
                 try:
                     batch = self._reader.read_next_batch()
                 except StopIteration:
@@ -98,7 +99,7 @@ class DelimitedSource:
     def _open_reader(self, kept: list[str]) -> Any:
         arrow, options = require(), require("pyarrow.csv")
         columns = [str(i) for i in range(len(self.schema))]  # numbers, because names may repeat
-        with file_errors("read", self._path):
+        with file_errors("read", self._path), self._row_errors():
             if not self._file.peek(1):
                 return None
             return options.open_csv(
@@ -115,6 +116,42 @@ class DelimitedSource:
                     quoted_strings_can_be_null=False,
                 ),
             )
+
+    @contextmanager
+    def _row_errors(self) -> Iterator[None]:
+        """Say which row has too many or too few fields; Arrow would print the row itself."""
+        try:
+            yield
+        except require().ArrowInvalid as error:
+            found = _RAGGED.search(str(error))
+            if found is None:
+                raise
+            fields, got = int(found.group(1)), int(found.group(2))
+            where = _first_ragged(self._path, self._ending, fields)
+            raise DataFileError(
+                f"{self._path}: {where} has {got} fields, and the first line has {fields}",
+                hint=f"put values that hold {_NAMES[self._separator]} or a line end in quotes",
+                values=str(error),
+                path=self._path,
+            ) from None
+
+
+_RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
+_NAMES = {",": "a comma", "\t": "a tab"}
+
+
+def _first_ragged(path: str, ending: str, fields: int) -> str:
+    """The first row with another number of fields, counted from 1 below the column names, in words."""
+    if path == "-":
+        return "a row"  # standard input cannot be read again
+    raw, file, _ = _open(path, ending)
+    with raw, suppress(csv.Error), io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="") as text:
+        rows = (row for row in csv.reader(text, delimiter=separator(ending)) if row)
+        next(rows, None)
+        for number, row in enumerate(rows, start=1):
+            if len(row) != fields:
+                return f"data row {number}"
+    return "a row"
 
 
 class DelimitedSink:

@@ -185,6 +185,24 @@ def _problems(text: str) -> Iterator[None]:
         raise _bad(text, said, "write it as: outcome ~ predictor + C(predictor)") from error
 
 
+@contextmanager
+def _problems_with_rows(text: str) -> Iterator[None]:
+    """The same where formulaic works on rows: what it says may hold values of them, except for the factor."""
+    require_formulaic()
+    errors = importlib.import_module("formulaic.errors")
+    try:
+        yield
+    except (errors.FormulaicError, SyntaxError) as error:
+        factor = next((found for found in re.findall(r"`([^`]+)`", str(error)) if found in text), None)
+        said = f"{factor or 'it'} cannot be worked out"
+        raise InputError(
+            f"formula {shorten(text, 30)!r}: {shorten(said, 50)}",
+            hint="use functions such as log only on columns of numbers",
+            values=fault_of(error, 200),
+            formula=text,
+        ) from None
+
+
 def _bad(text: str, problem: str, hint: str) -> InputError:
     return InputError(f"formula {shorten(text, 30)!r}: {shorten(problem, 50)}", hint=hint, formula=text)
 
@@ -290,16 +308,17 @@ class Coding:
 
 def _made(make: Callable[[], Any], text: str) -> Any:
     """Let formulaic work: warnings about its own future are silenced, others are errors in our words."""
-    with _problems(text), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with _problems_with_rows(text), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message="Data has categories outside")
         try:
             return make()
         except Warning as warning:
             raise UnknownCategoryError(
-                f"new rows hold a category that the fit did not: {fault_of(warning, 40)}",
+                "new rows hold a category that the fit did not",
                 hint="predict only for categories of the fit",
-            ) from warning
+                values=fault_of(warning, 200),
+            ) from None
 
 
 def _numbers(made: Any) -> Real:

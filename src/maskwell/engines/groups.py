@@ -264,8 +264,9 @@ class _VariableReader:
         where = _shown((n, str(v.labels[int(c[row])])) for n, v, c in zip(names, self._values, codes, strict=True))
         named = ", ".join(self._variable.columns)
         return ParameterError(
-            f"no design for {named!r} where {where}, first in data row {first_row + row}",
+            f"no design for {named!r} has the values of {', '.join(names)} in data row {first_row + row}",
             hint=f"add --design '{named}[{','.join(f'{n}=...' for n in names)}]=D.json' for these rows",
+            values=where,
         )
 
 

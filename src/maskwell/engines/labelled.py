@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from maskwell.core.phrases import MESSAGE, fault_of
-from maskwell.engines.arrow import file_errors, require
+from maskwell.core.phrases import fault_of
+from maskwell.engines.arrow import file_errors, reason_of, require
+from maskwell.engines.atomic import partial_folder, target_of
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.engines.labelled_columns import column_type, read_column, written_column
 from maskwell.engines.labels import ColumnLabels, Labels
@@ -105,8 +105,9 @@ class LabelledSink:
 
     def close(self) -> None:
         """Write everything; the file itself stays open."""
-        with tempfile.TemporaryDirectory() as folder, labelled_errors("write", "the output"):
-            path = Path(folder) / f"output{self._ending}"
+        beside = target_of(Path(self._file.name))
+        with labelled_errors("write", "the output"), partial_folder(beside) as folder:
+            path = folder / f"output{self._ending}"
             self._write(str(path))
             with path.open("rb") as written:
                 shutil.copyfileobj(written, self._file, 1 << 20)
@@ -149,14 +150,14 @@ def labelled_errors(what: str, path: str) -> Iterator[None]:
         with file_errors(what, path):
             yield
     except (library.ReadstatError, library.PyreadstatError, TypeError) as error:
-        wrong = f"cannot {what} {path}: "
-        reason = fault_of(error, max(40, MESSAGE - len(wrong)))
         hint = (
             "the file may be damaged or cut short, or of another kind than its ending says"
             if what == "read"
             else "choose another kind of file, or rename the column"
         )
-        raise DataFileError(wrong + reason, hint=hint, path=path) from error
+        raise DataFileError(
+            f"cannot {what} {path}: {reason_of(error)}", hint=hint, values=fault_of(error, 200), path=path
+        ) from None
 
 
 def _library(name: str = "pyreadstat") -> Any:

@@ -81,10 +81,10 @@ class ColumnLabels:
         found: dict[str, Any] = {}
         for value, label in self.values.items():
             if label in found and label in categories:
-                both = f"{value_text(found[label])} and {value_text(value)}"
                 raise DataFileError(
-                    f"column {column!r}: {both} are both labelled {label!r}",
+                    f"column {column!r}: two codes have the label {label!r}",
                     hint="make the design with the codes in place of the labels",
+                    values=f"{value_text(found[label])}, {value_text(value)}",
                     column=column,
                 )
             found.setdefault(label, value)

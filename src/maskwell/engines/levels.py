@@ -73,9 +73,10 @@ class LevelCoder:
             place = self._places.get(label)
         except TypeError as error:
             raise WrongTypeError(
-                f"column {self.column!r} holds values that cannot be categories: {error}",
+                f"column {self.column!r} holds values that cannot be categories",
                 hint="use a column of texts or numbers",
-            ) from error
+                values=str(error),
+            ) from None
         if place is None:
             place = self._add(label)
         return place
@@ -99,8 +100,9 @@ class LevelCoder:
     def _add(self, label: Label) -> int:
         if self._fixed:
             raise UnknownCategoryError(
-                f"column {self.column!r} holds {label!r}, which was not there when the file was counted",
+                f"column {self.column!r} holds a value that was not there when the file was counted",
                 hint="do not change the file while it is being released",
+                values=repr(label),
                 column=self.column,
                 label=label,
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import require
+from maskwell.engines.arrow import reason_of, require
 from maskwell.engines.base import BATCH_ROWS
 from maskwell.errors import DataFileError, WrongTypeError
 
@@ -60,8 +60,10 @@ def _arrow(data: Any) -> Any:
             return arrow.Table.from_pandas(data, preserve_index=False)
     except (arrow.ArrowException, TypeError, ValueError) as error:
         raise WrongTypeError(
-            f"the table cannot be read: {fault_of(error)}", hint="give columns of one kind of value each"
-        ) from error
+            f"the table cannot be read: {reason_of(error)}",
+            hint="give columns of one kind of value each",
+            values=fault_of(error, 200),
+        ) from None
     raise WrongTypeError(
         f"a table is needed, not a {type(data).__name__}",
         hint="give a DataFrame of pandas or polars, an Arrow table, or a dictionary of columns",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,6 +121,14 @@ class PlanReader:
         known = {name: some_rows(value, kept) for name, value in self._known(columns, row).items()}
         return known | self._domains({name: columns[name].take(places) for name in self._plan.by}, row)
 
+    def told_by(self, columns: Mapping[str, Any], row: int, rows: Array) -> tuple[set[Any], set[Any]]:
+        """The strata and the domains that some of the next rows belong to."""
+        plan = self._plan
+        every = require().array(np.flatnonzero(rows))
+        strata = [] if plan.strata is None else [labels_of(columns[plan.strata].take(every), plan.strata, row)]
+        told = require().array(np.flatnonzero(rows & self.with_domain(columns, len(rows))))
+        return _borne(strata), _borne(self._domains({n: columns[n].take(told) for n in plan.by}, row).values())
+
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
         found = {
@@ -146,8 +154,9 @@ class PlanReader:
         small = np.flatnonzero(weights < 1 - ROUNDING)
         if self._plan.chances and len(small):
             raise ParameterError(
-                f"column {name!r}: {weights[small[0]]:g} in row {row + int(small[0]) + 1} is no weight of a chance",
+                f"column {name!r}: the weight in row {row + int(small[0]) + 1} is below 1, so it is no 1 / chance",
                 hint="independent draws have chances up to 1, and so weights of 1 or more",
+                values=f"{weights[small[0]]:g}",
                 column=name,
             )
         return weights
@@ -159,8 +168,9 @@ class PlanReader:
         small = np.flatnonzero(values < 1)
         if len(small):
             raise ParameterError(
-                f"column {size!r} has a population of {values[small[0]]:g} in data row {row + int(small[0]) + 1}",
+                f"column {size!r}: the population in data row {row + int(small[0]) + 1} is below 1",
                 hint="a population counts the units that could have been drawn: 1 or more",
+                values=f"{values[small[0]]:g}",
                 column=size,
             )
         return values
@@ -168,6 +178,10 @@ class PlanReader:
     def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
         parts = [labels_of(columns[name], name, row, NO_DOMAIN) for name in self._plan.by]
         return {"domain": _crossed(parts)} if parts else {}
+
+
+def _borne(factors: Iterable[Factor]) -> set[Any]:
+    return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
 
 
 def _crossed(parts: Sequence[Factor]) -> Factor:

@@ -135,7 +135,7 @@ def randomize_file(
         for column in columns:
             schema = column.changed(schema)
         with (
-            atomic_file(output, force=force, inputs=[path, *inputs]) as file,
+            atomic_file(output, force=force, inputs=[path, *inputs], like=path) as file,
             open_sink(file, output, schema, style=source.style) as sink,
         ):
             rows = written = 0

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import require, without_traces
 from maskwell.engines.levels import MISSING, LevelCoder
 from maskwell.errors import TooLargeError, WrongTypeError
@@ -260,18 +260,19 @@ def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     try:
         found = arrow.array(labels, type=kind)
     except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise _misfit(column, kind, f"all its labels: {error}") from error
+        raise _misfit(column, kind, fault_of(error, 200)) from None
     wrong = (
         [a for a, b in zip(labels, found.to_pylist(), strict=True) if a != b] if arrow.types.is_integer(kind) else []
     )
     if wrong:
-        raise _misfit(column, kind, f"the label {wrong[0]!r}")
+        raise _misfit(column, kind, repr(wrong[0]))
     return found
 
 
-def _misfit(column: str, kind: Any, what: str) -> WrongTypeError:
+def _misfit(column: str, kind: Any, shown: str) -> WrongTypeError:
     return WrongTypeError(
-        f"column {column!r}, of kind {kind}, cannot hold {shorten(what, 100)}",
+        f"column {column!r}, of kind {kind}, cannot hold all its labels",
         hint="correct the labels that do not occur in the file: those of the codebook, or of the matrix",
+        values=shown,
         column=column,
     )

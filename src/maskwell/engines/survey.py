@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.core.counts import Counts
 from maskwell.core.factors import Factor
+from maskwell.core.phrases import listed, shorten
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.columns import Assignment, raise_first
@@ -22,7 +23,7 @@ from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.randomize import Progress, pieces
 from maskwell.engines.tally import check_made_by
 from maskwell.engines.values import whole_numbers
-from maskwell.errors import DataFileError, MissingValueError, ParameterError
+from maskwell.errors import DataFileError, MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18
 NEAR = 0.01
@@ -54,7 +55,8 @@ class SurveyTally:
     """Sums by stratum, cluster, domain, sample and report; the designs of the samples; how many rows were left out.
 
     ``ratios`` has the smallest and the largest ratio of a replicate weight above zero to the weight, shape (2, R): rows
-    of one line may differ in that, and a line does not tell.
+    of one line may differ in that, and a line does not tell. ``empty_domains`` are those all of whose rows were left
+    out.
     """
 
     cells: Cells
@@ -62,6 +64,7 @@ class SurveyTally:
     rows: int
     dropped: int
     ratios: Real | None = None
+    empty_domains: tuple[Any, ...] = ()
 
 
 def tally_groups(
@@ -83,6 +86,7 @@ def tally_groups(
                     tally_codes(batch.report[own].astype(np.uint64), totals[sample])
                 else:
                     np.add.at(totals[sample], batch.report[own], batch.count[own])
+    _check_used(samples, [place for place, values in enumerate(totals) if values.any()])
     tallies = [
         SampleTally(Counts(values, int(values.sum()), design.fingerprint), design, label)
         for values, design, label in zip(totals, samples.designs, samples.labels, strict=True)
@@ -114,7 +118,39 @@ def tally_survey(
     cells = _together(total, waiting)
     if cells is None or cells.rows == 0:
         raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
-    return SurveyTally(_sized(cells, plan), tuple(samples.designs), found.rows, found.dropped, ratios)
+    seen = cells.n > 0
+    _check_used(samples, cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
+    _check_strata(cells.stratum.take(np.flatnonzero(seen)), found.strata_left_out, plan)
+    empty = sorted(found.domains_left_out - _borne(cells.domain.take(np.flatnonzero(seen))), key=str)
+    return SurveyTally(_sized(cells, plan), tuple(samples.designs), found.rows, found.dropped, ratios, tuple(empty))
+
+
+def _borne(factor: Factor) -> set[Any]:
+    return set(factor.labels[np.unique(factor.codes)].tolist())
+
+
+def _check_used(samples: Samples, seen: Iterable[int]) -> None:
+    """Raise for a group that has a design, but no row with a report."""
+    used = {id(one) for place in seen for one in samples.choices[place]}
+    for one in (choice for variable in samples.variables for choice in variable.choices if choice.when):
+        if used and id(one) not in used:
+            told = " and ".join(f"{name} = {value}" for name, value in one.when)
+            raise ReportError(
+                f"no row with a report has {shorten(told, 30)}, for which there is a design",
+                hint="leave its design out if this group was not asked, or check the column",
+                group=dict(one.when),
+            )
+
+
+def _check_strata(kept: Factor, left_out: set[Any], plan: PlanColumns) -> None:
+    """Raise for a stratum all of whose rows were left out: the estimate would be one for the others."""
+    empty = sorted(left_out - _borne(kept), key=str)
+    if empty:
+        raise MissingValueError(
+            f"no row of {plan.strata} = {listed(map(str, empty), len(empty), 30)} has a report",
+            hint="join this stratum with another one, or take its rows out of the file to estimate for the rest",
+            strata=empty,
+        )
 
 
 def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:
@@ -186,6 +222,8 @@ class _Rows:
                     for name in own:
                         check_made_by(leaf, schema.field(find_column(schema, name, path)), name)
         self.rows = self.dropped = 0
+        self.strata_left_out: set[Any] = set()
+        self.domains_left_out: set[Any] = set()
         self.progress: Progress | None = None
 
     def __iter__(self) -> Iterator[_Batch]:
@@ -211,8 +249,15 @@ class _Rows:
         if self._missing == "drop":
             told = self._plan.with_domain(columns, rows)
             sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
+            self._note_left_out(columns, ~kept)
         count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, self.rows)
         return _Batch(sample, report, None if count is None else count[kept], self._plan.read(columns, self.rows, kept))
+
+    def _note_left_out(self, columns: dict[str, Any], rows: Array) -> None:
+        if rows.any():
+            strata, domains = self._plan.told_by(columns, self.rows, rows)
+            self.strata_left_out |= strata
+            self.domains_left_out |= domains
 
 
 @contextmanager

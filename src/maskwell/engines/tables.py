@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import require
+from maskwell.engines.arrow import reason_of, require
 from maskwell.engines.base import Coded, Source
 from maskwell.engines.files import engine_of, no_column, open_source
 from maskwell.engines.labels import ColumnLabels, Labels
@@ -64,8 +64,10 @@ class MemoryTable(Table):
             return {name: _array(self._pick(name)) for name in names}
         except (arrow.ArrowException, TypeError, ValueError) as error:
             raise WrongTypeError(
-                f"a column cannot be read: {fault_of(error)}", hint="give columns of one kind of value each"
-            ) from error
+                f"a column cannot be read: {reason_of(error)}",
+                hint="give columns of one kind of value each",
+                values=fault_of(error, 200),
+            ) from None
 
 
 class FileTable(Table):

@@ -26,13 +26,16 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
     check_no_missing(column, name, row)
     try:
         values = np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    except arrow.ArrowException as error:
-        raise _not_a_number(column.to_pylist(), name, row) from error
+    except arrow.ArrowException:
+        raise _not_a_number(column.to_pylist(), name, row) from None
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         place = row + int(wrong[0]) + 1
         raise ParameterError(
-            f"column {name!r} has {values[wrong[0]]} in data row {place}", hint="give finite numbers", column=name
+            f"column {name!r}: the value in data row {place} is not a finite number",
+            hint="give finite numbers",
+            values=str(values[wrong[0]]),
+            column=name,
         )
     return values
 
@@ -41,8 +44,9 @@ def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
     for place, value in enumerate(values, start=row + 1):
         if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
             return ParameterError(
-                f"column {name!r} has {str(value)!r} in data row {place}, which is no number",
+                f"column {name!r}: the value in data row {place} is no number",
                 hint="give numbers in this column",
+                values=repr(str(value)),
                 column=name,
             )
     return ParameterError(f"column {name!r} does not hold numbers", hint="give numbers in this column", column=name)
@@ -84,30 +88,35 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
         if arrow.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         numbers = column.cast(arrow.int64())
-    except arrow.ArrowException as error:
+    except arrow.ArrowException:
+        what, shown = _not_whole(column.to_pylist(), row)
         raise ReportError(
-            f"column {name!r} {_not_whole(column.to_pylist(), row)}",
+            f"column {name!r} {what}",
             hint="the counts column holds how many reports each row stands for: 0, 1, 2, ...",
+            values=shown,
             column=name,
-        ) from error
+        ) from None
     values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
     wrong = np.flatnonzero(values < 0)
     if len(wrong):
-        what = "no count" if not numbers[int(wrong[0])].is_valid else f"the count {values[wrong[0]]}"
+        there = bool(numbers[int(wrong[0])].is_valid)
         raise ReportError(
-            f"column {name!r} has {what} in row {row + int(wrong[0]) + 1}", hint="counts are 0 or more", column=name
+            f"column {name!r} has {'a negative' if there else 'no'} count in row {row + int(wrong[0]) + 1}",
+            hint="counts are 0 or more",
+            values=str(values[wrong[0]]) if there else "",
+            column=name,
         )
     return values
 
 
-def _not_whole(values: list[Any], row: int) -> str:
-    """The first value that is not a whole number, and where it is.
+def _not_whole(values: list[Any], row: int) -> tuple[str, str]:
+    """Where the first value is that is not a whole number, and the value.
 
     >>> _not_whole(["12", "a few"], 0)
-    "has 'a few' in row 2, which is not a whole number"
+    ('does not have a whole number in row 2', "'a few'")
     """
     for i, value in enumerate(values, start=row + 1):
         whole = value.is_integer() if isinstance(value, float) else re.fullmatch(r"[+-]?[0-9]{1,18}", str(value))
         if value is not None and not whole:
-            return f"has {str(value)!r} in row {i}, which is not a whole number"
-    return "does not hold whole numbers"
+            return f"does not have a whole number in row {i}", repr(str(value))
+    return "does not hold whole numbers", ""

@@ -19,6 +19,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximising.maximum import maximise
@@ -73,8 +74,9 @@ class GoodnessOfFit:
         return {**{f.name: getattr(self, f.name) for f in fields(self)}, "flags": list(self.flags)}
 
     def __repr__(self) -> str:
-        statistics = f"X2 = {self.pearson:.4g}, G2 = {self.likelihood_ratio:.4g}, df = {self.degrees_of_freedom}"
-        known = "no p value" if np.isnan(self.p_likelihood_ratio) else f"p = {self.p_likelihood_ratio:.4g}"
+        degrees = f"df = {self.degrees_of_freedom}"
+        statistics = f"X2 = {Printed(self.pearson):.4g}, G2 = {Printed(self.likelihood_ratio):.4g}, {degrees}"
+        known = "no p value" if np.isnan(self.p_likelihood_ratio) else f"p = {Printed(self.p_likelihood_ratio):.4g}"
         first = f"Goodness of fit: {known} ({statistics}; {self.reference}; n = {self.n:,})"
         return "\n".join([first, *(f"  note: {flag}" for flag in self.flags)])
 

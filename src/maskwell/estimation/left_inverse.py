@@ -16,6 +16,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.written_out import weighted_left_inverse
 from maskwell.errors import ParameterError, ReportError
@@ -80,7 +81,7 @@ class LeftInverse:
 
     def __repr__(self) -> str:
         k, m = self.L.shape
-        certified = f", value={self.value:.6g}, gap={self.gap:.1e}" if self.value is not None else ""
+        certified = f", value={Printed(self.value):.6g}, gap={Printed(self.gap):.1e}" if self.value is not None else ""
         return f"LeftInverse({self.name}, {k} categories from {m} reports{certified})"
 
 
@@ -125,7 +126,7 @@ def minimax_left_inverse(design: Design, *, criterion: str = "randomization", ga
     flags = (
         ()
         if reached <= gap * (1 + value)
-        else (f"the minimax search stopped {reached:.1e} above what is possible at most",)
+        else (f"the minimax search stopped {Printed(reached):.1e} above what is possible at most",)
     )
     return LeftInverse(L, "minimax", design.fingerprint, pi, value, reached, criterion, flags)
 

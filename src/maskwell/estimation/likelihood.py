@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
@@ -99,7 +100,9 @@ def _flags(top: Maximum) -> tuple[str, ...]:
             "reports or group rare categories"
         )
     if top.gap > GAP:
-        flags.append(f"the search ended early: the log-likelihood of a report can still rise by {top.gap:.1e} at most")
+        flags.append(
+            f"the search ended early: the log-likelihood of a report can still rise by {Printed(top.gap):.1e} at most"
+        )
     return tuple(flags)
 
 

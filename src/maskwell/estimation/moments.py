@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError, WrongTypeError
@@ -32,6 +33,9 @@ MISFIT = 4
 """One estimate this many standard errors outside [0, 1] is no accident: one in thirty thousand if it is normal.
 
 Of many estimates the farthest must be rarer by their number."""
+
+FINE = 0.3
+"""Estimates to which one report adds at most this share of their standard error are judged as normal."""
 
 ROUNDING = 1e-12
 
@@ -70,7 +74,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     covariance = None
     if design.k <= COVARIANCE_LIMIT:
         covariance = (solver.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
-    error = _error_nearby(pi_hat, design, solver, n)
+    error, steps = _error_nearby(pi_hat, variance, design, solver, n), largest_steps(design, solver, n)
     return Estimate(
         categories=design.inputs.labels,
         pi_hat=pi_hat,
@@ -84,9 +88,9 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
         flags=(
             *(() if inverse is None else inverse.flags),
             *flags_of_moments(
-                pi_hat, variance, variance - randomization, full=covariance is not None, n=n, error=error
+                pi_hat, variance, variance - randomization, full=covariance is not None, n=n, error=error, steps=steps
             ),
-            *_boundary_test(counts, design, pi_hat, error),
+            *_boundary_test(counts, design, pi_hat, variance, error, steps),
             *_weak(design),
         ),
         samples=(Sample(counts, design),),
@@ -101,43 +105,106 @@ def nearest_shares(pi_hat: Real) -> Real:
     return np.asarray(inside / total if total > 0 else np.full(len(pi_hat), 1 / len(pi_hat)))
 
 
-def _error_nearby(pi_hat: Real, design: Design, solver: Design | LeftInverse, n: int) -> Real | None:
-    """Standard errors at the nearest proportions; None where no estimate lies outside [0, 1].
+def _error_nearby(pi_hat: Real, variance: Real, design: Design, solver: Design | LeftInverse, n: int) -> Real | None:
+    """Standard errors at the nearest proportions, or those estimated if larger; None with no estimate outside [0, 1].
 
-    Those estimated from the same reports are far too small where a report is rarer than the design alone makes it.
+    Those estimated from the same reports are far too small where a report is rarer than the design alone makes it, and
+    those at the nearest proportions where estimates below zero are many, so that what is cut is much.
     """
     if not _is_outside(pi_hat).any():
         return None
     near = nearest_shares(pi_hat)
-    return np.asarray(np.sqrt(np.maximum(solver.second_moment_diagonal(design.apply(near)) - near**2, 0) / n))
+    nearby = (solver.second_moment_diagonal(design.apply(near)) - near**2) / n
+    return np.asarray(np.sqrt(np.maximum(np.maximum(nearby, variance), 0)))
 
 
 def _is_outside(pi_hat: Real) -> Array:
     return np.asarray((pi_hat < -ROUNDING) | (pi_hat > 1 + ROUNDING))
 
 
-def _chance_of_farthest(pi_hat: Real, error: Real) -> float:
-    """Of an estimate as far outside [0, 1] in standard errors, one side, times the number of estimates."""
+def largest_steps(design: Design, solver: Design | LeftInverse, n: float) -> Real | None:
+    """At most how much one of n reports adds to each estimate, shape (k,); None for sets, whose estimates are binomial.
+
+    No entry of a row of L is larger than the length of the row.
+    """
+    if design.reports_are_sets:
+        return None
+    return np.asarray(np.sqrt(design.m * solver.second_moment_diagonal(np.full(design.m, 1 / design.m))) / n)
+
+
+def _chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | None) -> float:
+    """Of an estimate as far outside [0, 1], one side, times the number of estimates.
+
+    Normal where one report is small against the standard error. Where tables are sparse it is not, and a bound serves
+    that holds for any shares.
+    """
     outside = np.maximum(-pi_hat, pi_hat - 1)
-    farthest = np.divide(outside, error, out=np.where(outside > ROUNDING, np.inf, 0.0), where=error > 0).max()
-    return min(1.0, len(pi_hat) * NormalDist().cdf(-float(farthest)))
+    fine = np.ones(len(pi_hat), dtype=bool) if steps is None else steps <= FINE * error
+    chances = [0.5]
+    if fine.any():
+        out, own = outside[fine], error[fine]
+        farthest = np.divide(out, own, out=np.where(out > ROUNDING, np.inf, 0.0), where=own > 0).max()
+        chances.append(NormalDist().cdf(-float(farthest)))
+    coarse = ~fine & (outside > ROUNDING)
+    if steps is not None and coarse.any():
+        own = np.sqrt(np.maximum(variance[coarse], 0))
+        chances.append(_bounded_chance(outside[coarse], own, steps[coarse], len(pi_hat)))
+    return min(1.0, len(pi_hat) * min(chances))
 
 
-def _boundary_test(counts: Counts, design: Design, pi_hat: Real, error: Real | None) -> tuple[str, ...]:
+def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> float:
+    """The least chance of estimates of independent reports this far outside, whatever the true shares.
+
+        Pr(outside >= t) <= exp(-x)   where   (v / s^2) h(t s / v) = x,   v = (error + s sqrt(2 x))^2
+
+    with ``h(u) = (1 + u) ln(1 + u) - u``, s the largest step of a report, and v above the true variance but for a
+    chance of ``exp(-x)``. The farthest is looked for at the x that would be evidence among ``count`` estimates.
+
+    Source: derived, from the inequality of Bennett and the bound on a standard deviation of Maurer and Pontil.
+    """
+
+    def exponent(x: float) -> Real:
+        v = (error + steps * np.sqrt(2 * x)) ** 2
+        u = outside * steps / v
+        return np.asarray(v / steps**2 * ((1 + u) * np.log1p(u) - u))
+
+    farthest = int(np.argmax(exponent(np.log(2 * count / DOUBTFUL))))
+    outside, error, steps = (values[farthest : farthest + 1] for values in (outside, error, steps))
+    low, high = 0.0, 1e4
+    while high - low > 1e-3 * high and high > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if exponent(middle)[0] >= middle else (low, middle)
+    return min(0.5, 2 * float(np.exp(-low)))
+
+
+def _boundary_test(
+    counts: Counts, design: Design, pi_hat: Real, variance: Real, error: Real | None, steps: Real | None
+) -> tuple[str, ...]:
     """Estimates outside [0, 1] come with the chance of such reports if the instructions were followed.
 
     For two categories and two reports it is that of :func:`goodness_of_fit`. Else it is that of the farthest estimate,
-    one side, times the number of categories, with the variance at the nearest proportions.
+    one side, times the number of categories, with the variance at the nearest proportions; a bound in sparse tables.
     """
     if design.reports_are_sets or error is None:
         return ()
     if design.k == design.m == 2:
         found = goodness_of_fit(counts, design)
-        p, said = found.p_likelihood_ratio, f"G2 = {found.likelihood_ratio:.2f}, p = {found.p_likelihood_ratio:.2g}"
+        p = max(found.p_likelihood_ratio, _tail_of_two(counts, design))
+        g2, chance = Printed(found.likelihood_ratio), Printed(found.p_likelihood_ratio)
+        said = f"G2 = {g2:.2f}, p = {chance:.2g}"
     else:
-        p = _chance_of_farthest(pi_hat, error)
-        said = f"p is about {p:.2g} for the farthest of {design.k:,} estimates (a test of fit takes all together)"
+        p = _chance_of_farthest(pi_hat, variance, error, steps)
+        chance = Printed(p)
+        said = f"p is about {chance:.2g} for the farthest of {design.k:,} estimates (a test of fit takes all together)"
     return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
+
+
+def _tail_of_two(counts: Counts, design: Design) -> float:
+    """The exact chance of at most as many reports of the rarer kind as any truth makes at least."""
+    from scipy.special import bdtr
+
+    least = design.matrix().min(axis=1)
+    return float(min(bdtr(x, counts.n, p) for x, p in zip(counts.values, least, strict=True)))
 
 
 def _weak(design: Design) -> tuple[str, ...]:
@@ -148,8 +215,8 @@ def _weak(design: Design) -> tuple[str, ...]:
     if smallest >= WEAK:
         return ()
     return (
-        f"the reports hardly depend on the truth: the smallest singular value of the design is {smallest:.1e}, and "
-        "standard errors grow like one over it",
+        "the reports hardly depend on the truth: the smallest singular value of the design is "
+        f"{Printed(smallest):.1e}, and standard errors grow like one over it",
     )
 
 
@@ -177,19 +244,26 @@ def sampling_part(pi_hat: Real, variance: Real, n: int) -> Real:
 
 
 def flags_of_moments(
-    pi_hat: Real, variance: Real, sampling: Real, *, full: bool, n: int = 1, error: Real | None = None
+    pi_hat: Real,
+    variance: Real,
+    sampling: Real,
+    *,
+    full: bool,
+    n: int = 1,
+    error: Real | None = None,
+    steps: Real | None = None,
 ) -> tuple[str, ...]:
     """What a reader of moment estimates should know; ``full`` where covariances were worked out.
 
     ``n`` is the number of reports, over which a variance of rounding alone is divided. ``error`` holds the standard
     errors if the nearest shares inside [0, 1] were true; without it the estimated ones serve, of the whole or of
-    randomization alone if that is larger.
+    randomization alone if that is larger. ``steps`` holds at most how much one report adds to each estimate.
     """
     n_outside = int(_is_outside(pi_hat).sum())
     if error is None:
         error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
     flags = []
-    if n_outside and _chance_of_farthest(pi_hat, error) < NormalDist().cdf(-MISFIT):
+    if n_outside and _chance_of_farthest(pi_hat, variance, error, steps) < NormalDist().cdf(-MISFIT):
         flags.append(
             "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
             "the one used, labels may be swapped, or respondents did not follow the instructions"

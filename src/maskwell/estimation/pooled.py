@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maskwell.estimation.moments import flags_of_moments, nearest_shares, sampling_part
+from maskwell.core.arrays import Real
+from maskwell.estimation.moments import flags_of_moments, largest_steps, nearest_shares, sampling_part
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.samples import Sample
 
@@ -42,8 +43,20 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
         flags=(
             "the estimates of the samples are pooled with weights that follow from their designs and sizes",
             *flags_of_moments(
-                np.asarray(pi_hat), variance, sampling, full=covariance is not None, error=np.sqrt(nearby)
+                np.asarray(pi_hat),
+                variance,
+                sampling,
+                full=covariance is not None,
+                error=np.sqrt(nearby),
+                steps=_steps(weights, samples),
             ),
         ),
         samples=tuple(samples),
     )
+
+
+def _steps(weights: Real, samples: Sequence[Sample]) -> Real | None:
+    """At most how much one report adds to each pooled estimate; None where sets are reported."""
+    own = [largest_steps(sample.design, sample.design, sample.n) for sample in samples]
+    parts = [w * steps for w, steps in zip(weights, own, strict=True) if steps is not None]
+    return np.asarray(np.max(parts, axis=0)) if len(parts) == len(own) else None

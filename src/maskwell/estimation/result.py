@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import LabelError, MissingExtraError, ParameterError, TooLargeError
 from maskwell.estimation.shown import drawn, html_table, number_or_none, plain_label
 
@@ -215,7 +216,7 @@ class Estimate:
         width = max(8, *(len(str(c)) for c in self.categories[:SHOWN]))
         lines = [f"Estimate by {self.method} from n = {self.n:,} reports (95 % {intervals.name} intervals)"]
         for c, p, a, b in list(zip(self.categories, self.pi_hat, intervals.low, intervals.high, strict=True))[:SHOWN]:
-            lines.append(f"  {c!s:<{width}} {p:8.4f}  [{a:.4f}, {b:.4f}]")
+            lines.append(f"  {c!s:<{width}} {Printed(p):8.4f}  [{Printed(a):.4f}, {Printed(b):.4f}]")
         if len(self.categories) > SHOWN:
             lines.append(f"  ... and {len(self.categories) - SHOWN:,} more")
         return "\n".join([*lines, *(f"  note: {flag}" for flag in (*self.flags, *intervals.flags))])
@@ -224,7 +225,7 @@ class Estimate:
         """What a notebook shows."""
         intervals = self.intervals()
         columns = (self.pi_hat, self.standard_error, intervals.low, intervals.high)
-        numbers = [[f"{x:.4f}" for x in column[:SHOWN]] for column in columns]
+        numbers = [[f"{Printed(x):.4f}" for x in column[:SHOWN]] for column in columns]
         labels = [str(category) for category in self.categories[:SHOWN]]
         more = len(self.categories) - SHOWN
         return html_table(

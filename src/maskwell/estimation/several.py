@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError
@@ -107,7 +108,7 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
         fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
         flags=(
             *((TWO_STEPS,) if spare else ()),
-            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error),
+            *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), error=error, steps=steps_of(L, n)),
         ),
         samples=tuple(samples),
     )
@@ -163,6 +164,11 @@ def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real
     return np.asarray(np.sqrt(np.maximum(np.diagonal(fitted), 0)))
 
 
+def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
+    """At most how much one report adds to each estimate, shape (wanted,)."""
+    return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
+
+
 # ---- maximum likelihood
 
 
@@ -200,7 +206,10 @@ def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...
     if any(design.provenance.get("family") != "cheating-detection" for design in designs):
         return ()
     low, high = cheating_range(found)
-    return (f"the share of the first category lies from {low:.4f} to {high:.4f}: who always says no may belong to it",)
+    return (
+        f"the share of the first category lies from {Printed(low):.4f} to {Printed(high):.4f}: "
+        "who always says no may belong to it",
+    )
 
 
 def cheating_range(estimate: Estimate) -> tuple[float, float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from html import escape
 from typing import Any
+
+from maskwell.core.escaping import visible
 
 
 def drawn(name: str, result: Any, **options: Any) -> Any:
@@ -20,6 +22,10 @@ def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]
     >>> html_table("n = 2", ["answer", "share"], [["a < b", "0.5"]], [])[-54:]
     '<tr><th>a &lt; b</th><td>0.5</td></tr></tbody></table>'
     """
+
+    def escape(text: str) -> str:
+        return html.escape(visible(text))
+
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join(
         f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in rows

@@ -9,6 +9,7 @@ from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import margin_of
@@ -92,7 +93,7 @@ class Allocation:
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}: {n:,}" for name, n in zip(self.names, self.counts, strict=True))
-        return f"Allocation({parts}; margin {self.margin:.4g})"
+        return f"Allocation({parts}; margin {Printed(self.margin):.4g})"
 
 
 def check_names(names: Sequence[str]) -> None:

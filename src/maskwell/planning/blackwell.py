@@ -36,7 +36,7 @@ SUPPORT_LIMIT = 600
 
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 120}
 _BITS = 52
-_POSITIVE = 1e-9  # unknowns of the program below this are taken for zeros
+POSITIVE = 1e-9  # unknowns of the program below this are taken for zeros
 _GRIDS = (12, 2520)  # denominators tried for gains, simple ones first
 
 
@@ -95,11 +95,38 @@ def _answer(result: Any, q: Real, a: Real, k: int, columns: list[int]) -> Answer
     G = np.zeros((r, k))
     multipliers = np.reshape(result.eqlin.marginals[: (r - 1) * len(columns)], (r - 1, -1))
     G[:-1, columns] = np.divide(multipliers, a[:-1, None], where=a[:-1, None] > 0, out=np.zeros_like(multipliers))
-    return Answer(slack, C, x > _POSITIVE, G / (np.abs(G).max() or 1))
+    return Answer(slack, C, x > POSITIVE, G / (np.abs(G).max() or 1))
 
 
 def _floats(rows: Rows) -> Real:
     return np.array([[to_float(p) for p in row] for row in rows])
+
+
+def nearest(P: Rows, A: Rows) -> tuple[Real, Real] | None:
+    """A garbling (r, m) whose product is as near to A as any, and gains (r, k) that show it; None where none is found.
+
+    least t  with  |C P - A|_ij <= t max_j a_ij,   C >= 0,  columns of C sum to one
+    """
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    most = [max(row) for row in A]
+    p, wanted = _floats(P), _floats([[x / top for x in row] for row, top in zip(A, most, strict=True)])
+    (m, k), r = p.shape, len(A)
+    made = sparse.kron(sparse.diags([1 / to_float(top) for top in most]), p.T)
+    off = np.ones((r * k, 1))
+    left = sparse.vstack([sparse.hstack([made, -off]), sparse.hstack([-made, -off])])
+    sums = sparse.hstack([sparse.kron(np.ones((1, r)), sparse.eye(m)), sparse.csr_matrix((m, 1))])
+    cost = np.append(np.zeros(r * m), 1.0)
+    right = np.concatenate([wanted.ravel(), -wanted.ravel()])
+    result = linprog(
+        cost, A_ub=left.tocsc(), b_ub=right, A_eq=sums.tocsc(), b_eq=np.ones(m), method="highs", options=_OPTIONS
+    )
+    if result.status != 0:
+        return None
+    weights = np.reshape(result.ineqlin.marginals[: r * k] - result.ineqlin.marginals[r * k :], (r, k))
+    G = -weights / np.array([to_float(top) for top in most])[:, None]
+    return result.x[:-1].reshape(r, m), G / (np.abs(G).max() or 1)
 
 
 # ---- from floats to proofs
@@ -141,11 +168,11 @@ def corrected(C: Matrix, P: Rows, A: Rows, frame: Frame) -> Matrix | None:
     return exact if verify_garbling(exact, P, A) else None
 
 
-def on_support(answer: Answer, P: Rows, A: Rows, frame: Frame) -> Matrix | None:
-    """The exact garbling with the zeros that D has; None where there is none, or too much to solve."""
-    if answer.positive.sum() > SUPPORT_LIMIT:
+def on_support(positive: NDArray[np.bool_], P: Rows, A: Rows, frame: Frame) -> Matrix | None:
+    """The exact garbling that is positive there, shape (r, m); None where there is none, or too much to solve."""
+    if positive.sum() > SUPPORT_LIMIT:
         return None
-    found = solve_sparse(_equations(answer.positive, P, A, frame))
+    found = solve_sparse(_equations(positive, P, A, frame))
     if found is None or min(found.values()) < 0:
         return None
     m = len(P)

@@ -29,6 +29,7 @@ from maskwell.planning.equalise import Equalised, at_level
 from maskwell.planning.order import Order, check_same_categories, order_of
 from maskwell.privacy.measures import PARITY, Measure
 from maskwell.privacy.posterior import posterior
+from maskwell.privacy.slack import alike
 
 NO_BOUND = "neither design has a bound on {}, so no common protection can be named"
 EQUAL = 1e-9
@@ -80,11 +81,8 @@ class Comparison:
 
     @property
     def equally_private(self) -> bool:
-        """Whether the protections agree to 1e-9."""
-        one, two = self.protections
-        if isinstance(one, float) or isinstance(two, float):
-            return one == two
-        return abs(one - two) <= Fraction(EQUAL) * max(one, two)
+        """Whether the protections agree: exactly, or within 1e-9 where a design is given as decimals, or rounded."""
+        return alike(*self.protections, decimals=self.first.rounded or self.second.rounded)
 
     @property
     def prior(self) -> Real:
@@ -126,6 +124,7 @@ class Comparison:
             "parity": _both(*map(to_float, self.parities)),
             "parity_exact": _both(*map(to_text, self.parities)),
             "equally_private": self.equally_private,
+            "slack_used": self.equally_private and self.protections[0] != self.protections[1],
             "added_variance": _both(*self.added_variances),
             "less_variance": self.winner_by_variance,
             "information": _both(*(_information(d, self.pi) for d in (self.first, self.second))),

@@ -22,6 +22,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float, to_text
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
 from maskwell.designs.ldiverse import LocalDiversity
@@ -31,6 +32,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.planning.tuning import retuned
 from maskwell.privacy.measures import PARITY, Measure
+from maskwell.privacy.slack import verdict
 
 SHOWN = 20
 """Characters of a fraction that people can read."""
@@ -43,7 +45,8 @@ class Equalised:
     Attributes
     ----------
     design
-        The new design, of parity at most what was asked.
+        The new design, of parity at most what was asked; within slack for one that was given as decimals
+        (:mod:`maskwell.privacy.slack`) and is left as it is.
     how
         What was done, in words.
     """
@@ -65,7 +68,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
             f"a design of parity {to_text(gamma)} tells nothing, so there is nothing to compare",
             hint="compare designs whose reports depend on the truth",
         )
-    if design.parity_exact() <= gamma:
+    if verdict(design.parity_exact(), gamma, decimals=design.decimals).meets:
         return Equalised(design, "unchanged")
     family = FAMILIES.get(type(design))
     member = None if family is None else family(design, gamma)
@@ -126,7 +129,7 @@ def _short(text: str) -> str:
     >>> _short("3/13"), _short("12345678901234567890/98765432109876543210")
     ('3/13', '0.125')
     """
-    return text if len(text) <= SHOWN or "," in text else f"{float(Fraction(text)):.6g}"
+    return text if len(text) <= SHOWN or "," in text else f"{Printed(float(Fraction(text))):.6g}"
 
 
 def diluted(design: Design, value: Fraction, measure: Measure = PARITY) -> Equalised:
@@ -141,7 +144,8 @@ def diluted(design: Design, value: Fraction, measure: Measure = PARITY) -> Equal
     kept = min((_share(row, excess, measure.room(value)) for row, excess in beyond), default=Fraction(1))
     mixed = [[kept * p + (1 - kept) * sum(row) / design.k for p in row] for row in rows]
     outputs = design.outputs if isinstance(design.outputs, Categories) else None
-    how = f"the same device, with {100 * float(1 - kept):.4g} % of the respondents using it for a random category"
+    others = f"{Printed(100 * float(1 - kept)):.4g} %"
+    how = f"the same device, with {others} of the respondents using it for a random category"
     return Equalised(Dense.of(mixed, design.inputs, outputs), how)
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design, check_two
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.rational import Frame
@@ -113,7 +114,8 @@ class Extremal:
         }
 
     def __repr__(self) -> str:
-        return f"Extremal({self.utility} = {self.value:.6g}, rank {self.rank} of {self.design.k}, {self.design!r})"
+        value = f"{self.utility} = {Printed(self.value):.6g}"
+        return f"Extremal({value}, rank {self.rank} of {self.design.k}, {self.design!r})"
 
 
 def extremal_design(
@@ -258,7 +260,7 @@ def _design(weights: Weights, gamma: Fraction, categories: Categories) -> Design
 
 
 def _noted(design: Design, demand: Demand | Number, pi: Sequence[Fraction], utility: str, *, average: bool) -> Design:
-    assumed = ", ".join(f"{float(p):.4g}" for p in pi)
+    assumed = ", ".join(f"{Printed(float(p)):.4g}" for p in pi)
     warning = f"optimal for the shares that were assumed, {assumed}, and not for others"
     if not design.identifiable:
         warning += f"; shares cannot be estimated from its reports: rank {design.rank()} for {design.k} categories"

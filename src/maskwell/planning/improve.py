@@ -11,11 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import Number, Parity, common_denominator, safe_below, to_float, to_text
+from maskwell.core.exact import (
+    Number,
+    Parity,
+    common_denominator,
+    is_decimal,
+    parity_text,
+    safe_below,
+    to_float,
+    to_text,
+    told_apart,
+)
 from maskwell.designs.base import EXACT_LIMIT, Design, big, too_few
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.patterns import Patterns, codes_of
@@ -24,9 +34,13 @@ from maskwell.errors import ParameterError, TooLargeError
 from maskwell.planning.layers import ALGORITHMS, Level, Logged, Row
 from maskwell.planning.replacement import Replacement
 from maskwell.privacy.admissible import why_not
+from maskwell.privacy.slack import verdict
 
 ROUNDING = Fraction(1, 10**9)
-"""How far, relative to what gamma allows, values may lie from those of an admissible design that floats stand for."""
+"""How far, relative to themselves and to what gamma allows, decimals may lie from values of an admissible design."""
+
+SHOWN = 20
+"""Characters of a gamma that is shown as it was typed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -41,6 +55,9 @@ class Improvement(Replacement):
         The bound on parity; the parity of ``design``, unless nothing had to be done.
     method
         "layers" or "lemmas".
+    slack_used
+        Whether the original meets the gamma that was asked for only within the slack for decimals
+        (:mod:`maskwell.privacy.slack`).
 
     >>> from maskwell.designs.dense import Dense
     >>> found = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
@@ -53,15 +70,16 @@ class Improvement(Replacement):
 
     gamma: Parity
     method: str
+    slack_used: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         asked = {"method": self.method, "gamma": to_float(self.gamma), "gamma_exact": to_text(self.gamma)}
-        return {**asked, **super().to_dict()}
+        return {**asked, "slack_used": self.slack_used, **super().to_dict()}
 
     def __repr__(self) -> str:
         if not self.improved:
-            return f"Improvement(nothing to gain at gamma {to_float(self.gamma):.6g}: {self.design!r})"
+            return f"Improvement(nothing to gain at gamma {parity_text(self.gamma)}: {self.design!r})"
         return f"Improvement({self.original!r} -> {self.design!r})"
 
 
@@ -81,13 +99,16 @@ def improve(
         Any design of parity at most gamma whose matrix has at most a million entries. An admissible one is handed back
         as it is, however large.
     gamma
-        The bound on parity; the design's own parity by default.
+        The bound on parity; the design's own parity by default. Where a design given as decimals meets it only within
+        slack (:mod:`maskwell.privacy.slack`), it is the design's parity, which improvement cannot lower.
     method
         "layers" splits every row once; "lemmas" follows the proofs of the source. Both are exact, and give different
         designs in general.
     exactly
-        A matrix of floats is often admissible but for the last digits, and is then handed back as it is. Exactly, its
-        last digits would become reports of their own that almost never occur; True asks for them.
+        A matrix given as decimals is often admissible but for the last digits, and is then handed back as it is.
+        Exactly, its last digits would become reports of their own that almost never occur; True asks for them. The
+        same holds for designs that were rounded for a bound such as e**epsilon; other designs of fractions are always
+        improved exactly.
     allow_revealing
         Without a bound on parity the only admissible design is the truth itself. True allows it.
 
@@ -110,16 +131,26 @@ def improve(
     bound = _bound(design, gamma, allow_revealing=allow_revealing)
     if isinstance(bound, float):
         return _revealed(design, method)
+    found = _at(design, bound, method, exactly=exactly)
+    return replace(found, slack_used=gamma is not None and safe_below(gamma, "gamma") < design.parity_exact())
+
+
+def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Improvement:
     level, nothing = Level(bound, design.k), _unchanged(design, bound, method)
-    if _is_reached(design.parity_exact(), bound, exactly=exactly) and why_not(design) is None:
+    tolerance = ROUNDING if design.rounded and not exactly else Fraction(0)
+    if bound - design.parity_exact() <= tolerance * (bound - 1) and why_not(design) is None:
         return nothing
     rows, denominator = _integer_rows(design)
-    if not exactly and all(level.is_single(row, ROUNDING) for row in rows if any(row)):
+    if tolerance and all(level.is_single(row, tolerance) for row in rows if any(row)):
         return nothing
     made, sparse = _assembled(ALGORITHMS[method](rows, level), design, level)
     _check_proof(rows, denominator, made, sparse)
-    noted = _simplest(made).with_provenance(
-        family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
+    noted = (
+        _simplest(made)
+        .noting_decimals(design)
+        .with_provenance(
+            family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
+        )
     )
     return Improvement(original=design, design=noted, improved=True, sparse=sparse, gamma=bound, method=method)
 
@@ -147,9 +178,11 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
             hint="plan a design that has a bound, or allow revealing: without one the truth itself is best",
             parity=parity,
         )
-    if gamma is not None and parity > bound:
+    asked = verdict(parity, bound, decimals=design.decimals or is_decimal(gamma))
+    if not asked.meets:
+        own, most = told_apart(parity, bound)
         raise ParameterError(
-            f"the design has parity {_shown(parity)}, above gamma = {_typed(gamma)}",
+            f"the design has parity {own}, above gamma = {text if len(text := str(gamma)) <= SHOWN else most}",
             hint="improvement keeps all that a design tells: give gamma of at least its parity",
             parity=parity,
             gamma=gamma,
@@ -162,19 +195,7 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
             hint="say how much a report may tell: give gamma greater than 1",
             gamma=gamma,
         )
-    return bound
-
-
-def _typed(gamma: Number) -> str:
-    return text if len(text := str(gamma)) <= 20 else _shown(safe_below(gamma))
-
-
-def _shown(parity: Parity) -> str:
-    return "infinite" if parity == math.inf else f"{to_float(parity):.10g}"
-
-
-def _is_reached(parity: Parity, bound: Fraction, *, exactly: bool) -> bool:
-    return bound - parity <= (0 if exactly else ROUNDING * (bound - 1))
+    return max(bound, parity)
 
 
 def _integer_rows(design: Design) -> tuple[list[Row], int]:

@@ -56,11 +56,15 @@ class Level:
             yield from ((1 << j, flat) for j in range(self.k))
 
     def is_single(self, row: Row, tolerance: Fraction) -> bool:
-        """Whether a row is one pattern: its values lie at both ends of what gamma allows, within the tolerance."""
+        """Whether a row is one pattern: its values lie at both ends of what gamma allows, within the tolerance.
+
+        The tolerance is relative to what lies between the ends, and to the end itself where that is less: at a huge
+        gamma a value may be many times the lower end and yet a small part of the upper one.
+        """
         g, h = self.gamma.numerator, self.gamma.denominator
         top = max(row)
-        room = tolerance * top * (g - h)
-        return min(row) < top and all((top - x) * g <= room or x * g - top * h <= room for x in row)
+        above, below = tolerance * top * (g - h), tolerance * top * min(g - h, h)
+        return min(row) < top and all((top - x) * g <= above or x * g - top * h <= below for x in row)
 
 
 def by_layers(rows: Sequence[Row], level: Level) -> Logged:

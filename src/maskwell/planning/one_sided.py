@@ -141,8 +141,12 @@ def improve_one_sided(design: Design, *, sensitive: int = 0) -> OneSided:
     better = _star(a, chosen)
     if equivalent(rows, better, rtol=0):
         return OneSided(original=design, design=design, improved=False, sparse=None, **found)
-    made = Dense.of(better, design.inputs).with_provenance(
-        family="improved", parameters={"sensitive": str(label_of(design, chosen))}, original=design.fingerprint
+    made = (
+        Dense.of(better, design.inputs)
+        .noting_decimals(design)
+        .with_provenance(
+            family="improved", parameters={"sensitive": str(label_of(design, chosen))}, original=design.fingerprint
+        )
     )
     sparse = Garbling.of_matrix(_garbling(rows, a, chosen))
     return OneSided(original=design, design=made, improved=True, sparse=sparse, **found)

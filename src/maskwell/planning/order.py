@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from maskwell.core.exact import Number, Parity, as_fraction, to_float
+from maskwell.core.exact import Number, Parity, as_fraction, to_float, told_apart
 from maskwell.core.phrases import listed
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design, big
 from maskwell.designs.rows import Reduction, reduce_rows
 from maskwell.designs.subset import FixedSizeSets, Subset
@@ -24,6 +25,8 @@ from maskwell.planning.evidence import Sufficiency, unsettled
 from maskwell.planning.settle import Question
 
 TOLERANCE = Fraction(1, 10**8)
+"""How far a garbling may be off where probabilities stand for others, relative to the largest chance of the report."""
+
 LABELS_WIDTH = 34
 ENTRY_LIMIT = 10**5
 """Entries of a matrix beyond which designs are compared by their structure and parity only."""
@@ -59,7 +62,7 @@ class Order:
         return f"Order({self.verdict!r}, exact={self.exact})"
 
 
-def order_of(first: Design, second: Design, *, tolerance: Number = TOLERANCE) -> Order:
+def order_of(first: Design, second: Design, *, tolerance: Number | None = None) -> Order:
     """Which of two designs tells more about the truth.
 
     The verdict is ``"first"`` when the first is sufficient for the second and not conversely, ``"second"`` the other
@@ -71,8 +74,10 @@ def order_of(first: Design, second: Design, *, tolerance: Number = TOLERANCE) ->
     first, second
         Designs on the same categories.
     tolerance
-        Differences of probabilities up to this size are put down to rounding: a garbling that is right up to them is a
-        yes, marked as not exact. 0 asks about the designs exactly as they are.
+        Differences of probabilities up to this part of the largest chance of the report are put down to rounding: a
+        garbling that is right up to them is a yes, marked as not exact. 0 asks about the designs exactly as they are.
+        By default it is 1e-8 where a design was given as decimals, or rounded for a bound such as e**epsilon, and 0
+        for fractions.
 
     Source: [ChaiNayak2018, Definition 4.1 and Theorem 4.1].
 
@@ -96,8 +101,10 @@ def _verdict(forth: bool | None, back: bool | None) -> Verdict:  # noqa: FBT001
     return "second" if back else "incomparable"
 
 
-def sufficiency(P: Design, A: Design, *, tolerance: Number = TOLERANCE) -> Sufficiency:
+def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Sufficiency:
     """Whether reports of A could be made from reports of P: ``A = C P`` for a transition matrix C.
+
+    ``tolerance`` is that of :func:`order_of`.
 
     >>> from maskwell import Dense
     >>> truth, coin = Dense.of([[1, 0], [0, 1]]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]])
@@ -106,16 +113,16 @@ def sufficiency(P: Design, A: Design, *, tolerance: Number = TOLERANCE) -> Suffi
     ([Fraction(3, 4), Fraction(1, 4)], False, Fraction(1, 3))
     """
     check_same_categories(P, A)
-    allowed = _checked(tolerance)
+    allowed = _checked((TOLERANCE if P.rounded or A.rounded else 0) if tolerance is None else tolerance)
     known = _by_structure(P, A)
     if known is not None:
         return known
     if not all(design.has_entries_up_to(ENTRY_LIMIT) for design in (P, A)) or P.m * A.m > GARBLING_LIMIT:
-        return _by_parity_alone(P, A)
+        return _by_parity_alone(P, A, allowed)
     try:
         full, wanted = reduce_rows(P.exact_matrix()), reduce_rows(A.exact_matrix())
     except TooLargeError:  # a composition may be small and yet too much work to write out
-        return _by_parity_alone(P, A)
+        return _by_parity_alone(P, A, allowed)
     found = Question(full.rows, wanted.rows, P.parity_exact(), allowed).answer()
     return replace(_restored(found, full, wanted), parities=(P.parity_exact(), A.parity_exact()))
 
@@ -167,7 +174,9 @@ def _by_structure(P: Design, A: Design) -> Sufficiency | None:
     keep = _keep(P, A)
     if keep is None or keep > 1:
         return None
-    reason = f"keeping its report with probability {to_float(keep):.6g}, else drawing any, gives the other design"
+    reason = (
+        f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
+    )
     return _kept("structure", keep, reason, P)
 
 
@@ -187,10 +196,10 @@ def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
     return Sufficiency(holds=True, how=how, reason=reason, garbling=rows, keep=keep, residual=Fraction(0))
 
 
-def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
+def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
     """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
     parities = _parities(P, A)
-    if parities and parities[1] > parities[0]:
+    if parities and _is_beyond(*parities, allowed):
         return Sufficiency(holds=False, how="parity", reason=_less_telling(*parities), parities=parities)
     if parities and parities[0] == parities[1] and _are_sets_of_two_sizes(P, A):
         reason = "both are admissible at the same parity, and different"
@@ -202,10 +211,19 @@ def _by_parity_alone(P: Design, A: Design) -> Sufficiency:
     )
 
 
+def _is_beyond(own: Parity, other: Parity, allowed: Fraction) -> bool:
+    """Whether a parity is larger by more than rounding: no row within ``allowed`` of one that has it keeps to ours.
+
+    The row from a up to ``other a`` would become one from a or more to ``own`` times that at most.
+    """
+    if isinstance(own, float):
+        return False
+    low = 0 if isinstance(other, float) else 1 / other
+    return 1 / own - low > allowed * (1 + 1 / own)
+
+
 def _less_telling(own: Parity, other: Parity) -> str:
-    one, two = f"{to_float(own):.6g}", f"{to_float(other):.6g}"
-    if one == two and not isinstance(own, float) and not isinstance(other, float):
-        return f"its parity, {one}, is smaller than that of the other by {float(1 - own / other):.1g} of it"
+    one, two = told_apart(own, other)
     return f"its parity is only {one}, that of the other {two}"
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_plan import check_category, plain_label
@@ -108,7 +109,8 @@ class PowerPlan:
         }
 
     def __repr__(self) -> str:
-        return f"PowerPlan(n={self.n:,}, {self.null:g} against {self.against:.4g}, power={self.power:.3f})"
+        shares = f"{Printed(self.null):g} against {Printed(self.against):.4g}"
+        return f"PowerPlan(n={self.n:,}, {shares}, power={Printed(self.power):.3f})"
 
 
 def plan_test(

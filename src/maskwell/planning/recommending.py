@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from maskwell.core.printed import Printed
 from maskwell.planning.choice import Option
 
 SIMPLER = 0.05
@@ -46,5 +47,5 @@ def _more(share: float) -> str:
     >>> _more(0.05), _more(0.3417), _more(12.3)
     ('5 % more', '34 % more', '13.3 times as many')
     """
-    times = f"{1 + share:.3g}" if share < 999 else f"{1 + share:,.0f}"
-    return f"{100 * share:.2g} % more" if share < 1 else f"{times} times as many"
+    times = f"{Printed(1 + share):.3g}" if share < 999 else f"{Printed(1 + share):,.0f}"
+    return f"{Printed(100 * share):.2g} % more" if share < 1 else f"{times} times as many"

@@ -16,6 +16,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.planning.sample_size import (
@@ -109,7 +110,7 @@ class SamplePlan:
         }
 
     def __repr__(self) -> str:
-        return f"SamplePlan(n={self.n:,}, margin={self.margin:.4g}, category={self.label!r})"
+        return f"SamplePlan(n={self.n:,}, margin={Printed(self.margin):.4g}, category={self.label!r})"
 
 
 def plan_sample(

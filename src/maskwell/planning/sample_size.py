@@ -16,6 +16,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
@@ -91,13 +92,13 @@ def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
     ((), ('an interval within 0.6 says nothing about a share, which lies between 0 and 1',))
     """
     if margin >= 0.5:
-        return (f"an interval within {margin:.3g} says nothing about a share, which lies between 0 and 1",)
+        return (f"an interval within {Printed(margin):.3g} says nothing about a share, which lies between 0 and 1",)
     small = int(((shares > 0) & (shares <= margin)).sum())
     if not small:
         return ()
     all_of_them = small == int((shares > 0).sum())
     which = "no share is" if all_of_them else f"{small:,} of {len(shares):,} shares are not"
-    return (f"{which} larger than the margin {margin:.3g}: such a share could not be told from 0",)
+    return (f"{which} larger than the margin {Printed(margin):.3g}: such a share could not be told from 0",)
 
 
 def _quantile(level: float) -> float:

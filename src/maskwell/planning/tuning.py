@@ -31,6 +31,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, floor_to, root_below, to_decimal, to_float, to_text
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.privacy.measures import Measure
@@ -290,7 +291,7 @@ class _Search:
 
     def _out_of_reach(self, value: Fraction, low: Parity, high: Parity) -> ParameterError:
         kept = "".join(f", {name} = {_shown(v)}" for name, v in self.kept.items())
-        ends = [f"{to_float(end):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
+        ends = [f"{Printed(to_float(end)):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
         alike = "all that tell anything have no bound" + "; a bound on the ratio is possible" * (
             self.measure.name == "parity" and self.tunable.by_parity is None
         )

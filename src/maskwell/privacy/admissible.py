@@ -27,7 +27,7 @@ from functools import singledispatch
 from typing import Any, Literal
 
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Parity, to_float, to_text
+from maskwell.core.exact import Parity, to_text, told_apart
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.kronecker import Kronecker
@@ -59,7 +59,8 @@ class Judged:
     def words(self, name: str) -> str:
         """What is wrong with the report of this name."""
         if self.fails == "C1":
-            return f"{name} has parity {short(self.shape.parity)}, below {short(self.level)} (condition C1)"
+            parity, level = told_apart(self.shape.parity, self.level)
+            return f"{name} has parity {parity}, below {level} (condition C1)"
         if self.fails == "truth":
             return (
                 f"{name} leaves {self.shape.possible:,} truths possible; without a bound on parity only the truth "
@@ -131,12 +132,3 @@ def _name(design: Design, shape: Shape) -> str:
     return (
         "a report" if isinstance(outputs, Categories) else f"a report of {shape.sizes.start} of {design.k:,} categories"
     )
-
-
-def short(value: Parity) -> str:
-    """A parity for people: six digits.
-
-    >>> short(Fraction(7, 2)), short(math.inf)
-    ('3.5', 'infinite')
-    """
-    return "infinite" if value == math.inf else f"{to_float(value):.6g}"

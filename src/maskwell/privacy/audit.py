@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, log_of, to_digits, to_float, to_text
 from maskwell.core.phrases import shorten
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy.admissible import why_not
 from maskwell.privacy.average import AverageSecurity
 from maskwell.privacy.criteria import Demand, in_every_language, largest_shift, posterior_range
 from maskwell.privacy.posterior import check_sensitive, hazard, posterior
+from maskwell.privacy.slack import SLACK_IN_WORDS, Verdict
 
 SHOWN_ENTRIES = 10_000
 MOST_REPORTS = 10**18
@@ -47,17 +50,28 @@ class Audit:
     @property
     def meets(self) -> bool | None:
         """Whether the demand is met; ``None`` without one."""
-        return None if self.demand is None else self.demand.met_by(self.design)
+        return None if self.demand is None else self._verdict.meets
+
+    @property
+    def slack_used(self) -> bool | None:
+        """Whether only the slack for decimals makes it so; ``None`` without a demand. See :mod:`.slack`."""
+        return None if self.demand is None else self._verdict.slack_used
+
+    @cached_property
+    def _verdict(self) -> Verdict:
+        assert self.demand is not None
+        return self.demand.verdict(self.design)
 
     def __repr__(self) -> str:
         design, shown = self.design, self.to_dict()
-        met = "" if self.demand is None else f"; {self.demand.text}: {'met' if self.meets else 'not met'}"
+        answer = f"{'met' if self.meets else 'not met'}{f' ({SLACK_IN_WORDS})' if self.slack_used else ''}"
+        met = "" if self.demand is None else f"; {self.demand.text}: {answer}"
         guess = shown["guess_probability"]
-        right = "not worked out" if guess is None else f"{guess:.4f}"
+        right = "not worked out" if guess is None else f"{Printed(guess):.4f}"
         lines = [
             f"Audit of {design!r}{met}",
-            f"  parity {to_text(self.parity_exact)}, epsilon {design.epsilon():.6g}",
-            f"  best guess right: {right}, without report {shown['guess_without_report']:.4f}",
+            f"  parity {to_text(self.parity_exact)}, epsilon {Printed(design.epsilon()):.6g}",
+            f"  best guess right: {right}, without report {Printed(shown['guess_without_report']):.4f}",
             f"  identifiable: {design.identifiable}, admissible: {shown['admissible']}",
         ]
         return "\n".join([*lines, *(f"  note: {warning}" for warning in design.warnings())])
@@ -71,6 +85,7 @@ class Audit:
             "m": counted_reports(design),
             "parity": design.parity(),
             "parity_exact": to_text(self.parity_exact),
+            "decimals": design.decimals,
             "epsilon": design.epsilon(),
             **self._beliefs(),
             "identifiable": design.identifiable,
@@ -90,7 +105,7 @@ class Audit:
         if design.has_entries_up_to(SHOWN_ENTRIES):
             shown |= {"matrix": design.matrix().tolist(), **self._posteriors()}
         if self.demand is not None:
-            shown |= {"demand": self.demand.to_dict(), "meets": self.meets}
+            shown |= {"demand": self.demand.to_dict(), "meets": self.meets, "slack_used": self.slack_used}
         return shown
 
     def _beliefs(self) -> dict[str, Any]:
@@ -149,7 +164,7 @@ def counted_reports(design: Design) -> int | str:
 
 
 def _admissible(design: Design) -> dict[str, Any]:
-    """Whether it is, with the tolerance that matrices made of floats need; whether exactly; which row fails and why."""
+    """Whether it is, within 1e-8 if it was given as decimals; whether exactly; which row fails and why."""
     try:
         admissible, reason = design.is_admissible(), why_not(design)
     except TooLargeError as error:

@@ -16,9 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import Number, safe_below
+from maskwell.core.exact import Number, is_decimal, safe_below
 from maskwell.designs.base import Design, big
 from maskwell.errors import ParameterError, TooLargeError
+from maskwell.privacy.slack import Verdict, verdict
+
+CLOSE, ROUNDED = Fraction(1, 10**6), Fraction(1, 10**12)
+"""How near to the limit a float decides nothing, and how far off it may be for large designs."""
 
 NOT_RECOMMENDED = "not recommended: it holds on average, and single reports may still reveal the answer for sure"
 
@@ -35,6 +39,7 @@ class AverageSecurity:
 
     phi: Fraction
     text: str
+    decimals: bool = False
 
     @classmethod
     def of(cls, phi: Number) -> AverageSecurity:
@@ -44,15 +49,31 @@ class AverageSecurity:
             raise ParameterError(
                 f"phi = {phi} is not strictly between 1 and 2", hint="at 1 nothing is told, at 2 everything", phi=phi
             )
-        return cls(bound, f"average security phi = {phi}")
+        return cls(bound, f"average security phi = {phi}", is_decimal(phi))
 
     def met_by(self, design: Design) -> bool:
-        """Whether ``l1 <= 2 (phi - 1)``, within 1e-9."""
-        return average_security(design) <= float(self.phi) * (1 + 1e-9)
+        """Whether ``l1 <= 2 (phi - 1)``."""
+        return self.verdict(design).meets
+
+    def verdict(self, design: Design) -> Verdict:
+        """The same, and whether only the slack for decimals makes it so; see :mod:`.slack`."""
+        value = Fraction(average_security(design))
+        if abs(value - self.phi) < CLOSE:
+            value = _exact(design, value)
+        return verdict(value, self.phi, decimals=design.decimals or self.decimals)
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked; no parity follows from it."""
-        return {"stated": self.text, "language": "average_security", "phi": float(self.phi), "note": NOT_RECOMMENDED}
+        asked = {"phi": float(self.phi), "decimals": self.decimals}
+        return {"stated": self.text, "language": "average_security", **asked, "note": NOT_RECOMMENDED}
+
+
+def _exact(design: Design, near: Fraction) -> Fraction:
+    """Average security as a fraction; for designs too large for that, a little above the float that is near."""
+    try:
+        return 1 + design.total_variation_exact() / 2
+    except TooLargeError:
+        return near * (1 + ROUNDED)
 
 
 def average_security(design: Design) -> float:

@@ -6,8 +6,9 @@ A certificate is JSON::
 
 The design is the content of its file. The claims are exact: fractions as text, no floats. They are a function of what
 is given (the design, the demand as stated, and for an improvement the original design and the garbling), so that
-whoever works them out anew and finds the same text has checked them. The seal is the SHA-256 of everything else; it
-shows a slip, while a forger can make a new one: what convinces is checking the claims.
+whoever works them out anew and finds the same text has checked them. Where a demand is met only within the slack for
+decimals, the claim ``slack`` says how much that is, and what was given as decimals. The seal is the SHA-256 of
+everything else; it shows a slip, while a forger can make a new one: what convinces is checking the claims.
 
 Source: parity and its bounds are [ChaiNayak2018, Theorem 3.1], admissibility Theorems 4.2 and 4.3, improvement
 Definition 4.1 there.
@@ -19,6 +20,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from maskwell.privacy.criteria import Demand
 from maskwell.privacy.improves import Improves
 from maskwell.privacy.proof import proof_of
 from maskwell.privacy.provable import provable, provable_rows
+from maskwell.privacy.slack import SLACK, verdict
 from maskwell.privacy.stated import demand_from_stated
 
 VERSION = 1
@@ -86,8 +89,8 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
     Parameters
     ----------
     demand
-        What parity is held against. Its bound is worked out anew from the exact text in which it was stated, and
-        compared without slack.
+        What parity is held against. Its bound is worked out anew from the exact text in which it was stated. The
+        answer is that of :meth:`Demand.met_by`.
     improvement
         The design that this one replaces, with the garbling that shows it.
 
@@ -115,7 +118,12 @@ def _stated(demand: Demand) -> dict[str, Any]:
             f"the demand {demand.text} does not say how it was stated",
             hint="make it with Demand.from_gamma or the like",
         )
-    return {"stated": demand.stated, "gamma": to_text(demand.gamma_exact)}
+    if demand.gamma_exact == math.inf:
+        raise ParameterError(
+            f"{demand.text} allows any parity: there is nothing to prove",
+            hint="ask for something, such as epsilon = 1, or certify without a demand",
+        )
+    return {"stated": demand.stated, "gamma": to_text(demand.gamma_exact), "decimals": demand.decimals}
 
 
 def claims_of(
@@ -123,30 +131,49 @@ def claims_of(
 ) -> dict[str, Any]:
     """Everything that is claimed of a design, worked out from its exact integers.
 
-    ``demand`` holds what was ``stated`` and, for curves that are functions of a program, the bound ``gamma`` as given.
+    ``demand`` holds what was ``stated``, whether that was in ``decimals``, and, for curves that are functions of a
+    program, the bound ``gamma`` as given.
     """
     parity = design.parity_exact()
     claims: dict[str, Any] = {"parity": to_text(parity)}
     if demand is not None:
-        claims["demand"], claims["meets"] = bound_of(demand, parity)
+        claims |= answer_of(demand, parity, decimals=design.decimals)
     claims["admissible"] = proof_of(design, parity)
     if improvement is not None:
         claims["improves"] = improvement.checked_against(design).to_dict()
     return claims
 
 
-def bound_of(demand: Mapping[str, Any], parity: Parity) -> tuple[dict[str, Any], bool]:
-    """The bound that follows from a stated demand, and whether a parity meets it, without slack.
+def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> dict[str, Any]:
+    """The claims about a stated demand: its bound, whether a parity meets it, and the slack where that decides.
+
+    ``decimals`` tells that the design was given as decimals.
+
+    >>> stated = {"stated": {"language": "gamma", "gamma": "2"}, "decimals": False}
+    >>> answer_of(stated, 2 + Fraction(1, 10**12), decimals=True)["slack"]
+    {'relative': '1/1000000000', 'given_as_decimals': ['design']}
+    """
+    bound, gamma = bound_of(demand)
+    given = {"design": decimals, "demand": bool(demand.get("decimals"))}
+    found = verdict(parity, gamma, decimals=any(given.values()), strict=bound["strict"])
+    slack = {"relative": to_text(SLACK), "given_as_decimals": [name for name, inexact in given.items() if inexact]}
+    return {"demand": bound, "meets": found.meets, **({"slack": slack} if found.slack_used else {})}
+
+
+def bound_of(demand: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
+    """The bound that follows from a stated demand, as claimed and as a number.
 
     ``derived`` tells that the bound was worked out from what was stated; a function that only a program knows leaves it
     as given. ``strict``: parity must stay below the bound; reaching the limit is a breach, and some prior reaches it.
+    ValueError for a demand that asks for nothing.
     """
     stated = demand["stated"]
     found = demand_from_stated(stated)
     strict = stated["closed"] if found is None else found.closed and found.attained
     gamma = parity_from_text(demand["gamma"]) if found is None else found.gamma_exact
-    bound = {"stated": dict(stated), "derived": found is not None, "gamma": to_text(gamma), "strict": strict}
-    return bound, gamma == math.inf or (parity < gamma if strict else parity <= gamma)
+    if isinstance(gamma, float) or gamma < 1:
+        raise ValueError("a bound on parity is a number of 1 or more")
+    return {"stated": dict(stated), "derived": found is not None, "gamma": to_text(gamma), "strict": strict}, gamma
 
 
 def parity_from_text(text: Any) -> Parity:

@@ -32,7 +32,7 @@ from maskwell.core.exact import (
     Parity,
     as_fraction,
     exp_below,
-    is_float,
+    is_decimal,
     log_of,
     percent_meant,
     safe_above,
@@ -43,6 +43,7 @@ from maskwell.core.exact import (
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least, odds_ratio
+from maskwell.privacy.slack import Verdict, verdict
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 STRICTLY = Fraction(1, 2**32)
@@ -61,9 +62,8 @@ class Demand:
         The bound: a fraction that never exceeds what was asked; infinite when nothing is asked.
     closed
         Whether reaching the limit is already a breach (the closed form of rho1-to-rho2).
-    slack
-        Slack of the comparison, relative to gamma - 1: none for integers, fractions and text; 1e-9 for floats, whose
-        last digit is not meant.
+    decimals
+        Whether it was given as decimals or floats, whose last digit is not meant; see :mod:`.slack`.
     attained
         Whether some prior reaches the bound, and not only approaches it.
     sampled
@@ -85,7 +85,7 @@ class Demand:
     text: str
     gamma_exact: Parity
     closed: bool = False
-    slack: Fraction = Fraction(0)
+    decimals: bool = False
     attained: bool = True
     sampled: Parity | None = None
     certified: bool = True
@@ -119,7 +119,7 @@ class Demand:
             name,
             f"{name} = {value}",
             bound,
-            slack=_slack(value),
+            decimals=is_decimal(value),
             attained=name != "beta",
             stated={"language": name, name: to_text(bound)},
             upper_curve=upper,
@@ -140,7 +140,7 @@ class Demand:
             "epsilon",
             f"epsilon = {epsilon}",
             gamma,
-            slack=_slack(epsilon),
+            decimals=is_decimal(epsilon),
             stated={"language": "epsilon", "epsilon": to_text(bound)},
             upper_curve=upper,
             lower_curve=lower,
@@ -168,7 +168,7 @@ class Demand:
             f"rho1 = {rho1} to rho2 = {rho2}{', closed' if closed else ''}",
             odds_ratio(high, low),
             closed,
-            _slack(rho1, rho2),
+            is_decimal(rho1) or is_decimal(rho2),
             attained=closed,
             stated={"language": "rho", "rho1": to_text(low), "rho2": to_text(high), "closed": closed},
             upper_curve=Steps.of([low], [high, 1], closed_right=[closed]),
@@ -197,6 +197,7 @@ class Demand:
             text,
             bound.lower,
             closed,
+            any(c.decimals for c in (lower, upper) if c is not None),
             attained=bound.attained,
             sampled=bound.upper if bound.upper != bound.lower else None,
             certified=bound.certified,
@@ -234,22 +235,28 @@ class Demand:
             )
         return self.gamma_exact - (self.gamma_exact - 1) * STRICTLY * (self.closed and self.attained)
 
-    def allows(self, parity: Parity) -> bool:
-        """Whether a design of this parity meets the demand."""
-        if isinstance(self.gamma_exact, float):
-            return True
-        if self.closed and self.attained:
-            return parity < self.gamma_exact
-        return parity <= self.gamma_exact + self.slack * (self.gamma_exact - 1)
+    def verdict(self, design: Design) -> Verdict:
+        """Whether the design's exact parity is allowed, and whether only the slack for decimals makes it so."""
+        return self.judge(design.parity_exact(), decimals=design.decimals)
 
     def met_by(self, design: Design) -> bool:
-        """Whether the design's exact parity is allowed."""
-        return self.allows(design.parity_exact())
+        """Whether the design meets the demand."""
+        return self.verdict(design).meets
+
+    def allows(self, parity: Parity, *, decimals: bool = False) -> bool:
+        """The same for a parity; ``decimals`` says that it comes from a design that was given as decimals."""
+        return self.judge(parity, decimals=decimals).meets
+
+    def judge(self, parity: Parity, *, decimals: bool) -> Verdict:
+        """The verdict on a parity."""
+        strict = self.closed and self.attained
+        return verdict(parity, self.gamma_exact, decimals=decimals or self.decimals, strict=strict)
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""
         shown = {"stated": self.text, "language": self.name, "closed": self.closed, "attained": self.attained}
-        shown |= {"certified": self.certified, "notes": list(self.notes), **in_every_language(self.gamma_exact)}
+        shown |= {"decimals": self.decimals, "certified": self.certified, "notes": list(self.notes)}
+        shown |= in_every_language(self.gamma_exact)
         return shown if self.sampled is None else {**shown, "gamma_seen": to_float(self.sampled)}
 
 
@@ -261,10 +268,6 @@ def _beta_curves(beta: Fraction) -> tuple[Curve, Curve]:
     """``min(1, beta p)`` and ``p / beta``."""
     corners: list[tuple[Number, Number]] = [(0, 0), (1 / beta, 1), (1, 1)]
     return Lines.of(corners if beta > 1 else [(0, 0), (1, 1)]), Lines.of([(0, 0), (1, 1 / beta)])
-
-
-def _slack(*given: Number) -> Fraction:
-    return Fraction(1, 10**9) if any(map(is_float, given)) else Fraction(0)
 
 
 def posterior_range(gamma: Parity, prior: Fraction) -> tuple[Fraction, Fraction]:

@@ -29,7 +29,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, Parity, as_fraction, root_below, to_decimal, to_float, to_text
+from maskwell.core.exact import (
+    Number,
+    Parity,
+    as_fraction,
+    as_given,
+    is_decimal,
+    root_below,
+    to_decimal,
+    to_float,
+    to_text,
+)
 from maskwell.errors import ParameterError
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -72,6 +82,10 @@ class Curve(Protocol):
     @property
     def breaks(self) -> tuple[float, ...]:
         """Where it jumps or bends."""
+
+    @property
+    def decimals(self) -> bool:
+        """Whether it was given as decimals or floats; a function is not: its bound is a certain one already."""
 
     def values(self, p: Real) -> Real:
         """The curve at priors p, shape (n,)."""
@@ -136,6 +150,11 @@ class Boundary:
         """None."""
         return ()
 
+    @property
+    def decimals(self) -> bool:
+        """No: the demand that it belongs to knows."""
+        return False
+
     def values(self, p: Real) -> Real:
         """At priors p; 0 and 1 stay where they are, for gamma infinite too."""
         gamma = to_float(self.gamma)
@@ -189,9 +208,9 @@ class Steps:
         points: Sequence[tuple[Number, Number]] = (),
     ) -> Steps:
         """Checked; by default each value holds from its left edge up to, and without, the right one."""
-        at = tuple(as_fraction(edge, "edge") for edge in edges)
-        values = tuple(as_fraction(height, "value") for height in heights)
-        single = tuple((as_fraction(p, "p"), as_fraction(v, "value")) for p, v in points)
+        at = tuple(_read(edge, "edge") for edge in edges)
+        values = tuple(_read(height, "value") for height in heights)
+        single = tuple((_read(p, "p"), _read(v, "value")) for p, v in points)
         closed = tuple(closed_right) if closed_right is not None else (False,) * len(at)
         if len(values) != len(at) + 1 or len(closed) != len(at):
             raise ParameterError(
@@ -202,6 +221,11 @@ class Steps:
         _check_rising(values, "values of a step curve", strictly=False)
         _check_shares([*values, *(x for pair in single for x in pair)])
         return cls(at, values, closed, single)
+
+    @property
+    def decimals(self) -> bool:
+        """Whether any of its numbers was."""
+        return any(map(is_decimal, (*self.edges, *self.heights, *(x for pair in self.points for x in pair))))
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -272,7 +296,7 @@ class Lines:
     @classmethod
     def of(cls, corners: Sequence[tuple[Number, Number]]) -> Lines:
         """Checked: priors rise from 0 to 1, values do not fall."""
-        read = tuple((as_fraction(p, "p"), as_fraction(v, "value")) for p, v in corners)
+        read = tuple((_read(p, "p"), _read(v, "value")) for p, v in corners)
         _check_rising([p for p, _ in read], "priors", strictly=True)
         _check_rising([v for _, v in read], "values of a curve", strictly=False)
         _check_shares([v for _, v in read])
@@ -281,6 +305,11 @@ class Lines:
                 "the corners do not reach from p = 0 to p = 1", hint="begin with p = 0, end with p = 1"
             )
         return cls(read)
+
+    @property
+    def decimals(self) -> bool:
+        """Whether any of its numbers was."""
+        return any(is_decimal(x) for corner in self.corners for x in corner)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -339,6 +368,11 @@ def _touched(c: Fraction, d: Fraction) -> Bound:
     roots = root, root if root * root == whole else root + Fraction(1, 2**64)
     low, high = (1 + (c * d + e + 2 * r / square.denominator) / (1 - c) ** 2 for r in roots)
     return Bound(low, high, attained=True)
+
+
+def _read(value: Number, name: str) -> Fraction:
+    """The fraction, which remembers whether it was given as a decimal."""
+    return as_given(as_fraction(value, name), value)
 
 
 def _check_rising(values: Sequence[Fraction], what: str, *, strictly: bool) -> None:

@@ -49,7 +49,7 @@ def written_out(design: Design) -> Dense:
     except TooLargeError as error:
         raise _too_large(design) from error
     made = {"kind": design.kind, "fingerprint": design.fingerprint}
-    return Dense.of(rows, design.inputs, _reports(design)).with_provenance(written_out=made)
+    return Dense.of(rows, design.inputs, _reports(design)).noting_decimals(design).with_provenance(written_out=made)
 
 
 def _reports(design: Design) -> Categories:
@@ -71,7 +71,8 @@ def _factors(design: Kronecker) -> Design:
     factors = [provable(factor) for factor in design.factors]
     if all(new is old for new, old in zip(factors, design.factors, strict=True)):
         return design
-    return Kronecker.of(factors).with_provenance(written_out={"kind": design.kind, "fingerprint": design.fingerprint})
+    made = {"kind": design.kind, "fingerprint": design.fingerprint}
+    return Kronecker.of(factors).noting_decimals(design).with_provenance(written_out=made)
 
 
 def provable_rows(design: Design) -> Design:

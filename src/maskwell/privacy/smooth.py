@@ -81,6 +81,11 @@ class Smooth:
         return cls(function, at, ends[0], ends[1])
 
     @property
+    def decimals(self) -> bool:
+        """No: its bound is a certain one, with nothing to forgive."""
+        return False
+
+    @property
     def breaks(self) -> tuple[float, ...]:
         """The jumps."""
         return self.jumps

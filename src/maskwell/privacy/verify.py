@@ -15,14 +15,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.exact import Parity, from_text, to_text
+from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, MaskwellError
-from maskwell.privacy.admissible import short, why_not
-from maskwell.privacy.certificate import VERSION, Certificate, bound_of
+from maskwell.privacy.admissible import why_not
+from maskwell.privacy.certificate import VERSION, Certificate, answer_of, bound_of
 from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
 from maskwell.privacy.improves import Improves
 from maskwell.privacy.proof import proof_of
@@ -31,7 +31,7 @@ from maskwell.privacy.stated import RULES
 
 WRONG = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError)
 PARTS = ("maskwell", "version", "design", "claims", "seal")
-CLAIMS = ("parity", "demand", "meets", "admissible", "improves")
+CLAIMS = ("parity", "demand", "meets", "slack", "admissible", "improves")
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _checks(content: Any, wanted: Design | None) -> Iterator[Check]:
     yield _tried("columns", lambda: _columns(design))
     yield _tried("parity", lambda: _parity(design, claims))
     if "demand" in claims:
-        yield _tried("demand", lambda: _demand(design, claims))
+        yield _tried("demand", lambda: _demand(claims))
         yield _tried("meets", lambda: _meets(design, claims))
     yield _tried("admissible", lambda: _admissible(design, claims))
     if "improves" in claims:
@@ -210,6 +210,8 @@ def _form(content: Any) -> str:
         raise _Wrong(f"it claims something that is not known: {unknown[0]!r:.60}")
     if ("demand" in claims) != ("meets" in claims):
         raise _Wrong("a demand and whether it is met belong together")
+    if "slack" in claims and "demand" not in claims:
+        raise _Wrong("slack is claimed, but no demand that it is for")
     return f"a certificate of version {VERSION} with all its parts and nothing else"
 
 
@@ -231,6 +233,8 @@ def _the_same(design: Design, wanted: Design, claims: Mapping[str, Any]) -> str:
     form = (provable_rows if "improves" in claims else provable)(wanted)
     if form != design:
         raise _Wrong(f"it is about another design, {design.fingerprint[:19]}..., not {form.fingerprint[:19]}...")
+    if "slack" in claims and form.decimals != design.decimals:
+        raise _Wrong("it is about a design given as decimals, and the design that was given is not, or the reverse")
     written = "" if form.kind == wanted.kind else f", {_a(wanted)} design, written out"
     return f"it is about the design that was given{written}"
 
@@ -247,9 +251,9 @@ def _parity(design: Design, claims: Mapping[str, Any]) -> str:
     return f"parity is {_shown(design.parity_exact())}, exactly as claimed"
 
 
-def _demand(design: Design, claims: Mapping[str, Any]) -> str:
+def _demand(claims: Mapping[str, Any]) -> str:
     claimed = claims["demand"]
-    found, _ = bound_of(claimed, design.parity_exact())
+    found, _ = bound_of(claimed)
     _same(claimed, found, "the demand")
     if claimed["stated"]["language"] == "epsilon":
         _check_exp(from_text(claimed["stated"]["epsilon"]), from_text(claimed["gamma"]))
@@ -271,10 +275,17 @@ def _check_exp(epsilon: Fraction, gamma: Fraction) -> None:
 
 
 def _meets(design: Design, claims: Mapping[str, Any]) -> str:
-    bound, meets = bound_of(claims["demand"], parity_of_rows(design))
-    _same(claims["meets"], meets, "that the demand is met")
-    answer = "meets" if meets else "does not meet"
-    return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(bound['gamma'])}"
+    said = claims.get("slack", {"given_as_decimals": []})
+    stated = {**claims["demand"], "decimals": "demand" in said["given_as_decimals"]}
+    found = answer_of(stated, parity_of_rows(design), decimals=design.decimals)
+    _same(claims["meets"], found["meets"], "that the demand is met")
+    _same(claims.get("slack"), found.get("slack"), "the slack that was needed")
+    answer = "meets" if found["meets"] else "does not meet"
+    if "slack" not in found:
+        return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(found['demand']['gamma'])}"
+    parity, bound = told_apart(design.parity_exact(), from_text(found["demand"]["gamma"]))
+    given = " and ".join(f"the {name}" for name in found["slack"]["given_as_decimals"])
+    return f"parity {parity} meets the bound {bound} within 1e-9, the slack for decimals: {given} was given so"
 
 
 def _admissible(design: Design, claims: Mapping[str, Any]) -> str:
@@ -306,7 +317,7 @@ def _a(design: Design) -> str:
 
 def _shown(value: Parity) -> str:
     exact = to_text(value)
-    return exact if len(exact) <= 30 else f"about {short(value)}"
+    return exact if len(exact) <= 30 else f"about {parity_text(value)}"
 
 
 def _shown_text(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from maskwell.designs.demand import as_count
 from maskwell.designs.dense import Dense
 from maskwell.designs.rational import independent_rows
 from maskwell.errors import ParameterError
+from maskwell.privacy.slack import verdict
 from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, ruled_out
 from maskwell.procedures.spoken import written_reports
 
@@ -94,12 +96,13 @@ class _Wish:
     denominator: int
     rank: int
     parity: Fraction | float
+    decimals: bool
 
     @classmethod
     def of(cls, design: Design, columns: Columns) -> _Wish:
         common = common_denominator(chain.from_iterable(columns))
         numbers = [[p.numerator * (common // p.denominator) for p in column] for column in columns]
-        return cls(numbers, common, _rank(columns), design.parity_exact())
+        return cls(numbers, common, _rank(columns), design.parity_exact(), design.decimals)
 
     def nearest(self, sizes: Sequence[int]) -> Iterator[tuple[int, list[list[int]]]]:
         """Sizes with their counts, the nearest first, ties by size; floats sort them, fractions decide what is near."""
@@ -131,8 +134,8 @@ class _Wish:
         rows = list(zip(*counts, strict=True))
         if isinstance(self.parity, float):
             return not ruled_out(rows) <= ruled_out(list(zip(*self.columns, strict=True)))
-        high, low = self.parity.numerator, self.parity.denominator
-        return any(max(row) * low > min(row) * high for row in rows)
+        most = max((Fraction(max(row), min(row)) if min(row) else math.inf for row in rows if any(row)), default=1)
+        return not verdict(most, self.parity, decimals=self.decimals).meets
 
 
 def _rank(columns: Columns) -> int:

@@ -16,6 +16,7 @@ from itertools import accumulate, chain, pairwise
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design, big
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
+from maskwell.privacy.slack import verdict
 from maskwell.procedures.spoken import report_labels, truth_labels
 
 MOST_CARDS = 1000
@@ -108,7 +109,8 @@ class Deck:
     def less_private(self) -> bool:
         """Whether rounding made the parity larger than was asked for, or made some report rule out more truths."""
         wished, found = self.parities
-        return found > wished or not self.ruled_out <= ruled_out(self.wish.exact_matrix())
+        kept = verdict(found, wished, decimals=self.wish.decimals).meets
+        return not kept or not self.ruled_out <= ruled_out(self.wish.exact_matrix())
 
     @property
     def ruled_out(self) -> set[tuple[int, int]]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.exact import GivenDecimal, Number, as_given, check_probability, to_decimal
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
@@ -45,8 +45,9 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
             hint="these shares must sum to 1; nothing is rescaled for you",
             shares=dict(shares),
         )
-    (numerators,), settled = exact_columns([[value] for value in shares.values()])
-    return [Fraction(n, sum(numerators)) for n in numerators], settled
+    (numerators,), noted = exact_columns([[value] for value in shares.values()])
+    exact = [Fraction(n, sum(numerators)) for n in numerators]
+    return [as_given(share, *shares.values()) for share in exact], noted.get("settled", 0.0)
 
 
 def _summed(names: Sequence[str]) -> str:
@@ -128,14 +129,20 @@ def named(
     """The design with its family and parameters noted, after the check that proportions can be estimated from it.
 
     ``needs`` says which parameters would do, for the hint of the error; empty where every allowed one does. Notes that
-    say nothing (an empty warning, no change to the numbers given) are left out.
+    say nothing (an empty warning, no change to the numbers given) are left out. Probabilities that were given as
+    decimals are noted; a demand is not a probability, and what is made for it keeps to it exactly.
     """
     texts = {name: _text(value) for name, value in parameters.items()}
     if needs and not allow_unidentifiable:
         _check_identifiable(design, family, parameters, needs)
-    return design.with_provenance(
+    decimals = [part for value in parameters.values() for part in _parts(value) if isinstance(part, GivenDecimal)]
+    return design.noting_decimals(*decimals).with_provenance(
         family=family, parameters=texts, **{name: note for name, note in notes.items() if note}
     )
+
+
+def _parts(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else (value,)
 
 
 def _check_identifiable(design: Design, family: str, parameters: Mapping[str, object], needs: str) -> None:

@@ -12,6 +12,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
+from maskwell.privacy.slack import SLACK_IN_WORDS
 from maskwell.procedures.bounded import bounded_deck
 from maskwell.procedures.classical import Known, best_deck, instructed, known_procedure
 from maskwell.procedures.decks import MOST_CARDS, Deck, check_entries, make_deck
@@ -187,7 +188,8 @@ def _rounded(deck: Deck) -> str:
     elif deck.less_private:
         privacy = "it is less private than was asked for"
     else:
-        privacy = "it is at least as private as was asked for" if found < wished else "its parity is the same"
+        near = f" ({SLACK_IN_WORDS})" if found > wished else ""
+        privacy = "it is at least as private as was asked for" if found < wished else f"its parity is the same{near}"
     moved = f"probabilities moved by up to {float(deck.error):.2g}"
     return f"this is not the design that was asked for: {moved}, and {privacy}; estimate with what the deck realises"
 

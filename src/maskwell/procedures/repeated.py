@@ -38,7 +38,7 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
         )
     rows = [_times(cells) for cells in product(*(part.exact_matrix() for part in parts))]
     labels = Categories.of(product(*(part.outputs.labels for part in parts)))
-    return Dense.of(rows, parts[0].inputs, labels).with_provenance(family="repeated")
+    return Dense.of(rows, parts[0].inputs, labels).noting_decimals(*parts).with_provenance(family="repeated")
 
 
 def _times(cells: Sequence[Sequence[Fraction]]) -> list[Fraction]:

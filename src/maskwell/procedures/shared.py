@@ -56,7 +56,7 @@ def shared(
     _check_fit(shares, shown)
     products = [Kronecker.of(parts) for parts in shown]
     P = _mixed(shares, [made.exact_matrix() for made in products])
-    design = Dense.of(P, products[0].inputs, products[0].outputs)
+    design = Dense.of(P, products[0].inputs, products[0].outputs).noting_decimals(*products)
     return named(
         design,
         family="shared",

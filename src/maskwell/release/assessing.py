@@ -2,46 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from maskwell.engines.cell_counting import WRITTEN_AS, open_rows, part_of
+from maskwell.core.cell_table import CellTable
+from maskwell.engines.cell_counting import WRITTEN_AS, count_columns, count_tables, part_of
 from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
-from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.errors import ParameterError
 from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.plan_file import read_plan
+from maskwell.release.plans.starting_plan import starting_plan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.side_channels import (
+    SideChannel,
+    check_side_channels,
+    dependence_counter,
+    side_channel_risk,
+    side_channel_warnings,
+    side_channels,
+)
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import (
     Tables,
     compared_tables,
     count_external,
     count_file,
-    counted_twice,
     risk_columns,
+    tables_of,
 )
-from maskwell.release.tellers import telling_columns, telling_weights
+from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.report import UtilityReport
 
 
-def assess_file(path: str, plan: ReleasePlan, *, progress: Progress | None = None) -> Release:
-    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written."""
+def assess_file(
+    path: str, plan: ReleasePlan, *, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
+) -> Release:
+    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written.
+
+    ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
+    """
     if path == "-":
         raise ParameterError(
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
         )
-    plan.check([column.name for column in file_columns(path)])
-    found = assess_tables(count_file(path, plan, progress), plan, path)
-    with open_rows(path, []) as source:
-        return replace(found, warnings=(*found.warnings, *telling_columns(plan, source)))
+    names = [column.name for column in file_columns(path)]
+    plan.check(names)
+    beside = dependence_counter(plan, names)
+    tables = count_file(path, plan, progress, beside)
+    found = side_channels(plan, beside.facts())
+    check_side_channels(found)
+
+    def count(columns: Sequence[str]) -> CellTable:
+        return count_tables(path, [columns], declared=plan.missing != "category")[0]
+
+    return with_side_channels(assess_tables(tables, plan, path, earlier), found, count)
 
 
-def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
+def first_plan(path: str, *, plan: str = "plan.toml", progress: Progress | None = None) -> str:
+    """The text of a plan for a file that works as it is: columns that would undo it are not published."""
+    tables = count_columns(path, progress=progress)
+    names = [table.columns[0] for table in tables]
+    telling: dict[str, str] = {}
+    unique: list[str] = []
+    drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
+    while True:
+        text = starting_plan(tables, path=path, plan=plan, telling=telling, unique=unique)
+        asked = read_plan(text)
+        looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
+        beside = dependence_counter(looked_at, names)
+        count_file(path, asked, progress, beside)
+        facts = beside.facts()
+        refused = [one for one in side_channels(asked, facts) if one.refused]
+        if not refused and drop is None:
+            return text
+        unique += [
+            one.column for one in facts if one.share_below(2) == 1 and (one.rows == tables[0].n or not one.exact)
+        ]
+        for one in refused:
+            telling[one.column] = f"{telling[one.column]}; {one.words}" if one.column in telling else one.words
+        drop = None
+
+
+def with_side_channels(
+    release: Release, found: tuple[SideChannel, ...], count: Callable[[Sequence[str]], CellTable]
+) -> Release:
+    """A release that says what its unchanged columns give away, and the risk that comes with them."""
+    risk = side_channel_risk(release.plan, found, release.stages, count)
+    warnings = (*release.warnings, *side_channel_warnings(found, risk))
+    return replace(release, side_channels=found, side_channel_risk=risk, warnings=warnings)
+
+
+def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Sequence[Stage] | None = None) -> Release:
     """The same from counts."""
-    stages = build_stages(plan, tables, count_external(plan))
+    stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
     any_table = next(iter(tables.values()))
     release = Release(
         plan=plan,
@@ -52,7 +110,6 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "") -> Release:
         source_name=Path(path).name,
         ending=_ending(path),
         shuffled=plan.order == "shuffled",
-        warnings=tuple(telling_weights(plan, tables)),
     )
     return judged(release)
 
@@ -65,7 +122,7 @@ def _ending(path: str) -> str:
 
 def released_tables(release: Release, done: RowsReleased) -> Tables:
     """The tables of the released file: counted where a column was randomized, else those of the true one."""
-    moved, needed = {*release.plan.randomized}, counted_twice(release.plan)
+    moved, needed = {*release.plan.randomized}, tables_of(release.plan)
     return {c: part_of(c, done.tables) if moved & {*c} else release.tables[c] for c in needed}
 
 
@@ -88,6 +145,7 @@ def _risk(release: Release) -> RiskReport | None:
         released=released,
         threshold=None if plan.match is None else float(plan.match),
         weights=plan.weights is not None,
+        intruder=plan.intruder,
     )
 
 
@@ -106,31 +164,3 @@ def _missing(tables: Tables) -> dict[str, int]:
         if not more and table.levels[0] and table.levels[0][-1] is None:
             found[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
     return found
-
-
-def check_match(release: Release) -> None:
-    """Raise unless the bound on a correct match is kept for every record."""
-    plan, risk = release.plan, release.risk
-    if plan.match is None or risk is None or risk.after is None:
-        return
-    above = risk.after.records_above
-    if above:
-        worst = risk.after.max_risk
-        raise InfeasibleError(
-            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
-            f" (largest {worst:.3g})",
-            hint=_match_hint(release),
-            nearest=worst,
-        )
-
-
-def _match_hint(release: Release) -> str:
-    plan = release.plan
-    open_ = [key for key in plan.keys if key not in plan.randomized]
-    if open_ and len(open_) == len(plan.keys):
-        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
-    if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
-        return 'records with a missing key stay as they are: set missing = "category" in [release]'
-    if len(plan.protections) > 1 or open_:
-        return 'randomize all keys jointly with method = "inverse-frequency", or allow a larger match'
-    return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"

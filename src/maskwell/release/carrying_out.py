@@ -20,7 +20,7 @@ from maskwell.engines.releasing import RowPlan
 from maskwell.release.matrices.swapping import SwapSampler
 from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.released import Release
-from maskwell.release.stages.counting import counted_twice
+from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.fixed import known_levels
 from maskwell.release.stages.stage import Stage
 
@@ -47,7 +47,7 @@ class _Sampled(_Independent):
 
 @dataclass(frozen=True)
 class _Keyed(_Independent):
-    """Draws that follow from a key and the id of the record: the same in every release."""
+    """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
 
     sampler: KeyedSampler
 
@@ -55,6 +55,18 @@ class _Keyed(_Independent):
         """Released states."""
         assert ids is not None
         return np.asarray(self.sampler.sample_named(codes, ids).data)
+
+
+@dataclass(frozen=True)
+class _Twice(_Independent):
+    """A kept draw, and a new one from its report."""
+
+    kept: _Keyed
+    then: _Sampled
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return self.then.draw(self.kept.draw(codes, ids), ids)
 
 
 @dataclass(frozen=True)
@@ -75,13 +87,16 @@ class _Swapped:
 def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
     """The stages of a release as codes, ready for the rows."""
     plan = release.plan
-    tables = [table for table in counted_twice(plan) if set(table) & set(plan.randomized)]
+    tables = [table for table in tables_of(plan) if set(table) & set(plan.randomized)]
     needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
     needed |= {name for table in tables for name in table}
     levels = {name: _all_levels(release, name) for name in sorted(needed)}
     return RowPlan(
         levels=levels,
-        stages=[_row_stage(stage, levels, random, key) for stage in release.stages],
+        stages=[
+            _row_stage(stage, levels, draws_of(stage, random, key if release.keeps(stage) else None))
+            for stage in release.stages
+        ],
         tables=merged(tables, {name: len(own) for name, own in levels.items()}),
         weights=plan.weights,
         dropped=[*plan.drop, *([plan.id] if plan.id else [])],
@@ -97,13 +112,15 @@ def _all_levels(release: Release, name: str) -> list[Any]:
     table = next(table for columns, table in release.tables.items() if name in columns)
     labels = [label for label in known_levels(release.plan, table, name) if label is not None]
     for stage in release.stages:
+        if name in stage.linked:
+            labels += [label for label in stage.linked[name].values() if label is not None]
         if name in stage.variables:
             place = stage.columns.index(name)
             labels += [label[place] for label in stage.outputs if label[place] is not None]
     return [*dict.fromkeys(labels)]
 
 
-def _row_stage(stage: Stage, levels: Levels, random: RandomSource, key: KeyedRandom | None) -> RowStage:
+def _row_stage(stage: Stage, levels: Levels, draws: Draws) -> RowStage:
     outputs = [label[len(stage.within) :] for label in stage.outputs]
     linked = {
         name: _codes([(follows[label],) for label in outputs], [name], levels)[:, 0]
@@ -114,7 +131,7 @@ def _row_stage(stage: Stage, levels: Levels, random: RandomSource, key: KeyedRan
         variables=stage.variables,
         states=_codes(stage.states, stage.columns, levels),
         released=_codes(outputs, stage.variables, levels),
-        draws=_draws(stage, random, key),
+        draws=draws,
         linked=linked,
     )
 
@@ -126,10 +143,14 @@ def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], level
     return np.array(codes, dtype=np.int32).reshape(len(labels), len(columns))
 
 
-def _draws(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
+def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
+    """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
     if stage.method == "swap":
         assert isinstance(stage.design, Sparse)
         return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
-    if key is not None:
-        return _Keyed(KeyedSampler(stage.design, key, json.dumps(stage.variables)))  # unlike for any other columns
-    return _Sampled(stage.design.sampler(random))
+    if key is None:
+        return _Sampled(stage.design.sampler(random))
+    first, then = (stage.design, None) if stage.steps is None else stage.steps
+    name = json.dumps(stage.variables)  # unlike for any other columns
+    kept = _Keyed(KeyedSampler(first, key, name, stage.fingerprint))
+    return kept if then is None else _Twice(kept, _Sampled(then.sampler(random)))

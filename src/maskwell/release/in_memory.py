@@ -10,16 +10,17 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
-from maskwell.release.assessing import assess_tables, check_match, judged, released_tables
+from maskwell.release.assessing import assess_tables, judged, released_tables, with_side_channels
 from maskwell.release.carrying_out import row_plan
 from maskwell.release.folder.publishing import check_randomness
 from maskwell.release.folder.receipt import Receipt, receipt_from_dict
 from maskwell.release.folder.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.keeping import check_kept, drawn_until_kept
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.row_order import telling_order
-from maskwell.release.stages.counting import capped_columns, tables_of
-from maskwell.release.tellers import telling_columns
+from maskwell.release.side_channels import check_side_channels, dependence_counter, side_channels
+from maskwell.release.stages.counting import tables_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,13 +81,21 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     rows = MemoryRows(data)
     plan.check(rows.schema.names)
     wanted = tables_of(plan)
-    found = count_rows(rows, "the table", wanted, weights=plan.weights, capped=capped_columns(plan))
-    tables = dict(zip(wanted, found, strict=True))
-    release = replace(assess_tables(tables, plan), private=source.private)
-    check_match(release)
-    work = row_plan(release, source, None)
-    batches, schema, done = release_batches(rows, "the table", work)
-    warnings = (*release.warnings, *telling_columns(plan, rows), *telling_order(release, done.breaks))
-    counted = released_tables(release, done)
-    release = judged(replace(release, released_tables=counted, changed=done.changed, warnings=warnings))
-    return ReleasedTable(rows.like_given(batches, schema), release)
+    beside = dependence_counter(plan, rows.schema.names)
+    counted = count_rows(rows, "the table", wanted, weights=plan.weights, beside=beside)
+    found = side_channels(plan, beside.facts())
+    check_side_channels(found)
+    release = replace(assess_tables(dict(zip(wanted, counted, strict=True)), plan), private=source.private)
+    release = with_side_channels(release, found, lambda columns: count_rows(rows, "the table", [columns])[0])
+    check_kept(release)
+    given: list[Any] = []
+
+    def draw() -> Release:
+        batches, schema, done = release_batches(rows, "the table", row_plan(release, source, None))
+        given[:] = [rows.like_given(batches, schema)]
+        warnings = (*release.warnings, *telling_order(release, done.breaks))
+        tables = released_tables(release, done)
+        return judged(replace(release, released_tables=tables, changed=done.changed, warnings=warnings))
+
+    drawn = drawn_until_kept(draw, repeatable=False)
+    return ReleasedTable(given[0], drawn)

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.cell_table import CellTable
+from maskwell.release.folder.publishing import protection_of
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
     from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.risk.file_risk import RiskReport
+    from maskwell.release.side_channels import SideChannel, SideChannelRisk
     from maskwell.release.utility.report import UtilityReport
+
+
+KEPT = (
+    "draws are kept by key: the same true value under the same matrix gives the same report in every release, anything"
+    " else an independent draw"
+)
+CHANGE_IS_TOLD = (
+    "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
+    ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
+)
+WITHIN_FRESH = (
+    "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
+    " several releases tell more than one"
+)
+DRAWN_AGAIN = (
+    "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
+    " draws a little"
+)
 
 
 @dataclass(frozen=True)
@@ -62,12 +82,16 @@ class Release:
         What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
     keyed
         A commitment to the key that the draws were made with, or ``None`` where there was none.
+    draws
+        How often the file was drawn until it kept the limit of the plan.
     shuffled
         Whether the records come in random order.
     lost
         What the true file told besides its rows and the released one cannot hold, in words.
     warnings
         What could undo the protection, in words.
+    side_channels, side_channel_risk
+        What unchanged columns give away, and the risk of an intruder who knows them too (``None`` where nothing is).
     files
         What was written, seen from the folder of the release; empty before.
     """
@@ -87,10 +111,13 @@ class Release:
     columns: Sequence[ReleasedColumn] = ()
     labels: Any = None
     keyed: str | None = None
+    draws: int = 1
     shuffled: bool = False
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    side_channels: tuple[SideChannel, ...] = ()
+    side_channel_risk: SideChannelRisk | None = None
 
     def __repr__(self) -> str:
         done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
@@ -104,7 +131,38 @@ class Release:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
-        return tuple(dict.fromkeys([*self.warnings, *(note for stage in self.stages for note in stage.notes)]))
+        told = [note for stage in self.stages for note in stage.notes]
+        again = [DRAWN_AGAIN.format(draws=self.draws)] if self.draws > 1 else []
+        return tuple(dict.fromkeys([*self.warnings, *again, *self._about_draws(), *told]))
+
+    def keeps(self, stage: Stage) -> bool:
+        """Whether the draws of a stage, or of its first step, are kept by key."""
+        return self.keyed is not None and protection_of(self.plan, stage).draws == "kept"
+
+    def draws_of(self, stage: Stage) -> str:
+        """``"fresh"`` draws, ``"kept"`` ones, or ``"kept, then fresh"`` where kept reports are randomized once more."""
+        if not self.keeps(stage):
+            return "fresh"
+        return "kept" if stage.steps is None else "kept, then fresh"
+
+    def _about_draws(self) -> Iterator[str]:
+        """What draws that are kept tell whoever compares two releases."""
+        kept = [stage for stage in self.stages if self.keeps(stage)]
+        if kept:
+            yield KEPT
+        if any(stage.steps is None for stage in kept):
+            yield CHANGE_IS_TOLD
+        new = {name for stage in self.stages if self.draws_of(stage) != "kept" for name in stage.variables}
+        for stage in kept:
+            if within := [name for name in stage.within if name in new]:
+                yield WITHIN_FRESH.format(variables=" and ".join(stage.variables), within=" and ".join(within))
+
+    def risk_dict(self) -> dict[str, Any] | None:
+        """The risk for JSON, with that of an intruder who knows unchanged columns too."""
+        if self.risk is None:
+            return None
+        also = self.side_channel_risk
+        return {**self.risk.to_dict(), "side_channels": None if also is None else also.to_dict()}
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, log_of
+from maskwell.core.printed import Printed
 from maskwell.planning.choice import Choice
 from maskwell.planning.choosing import choose
 from maskwell.planning.demanded import gamma_of
@@ -94,7 +95,7 @@ def _found(k: int, demand: Demand | None, n: Number) -> tuple[Frontier, int]:
     at = 1.0 if demand is None else log_of(gamma_of(demand))
     scale = np.linspace(min(LOW, at / 2), max(HIGH, min(1.25 * at, MOST)), POINTS)
     apart = [e for e in scale if demand is None or abs(e - at) > CLOSE]
-    grid: list[Demand | Number] = [Demand.from_epsilon(f"{e:.4f}") for e in apart]
+    grid: list[Demand | Number] = [Demand.from_epsilon(f"{Printed(e):.4f}") for e in apart]
     found = frontier(k, grid if demand is None else [*grid, demand], n=n)
     return found, int(np.argmin(np.abs(found.epsilon - at)))
 
@@ -140,11 +141,11 @@ def _arrays(found: Frontier) -> dict[str, Array]:
 def _row(line: FrontierLine, entry: Entry, at: int) -> list[str]:
     guess = f"{percent(float(line.guess_probability[at]))}{SPACE}%"
     variance, error = float(line.added_variance[at]), 100 * float(entry.error[at])
-    return [entry.label, f"{variance:.3g}", f"{error:.3g}", guess, entry.beaten_by or ""]
+    return [entry.label, f"{Printed(variance):.3g}", f"{Printed(error):.3g}", guess, entry.beaten_by or ""]
 
 
 def _in_words(found: Frontier, scene: Scene, demand: Demand | None) -> str:
-    said = ", ".join(f"{entry.label} {100 * float(entry.error[scene.place]):.3g}" for entry in scene.entries)
+    said = ", ".join(f"{entry.label} {Printed(100 * float(entry.error[scene.place])):.3g}" for entry in scene.entries)
     beaten = [entry for entry in scene.entries if entry.beaten_by]
     parts = [
         f"Error of one share from {scene.n:,} reports about {found.k:,} categories, in percentage points, against "

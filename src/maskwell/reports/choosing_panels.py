@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.reports.notes import Note, notes_height, open_point, point_mark, write_notes
 from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas
 from maskwell.reports.scales import LARGE, number, raised, round_numbers, set_numbers, spread
@@ -160,7 +161,7 @@ def _frame(axes: Axes, scene: Scene, drawn: Sequence[Entry], *, narrow: bool) ->
     axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
     set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
     ticks = _ticks(*axes.get_xlim(), most=NARROW_TICKS if narrow else MOST_TICKS)
-    axes.set_xticks(ticks, [f"{e:g}\n{_gamma(e)}" for e in ticks])
+    axes.set_xticks(ticks, [f"{Printed(e):g}\n{_gamma(e)}" for e in ticks])
     axes.grid(color=colour("grid"), linewidth=1)
 
 
@@ -186,7 +187,7 @@ def _gamma(epsilon: float) -> str:
     if power >= HUGE_POWER:
         return f"10{raised(round(power))}"
     gamma = math.exp(epsilon)
-    return number(float(f"{gamma:.2g}" if gamma < LARGE else f"{gamma:.1g}"))
+    return number(float(f"{Printed(gamma):.2g}" if gamma < LARGE else f"{Printed(gamma):.1g}"))
 
 
 def _names(canvas: Canvas, axes: Axes, drawn: Sequence[Entry], x: float) -> None:
@@ -268,8 +269,10 @@ def _row_words(canvas: Canvas, entry: Entry, y: float, least: float, error: floa
     name = SHORT.get(entry.label, entry.label)
     canvas.text(x, y, name, tone=entry.tone, align=align, weight=weight, fontsize=SMALL)
     times = (error / least) ** 2
-    shown = f"{times:.2f}" if times < 10 else number(float(f"{times:.3g}"))
-    for column, words in zip(_columns(canvas), (number(float(f"{100 * error:.3g}")), f"{shown} ×"), strict=True):
+    shown = f"{Printed(times):.2f}" if times < 10 else number(float(f"{Printed(times):.3g}"))
+    for column, words in zip(
+        _columns(canvas), (number(float(f"{Printed(100 * error):.3g}")), f"{shown} ×"), strict=True
+    ):
         canvas.text(column, y, words, align="right", fontsize=SMALL)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.estimation.regression.result import Regression
 from maskwell.reports.picture import SMALL, Canvas, Picture
@@ -59,12 +60,12 @@ def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: b
         "odds ratio" if exponentiate else "log odds ratio" if found.family != "linear" else "change in the mean",
         level,
     )
-    shown = [[label, *(f"{x:.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
+    shown = [[label, *(f"{Printed(x):.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
     said = "; ".join(f"{label} {a} from {b} to {c}" for label, a, b, c in shown)
     return Picture(
         name="coefficients",
         title=f"What goes with {found.outcome}",
-        text=f"{rows.unit.capitalize()} with {100 * level:g} % interval from {found.n:,} rows: {said}.",
+        text=f"{rows.unit.capitalize()} with {Printed(100 * level):g} % interval from {found.n:,} rows: {said}.",
         data={"estimate": rows.centre, "low": rows.low, "high": rows.high},
         columns=["term", rows.unit, "from", "to"],
         rows=shown,
@@ -104,6 +105,6 @@ def _draw(canvas: Canvas, rows: _Rows) -> None:
         axes.plot([centre], [y], marker="o", markersize=7, color=colour("truth"))
         place = HEAD + step * (i + (0.3 if narrow else 0.5))
         canvas.text(16, place, shorten(label, 44 if narrow else 28), fontsize=SMALL)
-    canvas.text(16, 18, f"{rows.unit}, with its {100 * rows.level:g} % interval", tone="muted", fontsize=SMALL)
+    canvas.text(16, 18, f"{rows.unit}, with its {Printed(100 * rows.level):g} % interval", tone="muted", fontsize=SMALL)
     none = "1 means no difference" if rows.logarithmic else "0 means no difference"
     canvas.text(16, HEAD + step * count + 40, none, tone="muted", fontsize=SMALL)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.printed import Printed
 from maskwell.reports.picture import SMALL, Canvas
 from maskwell.reports.style import colour
 from maskwell.reports.tables import shorten
@@ -52,7 +53,7 @@ def draw_costs(canvas: Canvas, costs: Sequence[Cost], *, left: float, top: float
     widest = max(max(c.changed, c.realised or 0.0) for c in costs)
     end = next((end for end in ENDS if end >= widest), ENDS[-1])
     axes.set(xlim=(0, end), ylim=(row * len(costs), 0), yticks=[])
-    axes.set_xticks([0, end / 2, end], ["0", f"{50 * end:g}", f"{100 * end:g}"])
+    axes.set_xticks([0, end / 2, end], ["0", f"{Printed(50 * end):g}", f"{Printed(100 * end):g}"])
     axes.axhline(row * len(costs), color=colour("rule"), linewidth=1)
     for i, cost in enumerate(costs):
         _cost_bar(axes, cost, row * i + 10 + LINE * len(_label(cost)))
@@ -75,7 +76,7 @@ def _cost_words(canvas: Canvas, cost: Cost, left: float, right: float, top: floa
         canvas.text(left, top + 11 + LINE * i, line, fontsize=SMALL)
     canvas.text(right, top + 11, percent(cost.changed), align="right", fontsize=SMALL)
     if cost.inflation is not None:
-        said = f"variances up to × {cost.inflation:.2f}"
+        said = f"variances up to × {Printed(cost.inflation):.2f}"
         y = top + 26 + LINE * len(_label(cost))
         canvas.text(right, y, said, tone="muted", align="right", fontsize=SMALL)
 

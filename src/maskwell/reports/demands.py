@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import numpy as np
 
 from maskwell.core.exact import Parity, log_of
+from maskwell.core.printed import round_down, round_up
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.words import (
     PRIORS,
@@ -40,19 +40,18 @@ def asked(demand: Demand) -> str:
     """
     if isinstance(demand.gamma_exact, float):
         return "γ = ∞"
-    epsilon = math.floor(1000 * log_of(demand.gamma_exact)) / 1000
-    return f"γ = {factor_down(demand.gamma_exact)} (ε = {epsilon:g})"
+    return f"γ = {factor_down(demand.gamma_exact)} (ε = {round_down(log_of(demand.gamma_exact), 3):.12g})"
 
 
 def kept(parity: Parity) -> str:
     """The parity that a design has, rounded up.
 
-    >>> kept(Demand.from_gamma(9).gamma_exact), kept(math.inf)
+    >>> kept(Demand.from_gamma(9).gamma_exact), kept(float("inf"))
     ('parity 9 (ε = 2.198)', 'no bound on parity')
     """
     if isinstance(parity, float):
         return "no bound on parity"
-    return f"parity {factor_up(parity)} (ε = {math.ceil(1000 * log_of(parity)) / 1000:g})"
+    return f"parity {factor_up(parity)} (ε = {round_up(log_of(parity), 3):.12g})"
 
 
 def demand_in_words(demand: Demand) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.procedures.realise import Device
 from maskwell.procedures.spoken import report_labels, truth_labels
@@ -51,7 +52,7 @@ def _facts(device: Device, design_file: str | None) -> list[tuple[str, str]]:
     deck, design = device.general, device.realised
     wished, found = deck.parities
     asked = [] if deck.exact else [("Parity asked for", parity_text(wished))]
-    nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {float(deck.error):.2g}"
+    nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {Printed(float(deck.error)):.2g}"
     together = design.provenance.get("samples")
     return [
         ("Device", _in_short(device)),
@@ -113,7 +114,7 @@ def _matrix(design: Design) -> dict[str, Any] | None:
     if design.k > WIDE_MATRIX or design.m > LONG_MATRIX:
         return None
     rows = [
-        (name, [(to_text(p) if len(to_text(p)) <= 12 else "", f"{float(p):.4f}") for p in row])
+        (name, [(to_text(p) if len(to_text(p)) <= 12 else "", f"{Printed(float(p)):.4f}") for p in row])
         for name, row in zip(report_labels(design), design.exact_matrix(), strict=True)
     ]
     return {"truths": truth_labels(design), "rows": rows}

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
 from maskwell.designs.base import Design
+from maskwell.privacy.slack import stands_for
 from maskwell.procedures.decks import Deck
 from maskwell.procedures.dice import DiceTable
 from maskwell.procedures.realise import Device
@@ -165,7 +166,7 @@ CHANCE = "What you say depends on chance, and nobody but you knows what chance t
 
 def protection(deck: Deck, hidden: str = CHANCE) -> list[str]:
     """What anyone could conclude from a report, for the respondent; ``hidden`` says what only the respondent knows."""
-    parity = deck.realised.parity_exact()
+    parity = stands_for(deck.realised)
     if isinstance(parity, float):
         return [promise(parity), *_ruled_out(deck)]
     return [hidden, *(concrete(parity, belief) for belief in SPOKEN)]
@@ -204,7 +205,7 @@ def learned(design: Design) -> str:
 
 def once(design: Design) -> str:
     """Why the same person is asked once."""
-    return repetition(design.parity_exact())
+    return repetition(stands_for(design))
 
 
 # ---- the interviewer

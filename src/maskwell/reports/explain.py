@@ -10,6 +10,7 @@ from maskwell.core.exact import Parity
 from maskwell.designs.base import Design
 from maskwell.privacy.average import AverageSecurity, average_security
 from maskwell.privacy.criteria import Demand
+from maskwell.privacy.slack import stands_for
 from maskwell.reports.words import (
     SPACE,
     average_promise,
@@ -35,7 +36,7 @@ def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> l
     >>> print(explain(design)[0].replace(SPACE, " "))
     You name 2 answers; with chance 75 % your true answer is among them.
     """
-    parity = design.parity_exact()
+    parity = stands_for(design)
     told = [*_how_it_works(design), promise(parity)]
     if not isinstance(parity, float):
         told += [concrete(parity, belief) for belief in SPOKEN]

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.escaping import visible_lines
 from maskwell.core.exact import to_text
+from maskwell.core.printed import Printed, round_up
 from maskwell.core.version import version_text
 from maskwell.designs.base import Design
 from maskwell.errors import MissingExtraError
 from maskwell.estimation.result import Estimate
 from maskwell.privacy.criteria import Demand
+from maskwell.privacy.slack import stands_for
 from maskwell.reports import words
 from maskwell.reports.picture import Picture
 from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
@@ -105,24 +108,36 @@ def _compiled() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("maskwell.reports", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalized,
+    )
+
+
+def _finalized(value: Any) -> Any:
+    """Texts without signs that nobody sees; what was marked safe is ours and stays."""
+    return visible_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _figures(content: PageContent) -> dict[str, Picture]:
     likeliest = int(np.argmax(content.estimate.pi_hat))
     learned = plot_learned(content.estimate, truth=content.truth, reported=content.reported, level=content.level)
-    revealed = plot_revealed(content.design.parity_exact())
+    revealed = plot_revealed(stands_for(content.design))
     return {"learned": learned, "revealed": revealed, "flows": plot_flows(content.design, truth=likeliest)}
 
 
 def _promise(content: PageContent) -> dict[str, Any]:
-    parity = content.design.parity_exact()
+    parity = stands_for(content.design)
     bounded = not isinstance(parity, float)
     return {
         "general": words.promise(parity),
         "concrete": [words.concrete(parity, p) for p in words.PRIORS[:3]] if bounded else [],
         "repetition": words.repetition(parity),
-        "met": None if content.demand is None else content.demand.allows(parity),
+        "met": None if content.demand is None else content.demand.met_by(content.design),
     }
 
 
@@ -132,8 +147,12 @@ def _key_figures(content: PageContent) -> list[tuple[str, str, str]]:
     widest = float(np.nan_to_num(_half_widths(content)).max())
     return [
         ("Reports", f"{estimate.n:,}", "randomized answers"),
-        ("Odds change at most", f"× {words.factor_up(design.parity_exact())}", "up or down, by one report"),
-        ("Widest interval", f"± {words.percent(widest, _decimals(content))}", f"points, at {100 * content.level:g} %"),
+        ("Odds change at most", f"× {words.factor_up(stands_for(design))}", "up or down, by one report"),
+        (
+            "Widest interval",
+            f"± {words.percent(widest, _decimals(content))}",
+            f"points, at {Printed(100 * content.level):g} %",
+        ),
         ("Worth about", _open_answers(content), "open answers, for the same error"),
     ]
 
@@ -151,7 +170,7 @@ def _open_answers(content: PageContent) -> str:
     estimate = content.estimate
     whole, open_ = float(estimate.variance.sum()), float(estimate.sampling_variance.sum())
     worth = estimate.n * open_ / whole if whole > 0 else 0.0
-    return f"{int(float(f'{worth:.2g}')):,}" if worth >= 1 else "–"
+    return f"{int(float(f'{Printed(worth):.2g}')):,}" if worth >= 1 else "–"
 
 
 def _root(variance: Real) -> Real:
@@ -188,7 +207,11 @@ def _cost(content: PageContent) -> dict[str, Any]:
     total, open_ = z * estimate.standard_error[widest], z * _root(estimate.sampling_variance)[widest]
     places = _decimals(content) + 1
     rows = [
-        (f"{round(estimate.n * g):,}", words.percent(total / g**0.5, places), words.percent(open_ / g**0.5, places))
+        (
+            f"{Printed(estimate.n * g):,.0f}",
+            words.percent(total / g**0.5, places),
+            words.percent(open_ / g**0.5, places),
+        )
         for g in GROWTH
     ]
     return {"label": str(estimate.categories[widest]), "rows": rows, "now": GROWTH.index(1)}
@@ -196,14 +219,14 @@ def _cost(content: PageContent) -> dict[str, Any]:
 
 def _facts(content: PageContent) -> list[tuple[str, str]]:
     design, estimate = content.design, content.estimate
-    guess = words.percent_bound(Fraction(design.guess_probability()), up=True)
+    guess = words.percent_bound(words.as_decimal(design.guess_probability()), up=True)
     unaided = words.percent_bound(Fraction(1, design.k), up=False)
     asked = [] if content.demand is None else [("Demand", content.demand.text)]
     return [
         *asked,
         ("Structure", f"{design.kind}, {count(design.k)} truths, {count_of_reports(design)} reports"),
         ("Parity, exact", to_text(design.parity_exact())),
-        ("ε, rounded up", f"{design.epsilon():.6g}"),
+        ("ε, rounded up", f"{round_up(design.epsilon(), 4):.12g}"),
         ("Best guess of a truth from one report", f"{guess}{words.SPACE}% right"),
         ("Without a report", f"{unaided}{words.SPACE}% right, all answers equally likely"),
         ("Estimated by", f"{estimate.method}, {estimate.intervals(content.level).name} intervals"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.learned_rows import Line, Lines, lines_of_domains, lines_of_everyone
@@ -117,7 +118,7 @@ def _shares(canvas: Canvas, lines: Lines, *, left: float, right: float, top: flo
     for i, line in enumerate(lines.lines):
         _estimate(axes, line, step * (i + 0.5) + (12 if canvas.narrow else 0))
     _key(canvas, ["estimate", *lines.known], 2 if canvas.narrow else left, top - (36 if canvas.narrow else 30))
-    said = f"Share of {shorten(lines.share_of, 16)}, %; {100 * lines.level:g} % intervals"
+    said = f"Share of {shorten(lines.share_of, 16)}, %; {Printed(100 * lines.level):g} % intervals"
     bottom = top + step * len(lines) + 36
     canvas.text(right, bottom, said, tone="muted", align="right", fontsize=SMALL)
 
@@ -140,7 +141,7 @@ def _scale(axes: Axes, lines: Lines) -> None:
     drawn = np.concatenate([[0.0, 0.01], *(lines.values(name) for name in ("centre", "low", "high", *lines.known))])
     axes.set(xlim=(np.nanmin(drawn) * 1.05, np.nanmax(drawn) * 1.04), yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.4g}".replace("-", MINUS)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}".replace("-", MINUS)))
     axes.grid(axis="x", color=colour("grid"), linewidth=1)
     axes.axvline(0, color=colour("muted"), linewidth=1)
 
@@ -153,7 +154,7 @@ def _widths(canvas: Canvas, lines: Lines, *, left: float, right: float, top: flo
     widest = float(np.nanmax(np.concatenate([[1e-6], lines.values("half"), lines.values("openly")])))
     axes.set(xlim=(0, widest * 1.05), ylim=(step * len(lines), 0), yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.4g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}"))
     axes.grid(axis="x", color=colour("grid"), linewidth=1)
     for i, line in enumerate(lines.lines):
         _width(axes, line, step * (i + 0.5))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.tables import label
@@ -109,7 +110,7 @@ class Lines:
         ends = {} if self.symmetric else {"from": "low", "to": "high"}
         titles = {"truth": "true share", "reported": "share of reports"}
         extra = {titles[name]: name for name in self.known}
-        half = f"half width, {100 * self.level:g}{SPACE}%"
+        half = f"half width, {Printed(100 * self.level):g}{SPACE}%"
         numbers = {"estimate": "centre", **ends, half: "half", "of open answers": "openly", **extra}
         rows = [
             [*self._names(line), *(self._cell(getattr(line, name)) for name in numbers.values())]
@@ -125,7 +126,7 @@ class Lines:
 
     def words(self) -> str:
         """All estimates in a sentence, beginning with their level."""
-        return f"{100 * self.level:g} % intervals: " + "; ".join(
+        return f"{Printed(100 * self.level):g} % intervals: " + "; ".join(
             f"{' '.join(self._names(line))} {self.share(line)} {self._reach(line)} percent" for line in self.estimates
         )
 

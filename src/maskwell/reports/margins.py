@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.planning.sample_plan import SamplePlan
 from maskwell.planning.sample_size import margin_of
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
@@ -43,7 +44,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
     ['2,156', '0.05', '0.0127']
     """
     curve = _curve(plan)
-    rows = [[f"{n:,}", *(f"{m:.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
+    rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
     own = [Note(_own(plan), point_mark(**_dot()))]
     named = [*own, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling()))]
     return Picture(
@@ -51,7 +52,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
         title="How exact a survey will be",
         text=_in_words(plan, rows),
         data={"n": curve.n, "margin": curve.margin, "direct_margin": curve.direct},
-        columns=("respondents", f"within, {100 * plan.level:g} %", "asked directly"),
+        columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
         rows=rows,
         heights=(
             TOP + HEIGHT + 58 + notes_height(own, x=LEFT, width=WIDE),
@@ -79,12 +80,13 @@ def _few(n: int) -> list[int]:
 
 def _own(plan: SamplePlan) -> str:
     who = shorten(label(plan.label), 24)
-    return f"{plan.n:,} respondents: share of {who} within {plan.margin:.3g}, asked directly {plan.direct_margin:.3g}"
+    within, directly = f"{Printed(plan.margin):.3g}", f"{Printed(plan.direct_margin):.3g}"
+    return f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}"
 
 
 def _in_words(plan: SamplePlan, rows: list[list[str]]) -> str:
     said = "; ".join(f"{n} respondents give {margin}, asked directly {direct}" for n, margin, direct in rows)
-    return f"Half width of the {100 * plan.level:g} % interval of the share of {label(plan.label)}: {said}."
+    return f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}."
 
 
 def _draw(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) -> None:
@@ -103,7 +105,7 @@ def _draw(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) ->
     axes.axhline(0, color=colour("muted"), linewidth=1)
     if not canvas.narrow:
         _name_areas(canvas, curve, right, top)
-    canvas.text(4, 14, f"{100 * plan.level:g} % interval within ±", tone="muted", fontsize=SMALL)
+    canvas.text(4, 14, f"{Printed(100 * plan.level):g} % interval within ±", tone="muted", fontsize=SMALL)
     canvas.text(right, TOP + HEIGHT + 38, "Respondents", tone="muted", align="right", fontsize=SMALL)
     write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=TOP + HEIGHT + 50)
 

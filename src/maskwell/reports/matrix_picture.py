@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.printed import Printed
 from maskwell.engines.labels import Labels
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
@@ -223,7 +224,7 @@ def _few(counts: Array, keeps: Real) -> Array:
 def _dot_scales(axes: Axes, most: float) -> None:
     from matplotlib.ticker import NullLocator
 
-    powers = [x for x in round_numbers(1, most) if f"{x:g}"[0] == "1"]
+    powers = [x for x in round_numbers(1, most) if f"{Printed(x):g}"[0] == "1"]
     axes.set_xticks(powers, [f"{x:,}" if x < 10**6 else number(x) for x in powers])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arrays import Array
+from maskwell.core.escaping import visible, visible_lines
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.reports.style import TEXT_FONTS, colour, with_variables
 
@@ -70,7 +71,15 @@ class Canvas:
     def text(self, x: float, y: float, text: str, *, tone: str = "ink", align: str = "left", **more: Any) -> None:
         """Words whose middle line is at ``y``; never read as mathematics."""
         style = {"fontsize": SIZE, "va": "center_baseline", "ha": align, "color": colour(tone), **more}
-        self.page.text(x, y, text, parse_math=False, **style)
+        self.page.text(x, y, visible_lines(text), parse_math=False, **style)
+
+    def make_visible(self) -> None:
+        """Write signs that no drawing can hold as escapes, and take no text for mathematics: labels are not ours."""
+        from matplotlib.text import Text
+
+        for text in self.figure.findobj(Text):
+            text.set_parse_math(False)
+            text.set_text(visible_lines(text.get_text()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,7 @@ class Picture:
         with _house_style():
             canvas = Canvas(width=NARROW if narrow else WIDE, height=self.heights[narrow])
             self.draw(canvas)
+        canvas.make_visible()
         return canvas.figure
 
     def svg(self, *, narrow: bool = False) -> str:
@@ -186,6 +196,6 @@ def _described(svg: str, picture: Picture, *, prefix: str) -> str:
     svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r"(url\(#|href=\"#)", rf"\1{prefix}-", svg)
     head, body = svg.split(">", 1)
-    named = f'<title id="{prefix}-title">{html.escape(picture.title)}</title>'
-    told = f'<desc id="{prefix}-desc">{html.escape(picture.text)}</desc>'
+    named = f'<title id="{prefix}-title">{html.escape(visible(picture.title))}</title>'
+    told = f'<desc id="{prefix}-desc">{html.escape(visible_lines(picture.text))}</desc>'
     return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{told}{body}'

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from maskwell.core.escaping import in_markdown, in_spreadsheet, one_line
 from maskwell.errors import ParameterError
 
 _LATEX = {
@@ -31,7 +32,6 @@ _LATEX = {
     "|": r"\textbar{}",
 }
 _NEGATIVE = re.compile(r"(?<![\w.])-(\d+(?:[.,]\d+)*)")
-_MARKDOWN = re.compile(r"([\\|*`<]|(?<!\w)_|_(?!\w))")
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class Table:
 
 def to_markdown(table: Table) -> list[str]:
     """Lines of Markdown, readable as they are."""
-    cells = [[_in_markdown(cell) for cell in row] for row in (table.header, *table.rows)]
+    cells = [[in_markdown(cell) for cell in row] for row in (table.header, *table.rows)]
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     rule = [f":{'-' * (w + 1)}" if place < table.names else f"{'-' * (w + 1)}:" for place, w in enumerate(widths)]
     body = [_aligned(row, widths, table.names) for row in cells]
     lines = [f"| {' | '.join(body[0])} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in body[1:])]
-    above = [_in_markdown(table.caption), ""] if table.caption else []
-    return [*above, *lines, *(line for note in table.notes for line in ("", _in_markdown(note)))]
+    above = [in_markdown(table.caption), ""] if table.caption else []
+    return [*above, *lines, *(line for note in table.notes for line in ("", in_markdown(note)))]
 
 
 def to_latex(table: Table) -> list[str]:
@@ -122,13 +122,14 @@ def to_latex(table: Table) -> list[str]:
 
 
 def to_csv(table: Table) -> list[str]:
-    """Lines of CSV with a header; notes and caption are left out.
+    """Lines of CSV with a header; notes and caption are left out. What a spreadsheet would work out gets an apostrophe.
 
     >>> to_csv(Table(["answer", "share"], [["yes, once", "0.25"]]))
     ['answer,share', '"yes, once",0.25']
     """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([table.header, *table.rows])
+    cells = ([in_spreadsheet(one_line(cell)) for cell in row] for row in (table.header, *table.rows))
+    csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue().removesuffix("\n").split("\n")
 
 
@@ -142,13 +143,8 @@ def in_latex(text: str) -> str:
     >>> in_latex("C(x)[T.a_1] < 50 %"), in_latex("-1.25")
     ('C(x)[T.a\\_1] \\textless{} 50 \\%', '$-1.25$')
     """
-    plain = "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    plain = "".join(_LATEX.get(character, character) for character in one_line(text))
     return _NEGATIVE.sub(r"$-\1$", plain)
-
-
-def _in_markdown(text: str) -> str:
-    """Text of a cell on one line, with what Markdown would read as markup protected."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], names: int) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.printed import Printed
 from maskwell.engines.labels import Labels
 from maskwell.release.released import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
@@ -35,7 +36,7 @@ def _number(name: str) -> Callable[[FileRisk], str]:
         value = getattr(file, name)
         if value is None:
             return NONE
-        return count(value) if isinstance(value, int) else f"{value:,.1f}"
+        return count(value) if isinstance(value, int) else f"{Printed(value):,.1f}"
 
     return read
 
@@ -44,13 +45,19 @@ def _fewer_than(size: int) -> Callable[[FileRisk], str]:
     return lambda file: NONE if file.violations is None else count(file.violations[size])
 
 
+def _realised(file: FileRisk) -> str:
+    found = file.max_risk_released_counts
+    return NONE if found is None else shown("match", found)
+
+
 Read = Callable[[FileRisk], str]
 MEASURES: tuple[tuple[str, Read], ...] = (
-    ("Greatest chance of a correct match", _chance("max_risk")),
-    ("… whatever number of records turns up", _chance("max_risk_strict")),
-    ("… looking where it is easiest", _chance("max_risk_any_release")),
+    ("Highest chance of a correct match", _chance("max_risk_any_release")),
+    ("… comparing all released counts", _realised),
+    ("… looking only at the person's own keys", _chance("max_risk_strict")),
+    ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
     ("Not exceeded by 95 % of the records", _chance("percentile_95")),
-    ("Records above the bound", _number("records_above")),
+    ("Records above the limit", _number("records_above")),
     ("Correct matches if all are looked for", _number("expected_matches")),
     ("… not knowing who is in the sample", _number("expected_reidentifications")),
     ("Best guess of a record's keys is right", _chance("guess_probability")),
@@ -94,7 +101,7 @@ def _risky_row(risk: RiskReport, cell: int, labels: Labels | None) -> list[str]:
         for columns in (risk.keys, split_by(risk))
     )
     own, chances = count(int(table.counts[cell])), [shown("match", before), shown("match", after)]
-    return [named, others, own, count(round(1 / before)), *chances] if others else [named, own, *chances]
+    return [named, others, own, f"{Printed(1 / before):,.0f}", *chances] if others else [named, own, *chances]
 
 
 def split_by(risk: RiskReport) -> list[str]:
@@ -109,9 +116,9 @@ def key_rows(risk: RiskReport) -> list[list[str]]:
     return [
         [
             one.variable,
-            f"{one.matches_without:,.0f}",
-            f"{100 * one.share:.0f}{SPACE}%",
-            f"{one.uniques_without:,.0f}",
+            f"{Printed(one.matches_without):,.0f}",
+            f"{Printed(100 * one.share):.0f}{SPACE}%",
+            f"{Printed(one.uniques_without):,.0f}",
         ]
         for one in variable_contributions(risk.table, risk.keys)
     ]
@@ -163,9 +170,9 @@ def factor_text(factor: float) -> str:
     """A factor with two decimals, or three digits where it is large.
 
     >>> factor_text(1.0), factor_text(1.386), factor_text(1234.5)
-    ('1.00', '1.39', '1,234')
+    ('1.00', '1.39', '1,235')
     """
-    return f"{factor:.2f}" if factor < LARGE else f"{factor:,.0f}"
+    return f"{Printed(factor):.2f}" if factor < LARGE else f"{Printed(factor):,.0f}"
 
 
 def _percent(share: float | None) -> str:
@@ -177,9 +184,9 @@ def regression_rows(found: RegressionComparison) -> list[list[str]]:
     return [
         [
             term.term,
-            f"{term.original:.3g} ({term.original_error:.2g})",
-            f"{term.released:.3g} ({term.released_error:.2g})",
-            NONE if term.overlap is None else f"{term.overlap:.2f}",
+            f"{Printed(term.original):.3g} ({Printed(term.original_error):.2g})",
+            f"{Printed(term.released):.3g} ({Printed(term.released_error):.2g})",
+            NONE if term.overlap is None else f"{Printed(term.overlap):.2f}",
         ]
         for term in found.terms
     ]

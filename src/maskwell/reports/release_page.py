@@ -11,13 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from maskwell.core.exact import to_decimal
+from maskwell.core.printed import Printed
 from maskwell.core.version import version_text
 from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.publishing import is_included, protection_of
 from maskwell.release.folder.receipt_making import public_receipt
+from maskwell.release.keeping import exempted
 from maskwell.release.mapping import expected_change
 from maskwell.release.released import Release
-from maskwell.release.stages.achieved import achieved
+from maskwell.release.risk.repeated import path_parities
+from maskwell.release.stages.achieved import achieved, guessed
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.html import environment
 from maskwell.reports.matrix_picture import plot_matrix
@@ -32,11 +35,11 @@ from maskwell.reports.release_numbers import (
     utility_rows,
 )
 from maskwell.reports.release_risk import plot_release_risk
-from maskwell.reports.release_words import KEPT, greatest_risk, made_by, promises, rule_in_words, shown
-from maskwell.reports.risk_words import found_for_sure, is_sure, rise_in_words, risk_notes
+from maskwell.reports.release_words import KEPT, made_by, promises, rule_in_words, shown
+from maskwell.reports.risk_words import assumptions, headline, rise_in_words, risk_notes
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
-from maskwell.reports.tables import counted, label
+from maskwell.reports.tables import counted, label, rounded
 from maskwell.reports.utility_plots import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.words import SPACE, percent
 
@@ -88,17 +91,11 @@ def release_page(release: Release) -> str:
 
 
 def lead(release: Release) -> str:
-    """The answer in two sentences: the risk against its bound, and what the release costs."""
-    most, asked = greatest_risk(release), release.plan.match
+    """The answer in a few sentences: the risk against its limit, for whom, and what the release costs."""
     said = "The plan names no keys, so the risk of a match was not measured."
-    if most is not None and release.risk is not None:
-        who = f"who knows {in_words(release.plan.keys)} of a person finds"
-        said = f"Nobody {who} the right record with a chance above {shown('match', most)}"
-        if is_sure(most):
-            said = f"Somebody {who} {counted(found_for_sure(release.risk), 'record', 'records')} for sure"
-        kept = asked is not None and most <= float(asked) + 1e-9
-        bound = "" if asked is None else shown("match", float(asked))
-        said += "." if asked is None else f"; the bound of {bound} {'is kept' if kept else 'is NOT kept'}."
+    if release.risk is not None:
+        broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
+        said = " ".join([headline(release.risk), *broken, assumptions(release.risk)])
     return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."
 
 
@@ -132,8 +129,12 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
     if release.risk is not None and release.risk.after is not None:
         before, after = release.risk.before, release.risk.after
         found += [
-            ("Greatest risk", shown("match", after.max_risk), f"of a match; {shown('match', before.max_risk)} before"),
-            ("Correct matches", f"{after.expected_matches:,.0f}", f"expected; {before.expected_matches:,.0f} before"),
+            ("Highest risk", shown("match", after.max_risk), f"of a match; {shown('match', before.max_risk)} before"),
+            (
+                "Correct matches",
+                f"{Printed(after.expected_matches):,.0f}",
+                f"expected; {Printed(before.expected_matches):,.0f} before",
+            ),
         ]
     return [*found, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
 
@@ -159,7 +160,12 @@ def _facts(release: Release) -> list[tuple[str, str]]:
 def _draws(release: Release) -> str:
     if not release.private:
         return "repeatable, from a seed (demonstration only)"
-    return "from a secret key, the same in later releases" if release.keyed else "new, from the operating system"
+    if release.keyed is None:
+        return "new, from the operating system"
+    return (
+        "from a secret key: the same true value under the same matrix gives the same report in every release, anything "
+        "else an independent draw. A report that changed under the same matrix proves that the true value changed"
+    )
 
 
 def _figures(release: Release) -> dict[str, Picture | None]:
@@ -181,8 +187,8 @@ def _risk(release: Release) -> dict[str, Any]:
         "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They pick one of the "
         "released records that look like this person. Before the release, a group of N records that look alike "
         "gives them one chance in N.",
-        "caption": "How many records have at least a given chance of being found, over the numbers of similar records "
-        "that turn up in 95 of 100 releases. The curve after the release should end at the bound or before it.",
+        "caption": "How many records have at least a given chance of being found. The curve after the release should "
+        "end at the limit or before it.",
         "rows": risk_rows(release.risk),
         "without": key_rows(release.risk),
         "labels": label_rows(release.risk, release.labels),
@@ -234,6 +240,7 @@ def _untouched(release: Release) -> list[str]:
     if gaps:
         told = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
         found.append(f"Missing values stay missing: {told}.")
+    found += [f"{text[:1].upper()}{text[1:]}." for text in exempted(release)]
     found += [f"Told by the original file and not kept in the released one: {text}." for text in release.lost]
     return found or ["Every column of the file is randomized, and every record can change."]
 
@@ -308,6 +315,8 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
         ("What a released value tells", _told(stage)),
+        ("Draws", _drawn(release, stage)),
+        ("Two releases tell", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
         ("Stay as they are", _excluded(protection.exclude)),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
@@ -317,11 +326,38 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
     return [(name, value) for name, value in told if value]
 
 
+def _drawn(release: Release, stage: Stage) -> str:
+    """Whether draws are kept, in a release with a key."""
+    if release.keyed is None:
+        return ""
+    again = protection_of(release.plan, stage).again
+    more = "" if again is None else f", with {to_decimal(again)} of the matrix"
+    return {
+        "fresh": "new in each release",
+        "kept": "kept by key",
+        "kept, then fresh": f"kept by key, then randomized once more, anew in each release{more}",
+    }[release.draws_of(stage)]
+
+
+def _two_releases(release: Release, stage: Stage) -> str:
+    """The exact parities of two releases, in a release with a key."""
+    if release.keyed is None or stage.method == "swap":
+        return ""
+    found = path_parities(stage, kept=release.keeps(stage))
+    if found is None:
+        return "not worked out: too many combinations, or none that can be released as another"
+    same, change, both = (rounded(one, 4, up=True) for one in (found.unchanged, found.change, found.changed))
+    return (
+        f"parity {same} between true values that stay the same, {change} between one that stays and one that changes, "
+        f"{both} between two that change; among values that can be released as each other"
+    )
+
+
 def _told(stage: Stage) -> str:
     """How sure the released value makes of the true one, at most and on average over the file."""
     if not stage.counts.sum():
         return ""
-    most, guess = achieved(stage, "posterior") or 0.0, achieved(stage, "guess") or 0.0
+    most, guess = achieved(stage, "posterior") or 0.0, guessed(stage)
     sure = (
         "some true value for sure"
         if most > 1 - 1e-9

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array
+from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport
@@ -212,7 +213,7 @@ FLOOR = 0.6
 def _scales(axes: Axes, n: int) -> None:
     from matplotlib.ticker import NullLocator
 
-    powers = [x for x in round_numbers(1, max(10, n)) if f"{x:g}"[0] == "1"]
+    powers = [x for x in round_numbers(1, max(10, n)) if f"{Printed(x):g}"[0] == "1"]
     axes.set_yticks(powers, [f"{x:,}" if x < LARGE_COUNT else number(x) for x in powers])
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.release.folder.publishing import protection_of
+from maskwell.release.folder.advice import in_words
+from maskwell.release.keeping import BoundKept, bounds_kept
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
-from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.rules import AnyRule, Moves, Rule
 from maskwell.release.released import Release
-from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept
-from maskwell.release.stages.stage import Stage
+from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
+from maskwell.release.stages.achieved import AT_LEAST, is_kept
 from maskwell.reports.state_names import columns_of
-from maskwell.reports.tables import number
+from maskwell.reports.tables import rounded
 from maskwell.reports.words import SPACE, as_decimal, percent_bound
 
 KEPT = {
@@ -37,6 +37,14 @@ BOUNDS = {
     "changed_at_least": "Share of the records expected to change",
     "match": "Chance of a correct match, every record",
 }
+INTRUDER_WORDS = {
+    ANY_LOOK: "",
+    OWN_KEY: " and looks only at records released with the person's own keys",
+    OWN_KEY_95: f" and looks only at records released with the person's own keys, in 95{SPACE}% of releases",
+    RELEASED_COUNTS: ", and compares all released counts with the true ones,",
+}
+"""What is said of the intruder after the keys that he knows."""
+
 RATIOS = ("odds", "factor", "parity")
 
 
@@ -69,21 +77,13 @@ class Promise:
 def promises(release: Release) -> list[Promise]:
     """Everything that the plan asks for in numbers, with what was achieved."""
     found = [_matching(release)] if release.plan.match is not None else []
-    for stage in release.stages:
-        protection = protection_of(release.plan, stage)
-        found += [_promise(stage, name, asked) for name, asked in asked_of(release.plan, protection).items()]
-    return found
-
-
-def asked_of(plan: ReleasePlan, protection: Protection) -> dict[str, Fraction]:
-    """The bounds of one protection that are its own."""
-    return {name: value for name, value in protection.bounds.asked().items() if name != "match" or plan.match is None}
+    return found + [_promise(one) for one in bounds_kept(release)]
 
 
 def _matching(release: Release) -> Promise:
     asked = release.plan.match
     most = greatest_risk(release)
-    where = f"somebody who knows {', '.join(release.plan.keys)}"
+    where = f"someone who knows {in_words(release.plan.keys)}{INTRUDER_WORDS[release.plan.intruder]}"
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
     kept = is_kept("match", float(asked), most)
@@ -91,16 +91,14 @@ def _matching(release: Release) -> Promise:
 
 
 def greatest_risk(release: Release) -> float | None:
-    """The greatest chance of a correct match after the release; ``None`` where there are no keys."""
+    """The greatest chance of a correct match after the release, against the intruder of the plan; None without keys."""
     after = None if release.risk is None else release.risk.after
     return None if after is None else float(after.max_risk)
 
 
-def _promise(stage: Stage, name: str, asked: Fraction) -> Promise:
-    value = achieved(stage, name)
-    kept = None if value is None else is_kept(name, float(asked), value)
-    told = "–" if value is None else shown(name, value)
-    return Promise(BOUNDS[name], columns_of(stage), _bound_text(name, asked), told, kept)
+def _promise(one: BoundKept) -> Promise:
+    where = columns_of(one.stage) if one.label is None else f"{columns_of(one.stage)} = {one.label}"
+    return Promise(BOUNDS[one.name], where, _bound_text(one.name, one.asked), shown(one.name, one.value), one.kept)
 
 
 def _bound_text(name: str, asked: Fraction) -> str:
@@ -115,7 +113,7 @@ def shown(name: str, value: float) -> str:
     ('3', '46.3 %')
     """
     if name in RATIOS or math.isinf(value):
-        return number(value, 4)
+        return rounded(value if math.isinf(value) else as_decimal(value), 4, up=True)
     return _percent(as_decimal(value), up=name not in AT_LEAST)
 
 

@@ -10,6 +10,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.randomize import Progress
 from maskwell.errors import MissingExtraError
+from maskwell.release.folder.receipt import Receipt
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.releasing import release_folder_of
@@ -25,6 +26,7 @@ def release_file(
     *,
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
     records: bool = False,
     progress: Progress | None = None,
 ) -> Release:
@@ -44,7 +46,13 @@ def release_file(
     random
         Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
     key
-        A secret with which draws are kept across releases; the plan must name the column with the ids.
+        A secret with which draws are kept: the same true value under the same matrix gives the same report in every
+        release, anything else an independent draw. So a report that changed under the same matrix proves that the true
+        value changed. The plan must name the column with the ids.
+    matrices
+        The internal receipt of an earlier release with the same key, or its path. Its matrices are carried out again:
+        a matrix that is made anew from the counts of this file would give every record a new draw. Rules, bounds and
+        risk are looked at again; counts that the matrices kept in the earlier file are not kept in this one.
     records
         Whether the risk of every record is written, too, into ``folder/internal``.
     progress
@@ -52,12 +60,20 @@ def release_file(
 
     Raises
     ------
-    PlanError, InfeasibleError, EditRuleError, PublishError
+    PlanError, InfeasibleError, EditRuleError, PublishError, UnknownCategoryError
         Before anything is written.
     """
     _load_early()
     return release_folder_of(
-        path, plan, folder, random=random, key=key, report=release_page, records=records, progress=progress
+        path,
+        plan,
+        folder,
+        random=random,
+        key=key,
+        matrices=matrices,
+        report=release_page,
+        records=records,
+        progress=progress,
     )
 
 

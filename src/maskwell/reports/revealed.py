@@ -41,7 +41,7 @@ DEMANDED = ("demanded: at least", "demanded: at most")
 NAME_WIDTH = 60
 
 
-def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "") -> Picture:
+def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "", decimals: bool = False) -> Picture:
     """What one report can do to anybody's belief, for a design of this parity.
 
     Parameters
@@ -52,6 +52,9 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
         Drawn with it: the design meets the demand when all that the demand forbids lies where no report leads.
     name
         What the design is called, such as its file.
+    decimals
+        Whether the design was given as decimals, so that a demand is met within slack
+        (:mod:`maskwell.privacy.slack`).
 
     >>> print(plot_revealed(Fraction(3)).text.split(".")[0])
     With parity at most 3, one report can multiply or divide the odds of any statement about a person by at most 3
@@ -64,7 +67,7 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
     title = shorten(name, NAME_WIDTH)
     if demand is None or stated is None:
         return _alone(parity, region, title)
-    return _against(parity, region, demand, stated, title)
+    return _against(parity, region, demand, stated, title, decimals=decimals)
 
 
 def _check_parity(parity: object) -> None:
@@ -109,8 +112,8 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
     )
 
 
-def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str) -> Picture:
-    met = demand.allows(parity)
+def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str, *, decimals: bool) -> Picture:
+    met = demand.allows(parity, decimals=decimals)
     worst = None if met else find_worst(parity, demand, region, stated)
     answer, reason = ("Met", _why_met(demand)) if met else ("Not met", str(worst or "by less than can be drawn"))
     notes = [

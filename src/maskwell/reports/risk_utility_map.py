@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
@@ -72,7 +73,7 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
 
 
 def _row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better: int | None) -> list[str]:
-    matches = f"{point.matches:,.1f}".removesuffix(".0")
+    matches = f"{Printed(point.matches):,.1f}".removesuffix(".0")
     figures = [_risk(point.risk), f"{percent(point.changed)}{SPACE}%", matches, count(point.above)]
     return [point.label, *figures, "" if better is None else points[better].label]
 
@@ -142,7 +143,7 @@ def _scales(axes: Axes) -> None:
 
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.3g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{Printed(100 * y):.3g}"))
     axes.grid(color=colour("grid"), linewidth=1)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.axvline(0, color=colour("muted"), linewidth=1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from maskwell.core.phrases import listed, one_line, shorten
+from maskwell.core.escaping import one_line
+from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
-from maskwell.release.risk.file_risk import UNUSUAL, RiskReport
+from maskwell.release.risk.file_risk import NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK
 from maskwell.reports.release_numbers import split_by
-from maskwell.reports.release_words import shown
+from maskwell.reports.release_words import INTRUDER_WORDS, shown
 from maskwell.reports.state_names import label_of
 from maskwell.reports.tables import broken, count, counted
 from maskwell.reports.words import SPACE, percent
@@ -46,17 +47,64 @@ def found_for_sure(risk: RiskReport) -> int:
     return risk.count_above(SURE)
 
 
+def headline(risk: RiskReport) -> str:
+    """The worst chance that somebody is found, who finds them and what was allowed: what stands above everything.
+
+    It speaks of the intruder of the report; where another one finds more, that is said in the same sentence.
+    """
+    now = risk.before if risk.after is None else risk.after
+    who = f"someone who knows {keys_in_words(risk.keys)}{INTRUDER_WORDS[risk.intruder]}"
+    limit = "" if risk.threshold is None else f" (limit {shown('match', risk.threshold)})"
+    if is_sure(now.max_risk):
+        records = counted(found_for_sure(risk), "record", "records")
+        return f"{records} can be found with certainty by {who}{limit}."
+    told = f"Highest chance that {who} finds the right record: {shown('match', now.max_risk)}{limit}"
+    return "; ".join([told, *_who_finds_more(risk)]) + "."
+
+
+def _who_finds_more(risk: RiskReport) -> Iterator[str]:
+    now = risk.before if risk.after is None else risk.after
+    if now.max_risk_any_release > now.max_risk + SLACK:
+        yield f"{shown('match', now.max_risk_any_release)} for someone who looks where it is easiest"
+    counts = now.max_risk_released_counts
+    if counts is not None and counts > max(now.max_risk, now.max_risk_any_release) + SLACK:
+        yield f"{shown('match', counts)} for someone who also compares all released counts with the true ones"
+
+
+def assumptions(risk: RiskReport) -> str:
+    """What an intruder is taken to know besides the keys, and who is not covered; empty without a release."""
+    after = risk.after
+    if after is None:
+        return ""
+    told = "Assumed known: that the person is in the file, the matrices, and the true counts."
+    if after.max_risk_released_counts is not None:
+        return told
+    if after.smallest is None:
+        return f"{told} What comparing all released counts adds is known once the file is drawn."
+    return f"{told} Not covered: someone who compares all released counts with the true ones."
+
+
+def keys_in_words(keys: Sequence[str]) -> str:
+    """The keys as a sentence has them, or as many as fit a line.
+
+    >>> keys_in_words(["sex", "region", "age"])
+    'sex, region and age'
+    """
+    said = in_words([one_line(key) for key in keys])
+    return said if len(said) <= NAMES else names_in_short(keys)
+
+
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:
     r"""Records above a bound, as part of a sentence.
 
     >>> above_in_words(1, 30162, 1.0, 0.5).replace("\xa0", " ")
-    '1 of 30,162 records keeps a chance of 100 %, the bound is 50 %'
+    '1 of 30,162 records keeps a chance of 100 %, the limit is 50 %'
     >>> above_in_words(7, 900, 0.8, 0.5).replace("\xa0", " ")
-    '7 of 900 records keep a chance of up to 80 %, the bound is 50 %'
+    '7 of 900 records keep a chance of up to 80 %, the limit is 50 %'
     """
     keep = "keeps a chance of" if above == 1 else "keep a chance of up to"
     of = f"{count(above)} of {counted(records, 'record', 'records')}"
-    return f"{of} {keep} {shown('match', most)}, the bound is {shown('match', bound)}"
+    return f"{of} {keep} {shown('match', most)}, the limit is {shown('match', bound)}"
 
 
 def easiest(risk: RiskReport, labels: Labels | None = None) -> str:
@@ -83,7 +131,8 @@ def _named(columns: Sequence[str], label: dict[str, object], labels: Labels | No
 def risk_notes(risk: RiskReport) -> list[str]:
     """What a reader should know of the risk; of k-anonymity only where that of a released file is shown."""
     counted_after = risk.after is not None and risk.after.smallest is not None
-    return [flag for flag in risk.flags if flag != UNUSUAL or counted_after]
+    said = {NOT_COVERED} if counted_after else {UNUSUAL}  # of who is not covered the first lines tell
+    return [flag for flag in risk.flags if flag not in said]
 
 
 def rise_in_words(risk: RiskReport) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from maskwell.core.printed import Printed
 from maskwell.reports.style import colour
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def number(x: float) -> str:
     ('0.05', '20', '2·10⁵', '10⁻⁵')
     """
     if SMALL <= x < LARGE:
-        return f"{x:.4g}"
-    lead, power = f"{x:.3e}".split("e")
-    first = f"{float(lead):g}"
+        return f"{Printed(x):.4g}"
+    lead, power = f"{Printed(x):.3e}".split("e")
+    first = f"{Printed(float(lead)):g}"
     return f"{'' if first == '1' else f'{first}·'}10{raised(int(power))}"
 
 

@@ -6,6 +6,7 @@ import html
 import math
 from fractions import Fraction
 
+from maskwell.core.printed import Printed
 from maskwell.procedures.spinner import Sector, Spinner
 from maskwell.reports.device_cards import letter
 
@@ -40,7 +41,7 @@ def tenths(degrees: Fraction) -> str:
 
 def _point(degrees: Fraction | float, radius: float) -> str:
     angle = math.radians(float(degrees))
-    return f"{radius * math.sin(angle):.3f} {-radius * math.cos(angle):.3f}"
+    return f"{Printed(radius * math.sin(angle)):.3f} {Printed(-radius * math.cos(angle)):.3f}"
 
 
 def _filled(sector: Sector, count: int) -> str:

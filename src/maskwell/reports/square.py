@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
 from maskwell.reports.outline import Outline, Region
 from maskwell.reports.picture import SMALL, WIDE, Canvas
@@ -30,8 +31,8 @@ def square(canvas: Canvas) -> Axes:
     side, left, top = (NARROW_SIDE, NARROW_LEFT, NARROW_TOP) if canvas.narrow else (SIDE, LEFT, TOP)
     axes = canvas.axes(left=left, top=top, width=side, height=side)
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=TICKS, yticks=TICKS)
-    axes.set_xticklabels([f"{100 * t:.0f}" for t in TICKS])
-    axes.set_yticklabels([f"{100 * t:.0f}" for t in TICKS])
+    axes.set_xticklabels([f"{Printed(100 * t):.0f}" for t in TICKS])
+    axes.set_yticklabels([f"{Printed(100 * t):.0f}" for t in TICKS])
     axes.grid(color=colour("grid"), linewidth=1)
     axes.plot([0, 1], [0, 1], **nothing_learned())
     canvas.text(4, top - 22, "Belief after the report, %", tone="muted", fontsize=SMALL)

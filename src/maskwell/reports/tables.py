@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from maskwell.core.exact import Parity, to_float
-from maskwell.core.phrases import one_line
+from maskwell.core.escaping import one_line
+from maskwell.core.exact import parity_text as parity_text  # noqa: PLC0414 (other reports take it from here)
+from maskwell.core.exact import rounded as rounded  # noqa: PLC0414
 from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
+from maskwell.core.printed import Printed
 
 WIDTH = 100
 
@@ -22,38 +23,7 @@ def number(value: float | None, digits: int = 6) -> str:
     """
     if value is None:
         return "none"
-    return "infinite" if math.isinf(value) else f"{value:.{digits}g}"
-
-
-def rounded(value: Parity, digits: int, *, up: bool) -> str:
-    """A number to so many significant digits as a bound: never below it if ``up``, else never above it.
-
-    >>> from fractions import Fraction
-    >>> rounded(Fraction(8, 3), 10, up=False), rounded(Fraction(8, 3), 10, up=True), rounded(Fraction(100), 6, up=True)
-    ('2.666666666', '2.666666667', '100')
-    >>> rounded(Fraction(2, 3 * 10**9), 3, up=True), rounded(Fraction(10**400 + 1), 6, up=True)
-    ('6.67e-10', '1.00001e+400')
-    """
-    if isinstance(value, float):
-        return "infinite"
-    rule = ROUND_CEILING if up else ROUND_FLOOR
-    context = Context(prec=digits, rounding=rule, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
-    if -5 < shown.adjusted() < max(digits, 7):
-        return f"{shown:f}"
-    mantissa, exponent = shown.scaleb(-shown.adjusted(), context), shown.adjusted()
-    return f"{mantissa.normalize(context):f}e{exponent:+03d}"
-
-
-def parity_text(parity: Parity, digits: int = 6) -> str:
-    """The parity of a design to so many digits; finite also where no float is large enough.
-
-    >>> from fractions import Fraction
-    >>> parity_text(Fraction(8, 3)), parity_text(Fraction(10**400)), parity_text(math.inf)
-    ('2.66667', '1e+400', 'infinite')
-    """
-    nearest = to_float(parity)
-    return number(nearest, digits) if math.isfinite(nearest) else rounded(parity, digits, up=True)
+    return "infinite" if math.isinf(value) else f"{Printed(value):.{digits}g}"
 
 
 def count(value: int) -> str:
@@ -65,7 +35,8 @@ def count(value: int) -> str:
     if value < 10**12:
         return f"{value:,}"
     exponent = math.floor(math.log10(value))
-    return f"{value / 10**exponent:.2f}e+{exponent}" if exponent < 300 else f"about 10 to the power {exponent:,}"
+    lead = f"{Printed(value / 10**exponent):.2f}" if exponent < 300 else ""
+    return f"{lead}e+{exponent}" if lead else f"about 10 to the power {exponent:,}"
 
 
 def label(value: object) -> str:

@@ -12,10 +12,12 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
+from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
+from maskwell.privacy.slack import SLACK_IN_WORDS, stands_for
 from maskwell.reports.tables import (
     WIDTH,
     count,
@@ -67,9 +69,11 @@ def reports_of(design: Design) -> str:
 
 
 def parity_of(design: Design) -> str:
-    """Parity as a decimal and, where short, as a fraction."""
-    exact = to_text(design.parity_exact())
-    decimal = parity_text(design.parity_exact(), 10)
+    """Parity as a decimal and, where short, as a fraction; what decimals stand for, where that is a short number."""
+    parity = stands_for(design)
+    if parity != design.parity_exact():
+        return f"{parity_text(parity)} ({SLACK_IN_WORDS})"
+    exact, decimal = to_text(parity), parity_text(parity, 10)
     return decimal if exact in (decimal, "inf") or len(exact) > 50 else f"{decimal} (exactly {exact})"
 
 
@@ -104,7 +108,7 @@ def what_it_does(design: Design) -> list[tuple[str, str]]:
 
     >>> from maskwell.designs.subset import Subset
     >>> what_it_does(Subset.from_gamma(3, Categories.numbered(10), size=3))[0][1]
-    'names 3 of 10 categories, the true one with 56.2 %, each other one with 27.1 %'
+    'names 3 of 10 categories, the true one with 56.3 %, each other one with 27.1 %'
     """
     if isinstance(design, Uniform):
         return [("what it does", chances(design))]
@@ -162,16 +166,16 @@ def report_names(design: Design) -> list[str]:
 
 def _probability(value: float) -> str:
     """Four decimals; nothing is rounded to 0 or 1 that is neither."""
-    shown = f"{value:.4f}"
+    shown = f"{Printed(value):.4f}"
     if value in (0.0, 1.0):
-        return f"{value:.0f}"
-    return f"{value:.1e}" if float(shown) == 0 else shown
+        return f"{Printed(value):.0f}"
+    return f"{Printed(value):.1e}" if float(shown) == 0 else shown
 
 
 def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
     """What was made, and what to do with it; ``note`` is said at the end."""
     family = str(design.provenance.get("family", design.kind))
-    parity = design.parity_exact()
+    parity = stands_for(design)
     protection = "no bound on parity" if isinstance(parity, float) else f"parity {parity_text(parity)}"
     first = f"{with_article(family)} design over {count(design.k)} categories with {protection}"
     lines = [f"{first}{'' if path is None else f', written to {path}'}."]
@@ -201,7 +205,7 @@ def design_text(design: Design, path: str | None, note: str = "") -> list[str]:
 
 def in_words(design: Design) -> list[str]:
     """What was promised, as one would tell a respondent."""
-    parity = design.parity_exact()
+    parity = stands_for(design)
     said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
     return [line.replace(SPACE, " ") for line in notes([" ".join(said)], word="in words")]
 

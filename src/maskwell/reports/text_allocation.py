@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maskwell.core.printed import Printed
 from maskwell.planning.allocation import Allocation
 from maskwell.reports.tables import broken, counted, facts, notes, number, shorten, table
 
@@ -12,10 +13,10 @@ def allocation_text(found: Allocation) -> list[str]:
     many = {"stratum": "strata", "sample": "samples"}[parts]
     answer = (
         f"Divide {counted(found.n, 'respondent', 'respondents')} among {counted(len(found.names), parts, many)} as "
-        f"below: the estimate is within {number(found.margin, 3)} ({100 * found.level:g} %)."
+        f"below: the estimate is within {number(found.margin, 3)} ({Printed(100 * found.level):g} %)."
     )
     rows = [
-        [shorten(name, 40), f"{n:,}", f"{share:.4f}", *_row(found, i)]
+        [shorten(name, 40), f"{n:,}", f"{Printed(share):.4f}", *_row(found, i)]
         for i, (name, n, share) in enumerate(zip(found.names, found.counts, found.fractions, strict=True))
     ]
     lines = [*broken(answer), *table([parts, "n", "best share", *_columns(found)], rows), *facts(_facts(found))]
@@ -38,7 +39,7 @@ def _row(found: Allocation, i: int) -> list[str]:
     if found.kind != "strata":
         return []
     part = found.details["unit_variances"][i]
-    return [f"{part['share']:.4f}", f"{part['total']:.4f}"]
+    return [f"{Printed(part['share']):.4f}", f"{Printed(part['total']):.4f}"]
 
 
 def _facts(found: Allocation) -> list[tuple[str, str]]:
@@ -49,5 +50,5 @@ def _facts(found: Allocation) -> list[tuple[str, str]]:
         beside = f"{number(100 * abs(more), 3)} % {'more' if more >= 0 else 'less'}"
         shown.append((plain, f"{number(found.plain_variance, 4)}, {beside}"))
     if found.cost != found.n:
-        shown.append(("cost", f"{found.cost:,.10g}"))
+        shown.append(("cost", f"{Printed(found.cost):,.10g}"))
     return shown

@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Hashable, Mapping, Sequence
 
+from maskwell.core.printed import Printed
 from maskwell.estimation.result import Estimate
 from maskwell.release.analysis.analysis import Analysis
 from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED
@@ -74,7 +75,7 @@ def _answer(found: Analysis, level: float, interval: str | None) -> str:
     what = f"{' x '.join(found.route.columns)} = {shorten(label(estimate.categories[best]))}"
     low, high = (_number(x, digits) for x in ends.to_array()[best])
     share, records = _number(float(estimate.pi_hat[best]), digits), counted(estimate.n, "record", "records")
-    return f"{what}: {share}{which} ({100 * level:g} % {ends.name} interval {low} to {high}; {records})."
+    return f"{what}: {share}{which} ({Printed(100 * level):g} % {ends.name} interval {low} to {high}; {records})."
 
 
 def _rows(
@@ -95,4 +96,4 @@ def _rows(
 
 
 def _number(value: float, digits: int) -> str:
-    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
+    return "-" if math.isnan(value) else f"{Printed(value):.{digits}f}"

@@ -9,12 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.exact import Parity
+from maskwell.core.exact import Parity, told_apart
+from maskwell.core.printed import Printed
 from maskwell.designs.base import EXACT_LIMIT, Design
 from maskwell.engines.columns import Assignment
 from maskwell.privacy.audit import PRIORS, REPETITIONS
 from maskwell.privacy.certificate import parity_from_text
 from maskwell.privacy.criteria import posterior_range
+from maskwell.privacy.slack import stands_for
 from maskwell.reports.tables import (
     WIDTH,
     broken,
@@ -61,7 +63,7 @@ def audit_text(found: Mapping[str, Any], design: Design, path: str, demand: str 
 def _promise(design: Design, path: str) -> str:
     if isinstance(design.parity_exact(), float):
         return f"{path} has no bound on parity: some report rules out some truth."
-    most = factor_up(design.parity_exact())
+    most = factor_up(stands_for(design))
     return f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."
 
 
@@ -69,20 +71,16 @@ def _answer(found: Mapping[str, Any], design: Design, path: str) -> str:
     demand = found["demand"]
     answer = f"{path} {'meets' if found['meets'] else 'does not meet'} the demand {demand['stated']}"
     if "phi" in demand:
-        return f"{answer}: phi is {number(found['average_security'])}. It bounds no parity."
+        near = " within 1e-9 (given as decimals)" if found["slack_used"] else ""
+        return f"{answer}: phi is {number(found['average_security'])}{near}. It bounds no parity."
     limit = "the bound, which must not be reached," if demand["closed"] and demand["attained"] else "the bound"
-    parity, bound = _apart(design.parity_exact(), parity_from_text(demand["gamma_exact"]))
-    return f"{answer}: its parity is {parity}, {limit} {bound}."
-
-
-def _apart(parity: Parity, bound: Parity) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart.
-
-    >>> _apart(Fraction(3), Fraction("2.718281828")), _apart(Fraction("8.999999998"), Fraction(9))
-    (('3', '2.71828'), ('8.999999998', '9'))
-    """
-    shown = [(parity_text(parity, digits), parity_text(bound, digits)) for digits in (6, 10, 12, 15)]
-    return next((pair for pair in shown if pair[0] != pair[1]), shown[0])
+    bound = parity_from_text(demand["gamma_exact"])
+    if found["slack_used"]:
+        whose = " and ".join([*(["the design"] * design.decimals), *(["the demand"] * demand["decimals"])])
+        shown = parity_text(bound)
+        return f"{answer}: its parity is {shown} within 1e-9, {limit} {shown} ({whose} was given as decimals)."
+    parity, most = told_apart(design.parity_exact(), bound)
+    return f"{answer}: its parity is {parity}, {limit} {most}."
 
 
 # ---- what to do next
@@ -159,7 +157,7 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         shown.append(
             ("average security", f"{number(found['average_security'])} (for comparison only, not recommended)")
         )
-    parity = design.parity_exact()
+    parity = stands_for(design)
     if not isinstance(parity, float):
         worn = ", ".join(f"{t} reports {parity_text(parity**t, 4)}" for t in REPETITIONS)
         shown.append(("asked again, parity", worn))
@@ -199,7 +197,7 @@ def _hazard(found: Mapping[str, Any]) -> str:
 
 def _posteriors(design: Design) -> list[str]:
     """What a suspicion can become: the least rounded down, the most rounded up."""
-    parity = design.parity_exact()
+    parity = stands_for(design)
     if isinstance(parity, float):
         return []
     ranges = [(prior, *posterior_range(parity, Fraction(prior))) for prior in PRIORS]
@@ -215,6 +213,7 @@ def _after_reports(found: Mapping[str, Any], design: Design) -> list[str]:
     names = ["(before)", *(shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design))]
     beliefs = [found["prior"], *found["posterior"]]
     rows = [
-        [name, *("–" if math.isnan(p) else f"{p:.4f}" for p in row)] for name, row in zip(names, beliefs, strict=True)
+        [name, *("–" if math.isnan(p) else f"{Printed(p):.4f}" for p in row)]
+        for name, row in zip(names, beliefs, strict=True)
     ]
     return ["", *table(header, rows)]

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.unary import Unary
 from maskwell.planning.compare import Comparison, FairComparison
@@ -143,8 +144,8 @@ def _rows(name: str, design: Design, after: Real, prior: Real) -> list[list[str]
     return [
         [
             f"{shorten(name, 20)}: {shorten(report, 18)}",
-            f"{how:.4f}",
-            *("–" if np.isnan(p) else f"{p:.4f}" for p in row),
+            f"{Printed(how):.4f}",
+            *("–" if np.isnan(p) else f"{Printed(p):.4f}" for p in row),
         ]
         for report, how, row in zip(report_names(design), often.tolist(), after.tolist(), strict=True)
     ]
@@ -190,7 +191,7 @@ def _shown(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, D
     truths = [label(one) for one in P.inputs.labels]
     corner, columns = ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", truths)
     body = [
-        [shorten(name, SHORT_NAME), *(f"{float(x):.5g}" for x in row)]
+        [shorten(name, SHORT_NAME), *(f"{Printed(float(x)):.5g}" for x in row)]
         for name, row in zip(report_names(A), rows, strict=True)
         if answer.garbling or any(row)
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
+from maskwell.core.printed import Printed
 from maskwell.procedures.dice import DiceTable, faces_in_words
 from maskwell.procedures.realise import Device
 from maskwell.reports.device_cards import faces_of, letter
@@ -74,7 +75,7 @@ def _facts(device: Device, realised: str | None) -> list[tuple[str, str]]:
     general = device.general
     shown = [("parity", parity_text(found) + ("" if exact else f", where {parity_text(wished)} was asked for"))]
     if not exact:
-        shown.append(("largest error", f"{float(device.general.error):.3g}"))
+        shown.append(("largest error", f"{Printed(float(device.general.error)):.3g}"))
     if device.dice is not None:
         rolls = to_decimal(Fraction(round(1000 * device.dice.expected_rolls), 1000))
         shown.append(("expected rolls", rolls))

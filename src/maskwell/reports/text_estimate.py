@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed, magnitude
 from maskwell.estimation.intervals.base import Intervals
 from maskwell.estimation.margins import of_sums
 from maskwell.estimation.result import Estimate
@@ -88,7 +89,7 @@ def _interval(found: Intervals, place: int, digits: int, level: float) -> str:
     low, high = found.to_array()[place]
     if math.isnan(low) or math.isnan(high):
         return "no interval"
-    return f"{100 * level:g} % {found.name} interval {_number(low, digits)} to {_number(high, digits)}"
+    return f"{Printed(100 * level):g} % {found.name} interval {_number(low, digits)} to {_number(high, digits)}"
 
 
 def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> list[str]:
@@ -123,7 +124,7 @@ def _number(value: float, digits: int) -> str:
     >>> _number(0.25, 3), _number(float("nan"), 3), _number(-1e-17, 3)
     ('0.250', '-', '0.000')
     """
-    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
+    return "-" if math.isnan(value) else f"{Printed(value):.{digits}f}"
 
 
 def _more(rows: int) -> list[str]:
@@ -134,7 +135,9 @@ def _beside(estimate: Estimate) -> list[str]:
     """The raw moment estimate, where one that was held to [0, 1] differs from it."""
     if estimate.moments is None or len(estimate.moments) > 8 or abs(estimate.moments - estimate.pi_hat).max() < 1e-9:
         return []
-    shown = ", ".join(f"{label(c)} {m:.4f}" for c, m in zip(estimate.categories, estimate.moments, strict=True))
+    shown = ", ".join(
+        f"{label(c)} {Printed(m):.4f}" for c, m in zip(estimate.categories, estimate.moments, strict=True)
+    )
     return notes([f"the unbiased moment estimates are {shown}; use those for totals, differences and pooling"])
 
 
@@ -144,7 +147,7 @@ def _parts_of_variance(estimate: Estimate) -> list[str]:
     if not total > 0 or math.isnan(part):
         return []
     share = max(0.0, part / total)
-    return [f"Randomization makes up {100 * min(1.0, share):.0f} % of the variance, sampling the rest."]
+    return [f"Randomization makes up {Printed(100 * min(1.0, share)):.0f} % of the variance, sampling the rest."]
 
 
 def _totals(estimate: Estimate) -> list[str]:
@@ -154,10 +157,10 @@ def _totals(estimate: Estimate) -> list[str]:
     if abs(estimate.population - estimate.n) < 1e-9 * estimate.n or len(estimate.pi_hat) > SHOWN_ROWS:
         return []
     rows = [
-        [label(c), f"{t:,.1f}", "-" if math.isnan(s) else f"{s:,.1f}"]
+        [label(c), f"{Printed(t):,.1f}", "-" if math.isnan(s) else f"{Printed(s):,.1f}"]
         for c, t, s in zip(estimate.categories, estimate.total, estimate.total_standard_error, strict=True)
     ]
-    return [f"In numbers, of {estimate.population:,.0f}:", *table(["", "total", "std. error"], rows)]
+    return [f"In numbers, of {Printed(estimate.population):,.0f}:", *table(["", "total", "std. error"], rows)]
 
 
 def domains_text(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
@@ -229,7 +232,7 @@ def estimate_table(
     ``exact`` for programs: all digits.
     """
     found = estimate.intervals(level, interval)
-    percent = f"{100 * level:g} %"
+    percent = f"{Printed(100 * level):g} %"
     ends = [f"{percent} low", f"{percent} high"]
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
         columns = (by or "domain").split(",")
@@ -272,4 +275,4 @@ def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> list[str]:
 def digits_for(errors: Any) -> int:
     """Decimals that show two digits of the smallest error."""
     positive = [float(e) for e in errors if e > 0]
-    return 4 if not positive else min(9, max(3, 1 - math.floor(math.log10(min(positive)))))
+    return 4 if not positive else min(9, max(3, 1 - magnitude(min(positive))))

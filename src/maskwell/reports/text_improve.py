@@ -7,11 +7,13 @@ import shlex
 import textwrap
 
 from maskwell.core.categories import Categories
+from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.planning.improve import Improvement
 from maskwell.planning.one_sided import OneSided, label_of
 from maskwell.planning.replacement import Replacement
+from maskwell.privacy.slack import stands_for
 from maskwell.reports.tables import WIDTH, facts, label, notes, number, parity_text, shorten, table
 from maskwell.reports.text import SHOWN_LABELS, count_of_reports, matrix_table, parity_of, reports_of
 from maskwell.reports.words import factor_up
@@ -24,7 +26,7 @@ BACK = (
 
 def improved_text(found: Improvement, path: str, output: str | None) -> list[str]:
     """What was gained, and how the old reports come back; ``output`` is where the design was written."""
-    parity = parity_text(found.design.parity_exact())
+    parity = parity_text(stands_for(found.design))
     if not found.improved:
         first = f"{path} cannot be improved: no design of parity {parity} tells all that it does and more."
         remarks = [*_remarks(found), *_written(found, output)]
@@ -137,7 +139,7 @@ def _garbling(found: Replacement) -> list[str]:
 
 
 def _chance(value: float) -> str:
-    return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:.4f}"
+    return f"{Printed(value):.0f}" if value in (0.0, 1.0) else f"{Printed(value):.4f}"
 
 
 def _reports(design: Design) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Sequence
 
+from maskwell.core.printed import Printed
 from maskwell.planning.choice import Choice, Option
 from maskwell.reports.tables import WIDTH, broken, counted, facts, notes, number, rounded, table
 from maskwell.reports.text import in_words, typed_categories
@@ -31,7 +33,7 @@ def _answer(choice: Choice, path: str | None) -> str:
 
 def _facts(choice: Choice) -> list[tuple[str, str]]:
     shares = "equal shares" if choice.pi is None else f"shares {_shares(choice)}"
-    level = "" if choice.n is None else f", {100 * choice.level:g} % intervals"
+    level = "" if choice.n is None else f", {Printed(100 * choice.level):g} % intervals"
     shown = [
         ("why", choice.reason),
         ("parity", _allowed(choice)),
@@ -59,7 +61,7 @@ def _counted(n: int | None) -> str:
 
 
 def _shares(choice: Choice) -> str:
-    shares = [f"{float(p):.4g}" for p in choice.pi or ()]
+    shares = [f"{Printed(float(p)):.4g}" for p in choice.pi or ()]
     return ", ".join(shares if len(shares) <= 8 else [*shares[:7], "..."])
 
 
@@ -87,8 +89,8 @@ def _figures(values: Sequence[float], *, decimals: int = 2) -> list[str]:
     (['29.1', '3,398'], ['1.90e-04', '2.00e+00'], ['1.5e+09', '1.2e+01'])
     """
     if min(values) < 1e-3 or max(values) >= 1e8:
-        return [f"{value:.{decimals}e}" for value in values]
-    return [f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:.3g}" for value in values]
+        return [f"{Printed(value):.{decimals}e}" for value in values]
+    return [f"{Printed(v):,.0f}" if v >= 100 or math.isclose(v, round(v)) else f"{Printed(v):.3g}" for v in values]
 
 
 def _sizes(bits: Sequence[float]) -> list[str]:
@@ -98,8 +100,8 @@ def _sizes(bits: Sequence[float]) -> list[str]:
     (['3.3', '10'], ['811k', '20'])
     """
     if max(bits) < 100:
-        return [f"{size:.0f}" if size == round(size) else f"{size:.1f}" for size in bits]
-    return [f"{size / 1000:,.0f}k" if size >= 1e5 else f"{size:,.0f}" for size in bits]
+        return [f"{Printed(size):.0f}" if math.isclose(size, round(size)) else f"{Printed(size):.1f}" for size in bits]
+    return [f"{Printed(size / 1000):,.0f}k" if size >= 1e5 else f"{Printed(size):,.0f}" for size in bits]
 
 
 def _legend(choice: Choice) -> list[str]:

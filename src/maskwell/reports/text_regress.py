@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.phrases import p_text
+from maskwell.core.printed import Printed, magnitude
 from maskwell.estimation.regression.coefficients import Coefficients
 from maskwell.estimation.regression.result import Regression
 from maskwell.reports.publish import Table
@@ -38,7 +39,7 @@ def regress_text(
 def regress_table(found: Regression, level: float, *, exponentiate: bool = False, exact: bool = False) -> Table:
     """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits."""
     head, rows = _cells(found, level, exponentiate=exponentiate, most=None)
-    percent = f"{100 * level:g} %"
+    percent = f"{Printed(100 * level):g} %"
     head = [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
     if exact:
         rows = [_digits(row) for row in found.rows(level, exponentiate=exponentiate)]
@@ -66,7 +67,7 @@ def _answer(found: Regression, level: float, *, exponentiate: bool) -> str:
     if row["standard_error"] is None:
         return f"{about}: no finite estimate from {counted(found.n, 'row', 'rows')}; see the notes."
     value, low, high = (_number(x, _decimals(row)) for x in (row["estimate"], *row["interval"]))
-    return f"{about}: {what} {value} ({100 * level:g} % interval {low} to {high}; {found.n:,} rows)."
+    return f"{about}: {what} {value} ({Printed(100 * level):g} % interval {low} to {high}; {found.n:,} rows)."
 
 
 def _is_intercept(term: str) -> bool:
@@ -107,7 +108,7 @@ def _decimals(row: Mapping[str, Any]) -> int | None:
     error = row["standard_error"]
     if not error or not math.isfinite(error):
         return 4
-    decimals = max(4, 1 - math.floor(math.log10(error)))
+    decimals = max(4, 1 - magnitude(error))
     return decimals if decimals <= MOST_DECIMALS else None
 
 
@@ -120,8 +121,8 @@ def _number(value: float | None, decimals: int | None = 4) -> str:
     if value is None or math.isnan(value):
         return "n/a"
     if decimals is None or abs(value) >= LARGE:
-        return f"{value:.1e}"
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+        return f"{Printed(value):.1e}"
+    return f"{Printed(value):.{decimals}f}"
 
 
 def _facts(found: Regression) -> list[tuple[str, str]]:
@@ -131,7 +132,7 @@ def _facts(found: Regression) -> list[tuple[str, str]]:
     if found.categories:
         pairs.append(("about", f"{shorten(str(_about(found)), 40)}, against {shorten(str(found.categories[-1]), 40)}"))
     if not math.isnan(found.log_likelihood):
-        pairs.append(("log-likelihood", f"{found.log_likelihood:.4f}"))
+        pairs.append(("log-likelihood", f"{Printed(found.log_likelihood):.4f}"))
     return pairs
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
-from maskwell.release.assessing import check_match
+from maskwell.release.keeping import check_kept, exempted
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.release_numbers import NONE, ROUNDED, factor_text, risk_rows, utility_rows
-from maskwell.reports.release_words import greatest_risk, promises, shown
+from maskwell.reports.release_words import promises, shown
 from maskwell.reports.risk_words import (
     above_in_words,
+    assumptions,
     easiest,
-    found_for_sure,
-    is_sure,
+    headline,
     names_in_short,
     risk_notes,
     sentence,
@@ -27,13 +28,14 @@ from maskwell.reports.words import SPACE, percent
 
 LABEL_WIDTH = 18
 KEPT = {"counts": "counts", "weights": "weighted counts"}
-ABOVE = "records whose chance of a correct match is above the bound of the plan, {bound}"
+ABOVE = "records whose chance of a correct match is above the limit of the plan, {bound}"
 BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
 
 def release_text(release: Release, folder: str) -> list[str]:
     """What was released, with which risk and at what cost."""
-    lines = sentence(f"{counted(release.rows, 'record', 'records')} released to {folder}: {_answer(release)}")
+    lines = sentence(f"Released {counted(release.rows, 'record', 'records')} to {_folder(folder)}. {_answer(release)}")
+    lines += _assumptions(release)
     lines += _changes(release)
     if release.risk is not None:
         lines += [
@@ -50,43 +52,62 @@ def release_text(release: Release, folder: str) -> list[str]:
 
 
 def dry_run_text(
-    release: Release, points: Sequence[RiskUtilityPoint], *, source: str, plan: str, folder: str = "released"
+    release: Release,
+    points: Sequence[RiskUtilityPoint],
+    *,
+    source: str,
+    plan: str,
+    folder: str = "released",
+    given: Mapping[str, str | None] | None = None,
 ) -> list[str]:
-    """What several bounds would give and cost, before anything is written; the plan's own is marked."""
+    """What several bounds would give and cost, before anything is written; the plan's own is marked.
+
+    ``given`` are further options of the command, for the line that says what to type next.
+    """
     refused = refusal(release)
-    lines = _would_be(release) if refused is None else _would_not_be(release)
+    lines = _would_be(release) if refused is None else _would_not_be(release, refused)
     lines += map_table(points)
     lines += _map_notes(release, points)
     lines += ["", *_changes(release)]
-    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}"
+    more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
+    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
         lines += notes([*_broken_promises(release), *_remarks(release)])
         return [*lines, f"Next: {command} -o {shlex.quote(folder)}"]
-    lines += [*notes(_remarks(release)), *notes([refused.hint], word="to keep the bound")]
+    lines += [*notes(_remarks(release)), *notes([refused.hint], word="to keep the limit")]
     return [*lines, f"Next: change the plan, then: {command} --dry-run"]
+
+
+def _folder(name: str) -> str:
+    return name if name.endswith("/") else f"{name}/"
+
+
+def _assumptions(release: Release) -> list[str]:
+    told = "" if release.risk is None else assumptions(release.risk)
+    return sentence(told) if told else []
 
 
 def refusal(release: Release) -> InfeasibleError | None:
     """Why the plan would not be carried out, if it would not."""
     try:
-        check_match(release)
+        check_kept(release)
     except InfeasibleError as error:
         return error
     return None
 
 
 def _would_be(release: Release) -> list[str]:
-    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}: "
-    return sentence(first + _answer(release))
+    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}. "
+    return [*sentence(first + _answer(release)), *_assumptions(release)]
 
 
-def _would_not_be(release: Release) -> list[str]:
+def _would_not_be(release: Release, refused: InfeasibleError) -> list[str]:
     """The first line of a plan that would be refused, and who is to blame."""
     risk, bound = release.risk, release.plan.match
-    if risk is None or risk.after is None or bound is None:  # nothing is refused then
-        return []
-    after = risk.after
-    told = above_in_words(after.records_above or 0, release.rows, after.max_risk, float(bound))
+    after = None if risk is None else risk.after
+    if risk is None or after is None or bound is None or not after.records_above:
+        return sentence(f"The plan would be refused: {refused.message}.")
+    told = above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
     worst = sentence(f"{easiest(risk, release.labels)}.")
     return [*sentence(f"The plan would be refused: {told}."), *worst]
 
@@ -131,7 +152,7 @@ def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better
         _label(point),
         _plain(shown("match", point.risk)) if measured else NONE,
         f"{percent(point.changed)} %",
-        f"{point.matches:,.1f}" if measured else NONE,
+        f"{Printed(point.matches):,.1f}" if measured else NONE,
         f"{point.above:,}" if measured else NONE,
         NONE if point.inflation is None else factor_text(point.inflation),
         "the plan" if point.chosen else "" if better is None else f"beaten by {_label(points[better])}",
@@ -144,14 +165,9 @@ def _label(point: RiskUtilityPoint) -> str:
 
 
 def _answer(release: Release) -> str:
-    most, asked = greatest_risk(release), release.plan.match
-    if most is None or release.risk is None:
-        return "no keys are named, so no risk is measured."
-    bound = "" if asked is None else f" (bound {shown('match', float(asked))})"
-    if is_sure(most):
-        n = found_for_sure(release.risk)
-        return f"{counted(n, 'record is', 'records are')} still found for sure{bound}."
-    return f"no record is found with a chance above {shown('match', most)}{bound}."
+    if release.risk is None:
+        return "The plan names no keys, so the risk of a match is not measured."
+    return headline(release.risk)
 
 
 def _changes(release: Release) -> list[str]:
@@ -191,7 +207,7 @@ def _remarks(release: Release) -> list[str]:
         [] if release.private else ["draws from a seed can be repeated: nothing is protected by this demonstration"]
     )
     flags = [*(risk_notes(release.risk) if release.risk else ()), *(release.utility.flags if release.utility else ())]
-    return list(dict.fromkeys([*seeded, *release.notes, *flags, *release.lost]))
+    return list(dict.fromkeys([*seeded, *release.notes, *exempted(release), *flags, *release.lost]))
 
 
 def _plain(text: str) -> str:

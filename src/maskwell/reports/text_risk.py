@@ -7,13 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import one_line
+from maskwell.core.escaping import one_line
+from maskwell.core.printed import Printed
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk
 from maskwell.reports.release_numbers import NONE, ROUNDED, risk_rows
 from maskwell.reports.release_words import shown
-from maskwell.reports.risk_words import NAME, easiest, found_for_sure, is_sure, names_in_short, risk_notes, sentence
+from maskwell.reports.risk_words import (
+    NAME,
+    assumptions,
+    easiest,
+    found_for_sure,
+    headline,
+    is_sure,
+    names_in_short,
+    risk_notes,
+    sentence,
+)
 from maskwell.reports.tables import count, counted, label, notes, shorten, table
 from maskwell.reports.words import SPACE
 
@@ -37,6 +48,7 @@ def risk_text(
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     given = names or {}
     lines = sentence(_answer(report))
+    lines += sentence(assumptions(report)) if report.after is not None else []
     if (report.before if report.after is None else report.after).records_above:
         lines += sentence(f"{easiest(report)}.")
     if report.after is None:
@@ -54,57 +66,50 @@ def risk_text(
 
 def _answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
+    if report.after is not None:
+        above = report.after.records_above or 0
+        records = f"{count(above)} of {counted(report.after.records, 'record', 'records')}"
+        verdict = f" {records} {'is' if above == 1 else 'are'} above the limit." if above else ""
+        return f"{headline(report)[:-1]}; before the release: {_before(report)}.{verdict}"
     who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_found(report)}."
-    bound, now = shown("match", report.threshold), report.before if report.after is None else report.after
-    of = " of the release" if report.after is not None else ""
+    bound, now = shown("match", report.threshold), report.before
     if not now.records_above:
-        return f"No record{of} is above the bound of {bound}: {who} finds {_found(report)}."
-    above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}{of}"
+        return f"No record is above the limit of {bound}: {who} finds {_found(report)}."
+    above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
     one = now.records_above == 1
     up_to = "" if one else "up to "
     sure = "for sure" if one and is_sure(now.max_risk) else f"with a chance of {up_to}{shown('match', now.max_risk)}"
-    told = f"{who} finds {'it' if one else 'them'} {sure}{_then(report)}"
-    return f"{above} {'is' if one else 'are'} above the bound of {bound}: {told}."
+    return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
 
 
 def _found(report: RiskReport) -> str:
-    now = report.before if report.after is None else report.after
-    of = " of the release" if report.after is not None else ""
+    """Who is found in the file as it is."""
+    now = report.before
     if not is_sure(now.max_risk):
-        return f"no record{of} with a chance above {shown('match', now.max_risk)}{_then(report)}"
-    told = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')}{of} for sure"
-    return f"{told}{_then(report)}" if report.after is not None else f"{told}: nobody else is like them"
+        return f"no record with a chance above {shown('match', now.max_risk)}"
+    told = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
+    return f"{told}: nobody else is like them"
 
 
-def _then(report: RiskReport) -> str:
-    """What it was before a release."""
-    before = report.before
-    if report.after is None:
-        return ""
-    return f"; before it was {count(before.uniques or 0)}" if _both_sure(report) else f"; before it was {_most(before)}"
-
-
-def _both_sure(report: RiskReport) -> bool:
-    return report.after is not None and report.threshold is None and is_sure(report.after.max_risk)
-
-
-def _most(file: FileRisk) -> str:
-    return shown("match", file.max_risk)
+def _before(report: RiskReport) -> str:
+    """What it was before a release, in the terms of what is said of the release."""
+    both_sure = report.after is not None and is_sure(report.after.max_risk)
+    return count(report.before.uniques or 0) if both_sure else shown("match", report.before.max_risk)
 
 
 def _file_rows(file: FileRisk) -> list[list[str]]:
     """The numbers of a file that is as it is."""
     small = file.violations or {}
     rows = [
-        ["Correct matches if all are looked for", f"{count(round(file.expected_matches))}"],
+        ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
         ["Not exceeded by 95 % of the records", _plain(shown("match", file.percentile_95))],
         ["Fewest records with the same keys", count(file.smallest or 0)],
         *([f"Records with fewer than {size} alike", count(found)] for size, found in small.items()),
     ]
     if file.expected_reidentifications is not None:
-        expected = f"{file.expected_reidentifications:,.1f}"
+        expected = f"{Printed(file.expected_reidentifications):,.1f}"
         rows.insert(1, ["… not knowing who is in the sample", expected])
     return rows
 
@@ -122,9 +127,9 @@ def _variables(added: Sequence[VariableContribution]) -> list[str]:
     rows = [
         [
             shorten(one_line(one.variable), NAME),
-            f"{one.matches_without:,.1f}",
-            f"{100 * one.share:.0f} %",
-            f"{one.uniques_without:,.1f}",
+            f"{Printed(one.matches_without):,.1f}",
+            f"{Printed(100 * one.share):.0f} %",
+            f"{Printed(one.uniques_without):,.1f}",
             _plain(shown("match", one.max_risk_without)),
         ]
         for one in added
@@ -141,7 +146,7 @@ def _levels(levels: Sequence[LevelContribution]) -> list[str]:
             count(one.records),
             _plain(shown("match", one.mean_risk)),
             _plain(shown("match", one.max_risk)),
-            f"{one.matches:,.1f}",
+            f"{Printed(one.matches):,.1f}",
         ]
         for one in levels[:MOST_LEVELS]
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.planning.power import PowerPlan
 from maskwell.planning.sample_plan import SamplePlan
@@ -30,7 +31,7 @@ def _sample_facts(plan: SamplePlan) -> list[tuple[str, str]]:
     worst = "the worst shares there can be: " if plan.worst_case else ""
     shown = [
         ("design", made_as(plan.design)),
-        ("planned for", f"{worst}{_shares(plan.design, plan.pi)}; {100 * plan.level:g} % intervals"),
+        ("planned for", f"{worst}{_shares(plan.design, plan.pi)}; {Printed(100 * plan.level):g} % intervals"),
         *_sampling(plan.sampling),
         ("variance, times n", _parts(plan.variance)),
     ]
@@ -59,7 +60,7 @@ def power_text(plan: PowerPlan, path: str) -> list[str]:
         ("variance, times n", f"{_parts(plan.variance_null)} under the hypothesis"),
         ("", f"{_parts(plan.variance_against)} against it"),
         ("found as surely", " and ".join(found) or "nothing between 0 and 1"),
-        ("interval then", f"within {number(plan.margin, 3)}, {100 * (1 - plan.alpha):g} %"),
+        ("interval then", f"within {number(plan.margin, 3)}, {Printed(100 * (1 - plan.alpha)):g} %"),
         ("asked directly", f"{_counted(plan.direct_n)}, but without protection"),
     ]
     return [*broken(answer), *facts(pairs), f"Next: maskwell audit {shlex.quote(path)}"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import shorten
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import MaskwellError
 from maskwell.estimation.joint.collapse import OWN_MARGIN
@@ -146,10 +147,16 @@ def odds_line(one: OddsRatio, level: float) -> str:
     what = " by ".join(f"{name} ({label(a)} to {label(b)})" for name, (a, b) in pairs)
     if one.method == "none":
         return f"Odds ratio, {what}: not available"
-    ends = " to ".join("infinity" if end == float("inf") else f"{end:.4g}" for end in (low, high))
-    value = "infinite" if one.value == float("inf") else "not defined" if one.value != one.value else f"{one.value:.4g}"
+    ends = " to ".join("infinity" if end == float("inf") else f"{Printed(end):.4g}" for end in (low, high))
+    value = (
+        "infinite"
+        if one.value == float("inf")
+        else "not defined"
+        if one.value != one.value
+        else f"{Printed(one.value):.4g}"
+    )
     kind = "profile interval" if one.interval_method == "profile" else "interval"
-    return f"Odds ratio, {what}: {value} ({100 * level:g} % {kind} {ends})"
+    return f"Odds ratio, {what}: {value} ({Printed(100 * level):g} % {kind} {ends})"
 
 
 def tests_of(found: Table) -> tuple[list[IndependenceTest], list[str]]:
@@ -204,7 +211,7 @@ def _shown(shares: Real, errors: Real, size: int) -> list[list[str]]:
 
 def _cell(share: float, error: float, digits: int) -> str:
     """A share with its error; what is not known is a dash."""
-    shown = ["-" if math.isnan(x) else f"{x:.{digits}f}" for x in (share, error)]
+    shown = ["-" if math.isnan(x) else f"{Printed(x):.{digits}f}" for x in (share, error)]
     return f"{shown[0]} ({shown[1]})"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.release.utility.association import Association
 from maskwell.release.utility.inflation import Inflation
@@ -76,7 +77,7 @@ def _value(v: float | None) -> float:
 
 
 def _v(v: float | None) -> str:
-    return "–" if v is None else f"{v:.3f}"
+    return "–" if v is None else f"{Printed(v):.3f}"
 
 
 def _pair_line(pair: Association) -> PairLine:
@@ -118,7 +119,7 @@ def plot_inflation(utility: UtilityReport) -> Picture:
         high=min(LARGEST, max(1.1, 1 + 1.08 * (most - 1))),
         names=("", "category that loses most", "category that loses least"),
         bars=True,
-        shown=lambda x: f"{x:.4g}",
+        shown=lambda x: f"{Printed(x):.4g}",
     )
     return Picture(
         name="inflation",

@@ -15,6 +15,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
+from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
 from maskwell.planning.optimal import minimax_size, variance_table
@@ -60,7 +61,9 @@ class _Mark:
         return {"mark": np.array([self.k, to_float(self.gamma), self.variance, self.size])}
 
     def words(self) -> str:
-        said = f"k = {self.k} and γ = {_shown(self.gamma)}: {self.variance:.3g} at the best size, q = {self.size}"
+        said = (
+            f"k = {self.k} and γ = {_shown(self.gamma)}: {Printed(self.variance):.3g} at the best size, q = {self.size}"
+        )
         return f"{said}; beyond the scale of γ" if self.beyond else said
 
 
@@ -178,7 +181,7 @@ def _shown(gamma: Fraction) -> str:
 
 
 def _cell(variance: float, size: int) -> str:
-    return f"{variance:.3g} (q = {size})"
+    return f"{Printed(variance):.3g} (q = {size})"
 
 
 def _in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from maskwell.core.exact import Parity
+from maskwell.core.printed import Printed, magnitude
 from maskwell.privacy.criteria import posterior_range
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
@@ -23,12 +24,17 @@ PLAIN_LIMIT = 10**6
 FACTOR_DIGITS, LARGE_DIGITS = 4, 3
 """Significant digits of a factor, and of one that is written as a power of ten."""
 
+CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
+"""How close to a number of few digits a factor is shown with more of them, and how many at most."""
+
 
 def factor_up(parity: Parity) -> str:
     """What a design does, as a factor with four digits: never below its value.
 
     >>> factor_up(Fraction(8, 3)), factor_up(Fraction(3)), factor_up(math.inf)
     ('2.667', '3', 'infinity')
+    >>> factor_up(2 + Fraction(1, 10**12))   # 2.001 would say something else
+    '2.000000000001'
     """
     return _factor(parity, ROUND_CEILING)
 
@@ -48,9 +54,20 @@ def _factor(value: Parity, rounding: str) -> str:
         return "infinity"
     plain = value < PLAIN_LIMIT
     digits = max(FACTOR_DIGITS, len(str(math.ceil(value)))) if plain else LARGE_DIGITS
+    shown = _quotient(value, digits, rounding)
+    if not plain:
+        return f"{shown:.{LARGE_DIGITS - 1}e}"
+    other = _quotient(value, digits, ROUND_FLOOR if rounding == ROUND_CEILING else ROUND_CEILING)
+    rest = abs(value - Fraction(other))
+    if 0 < rest < value * CLOSE:  # so close to a rounder number that the other one would turn the meaning around
+        finer = (_quotient(value, more, rounding) for more in range(digits + 1, FULL_DIGITS + 1))
+        shown = next((x for x in finer if abs(Fraction(x) - value) <= rest), _quotient(value, FULL_DIGITS, rounding))
+    return f"{shown.normalize(Context(prec=FULL_DIGITS)):f}"
+
+
+def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     context = Context(prec=digits, rounding=rounding, Emax=10**9)
-    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{shown.normalize():f}" if plain else f"{shown:.{LARGE_DIGITS - 1}e}"
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def percent_bound(share: Fraction, *, up: bool) -> str:
@@ -78,7 +95,7 @@ def as_decimal(value: float) -> Fraction:
     >>> as_decimal(0.1)
     Fraction(1, 10)
     """
-    return Fraction(f"{value:.12f}")
+    return Fraction(f"{Printed(value):.12f}")
 
 
 def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
@@ -159,8 +176,8 @@ def average_promise(phi: float) -> str:
     completely.'
     """
     return (
-        f"On average a yes/no guess about you gets at most {factor_up(Fraction(phi))} times as reliable; some reports "
-        "may still reveal your answer completely."
+        f"On average a yes/no guess about you gets at most {factor_up(as_decimal(phi))} times as reliable; some "
+        "reports may still reveal your answer completely."
     )
 
 
@@ -189,7 +206,7 @@ def decimals_for(errors: Iterable[float]) -> int:
     shown = [e for e in errors if math.isfinite(e) and e > 0]
     if not shown:
         return 1
-    return min(DECIMALS_LIMIT, max(1, -math.floor(math.log10(100 * min(shown)))))
+    return min(DECIMALS_LIMIT, max(1, -magnitude(100 * min(shown))))
 
 
 def percent(share: float, decimals: int = 1) -> str:
@@ -200,7 +217,7 @@ def percent(share: float, decimals: int = 1) -> str:
     """
     if not math.isfinite(share):
         return "–"
-    text = f"{100 * share:.{decimals}f}"
+    text = f"{Printed(100 * share):.{decimals}f}"
     if not text.startswith("-"):
         return text
     return text[1:] if float(text) == 0 else MINUS + text[1:]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.quiet import quiet
 
 from maskwell.core.categories import Categories
 from maskwell.core.containers import natural_array
@@ -259,8 +260,10 @@ def test_values_that_cannot_be_labels():
 
 def test_unknown_values_are_listed_with_counts():
     values = ["a", *"xxyz", *map(str, range(10))]
-    told = r"14 of 15 .* 2 categories: 'x' \(2 times\).* \(13 in all\)"
-    with pytest.raises(UnknownCategoryError, match=told) as caught:
+    told = r"14 of 15 .* 2 categories \(first in row 1, counted from 0\)"
+    with quiet(
+        UnknownCategoryError, match=told, values=r"^'x' \(2 times\), 'y' \(1 time\), .* '9' \(1 time\)$"
+    ) as caught:
         Categories.of(["a", "b"]).encode(values)
     assert caught.value.objects["offenders"]["x"] == 2
     assert caught.value.objects["count"] == 14
@@ -274,7 +277,7 @@ def test_unknown_values_that_differ_only_in_type_get_a_hint():
 
 
 def test_labels_with_one_text_do_not_spoil_the_error():
-    with pytest.raises(UnknownCategoryError, match="'x'") as caught:
+    with quiet(UnknownCategoryError, match=r"1 of 1 .* \(row 0,", values="'x'") as caught:
         Categories.of(["1", 1]).encode(["x"])
     assert "recode" in caught.value.hint
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.quiet import quiet
 
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
@@ -95,12 +96,12 @@ def test_no_rows_are_no_lines_and_add_nothing() -> None:
 
 
 def test_the_population_is_one_number_within_a_stratum() -> None:
-    with pytest.raises(InputError, match="both 30 and 31 within one stratum"):
+    with quiet(InputError, match="different numbers within one stratum", values="30 to 31"):
         Cells.of([0, 0], stratum=["a", "a"], population=[[30, 31]])
-    with pytest.raises(InputError, match="both 30 and 31"):
+    with quiet(InputError, match="different numbers", values="30 to 31"):
         Cells.of([0, 1], stratum=["a", "a"], population=[[30, 31]])
     one, other = (Cells.of([0], stratum=["a"], population=[p]) for p in (30, 31))
-    with pytest.raises(InputError, match="both 30 and 31"):
+    with quiet(InputError, match="different numbers", values="30 to 31"):
         one + other
 
 

@@ -13,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
+from tests.support.arrays import Array
 from tests.support.chisquare import fits
 
 from maskwell.core.keyed import KeyedRandom
@@ -20,47 +21,61 @@ from maskwell.errors import MaskwellError, MissingValueError, ParameterError, Wr
 
 KEY = bytes(range(32))
 KEYED = KeyedRandom.of(KEY, "labour-2025")
-GOLDEN = [[830681465, 1164494868], [2948511591, 4022495548]]
-COMMITMENT = "1df7092434965765123b25f1b7f7ee300f2f952ffea14168493c2aa85559dba6"
+DESIGN = "sha256:00"
+GOLDEN = [[779678699, 2433031461], [42335662, 123707050]]
+COMMITMENT = "2e198d5cfc18bbdf51db3c69662c6fbc1db4330421a23f013f9af737a6917b42"
 
 
 def subkey(*parts: str) -> bytes:
     """By the description in the module, written anew."""
     message = b"".join(
         len(part).to_bytes(8, "big") + part
-        for part in (b"maskwell keyed draws, version 1", *(text.encode() for text in parts))
+        for part in (b"maskwell keyed draws, version 2", *(text.encode() for text in parts))
     )
     return hmac.new(KEY, message, hashlib.sha256).digest()
 
 
-def block(key: bytes, name: bytes) -> list[int]:
-    made = Cipher(AES(key), ECB()).encryptor().update(name)
+def aes(key: bytes, block: bytes) -> bytes:
+    return Cipher(AES(key), ECB()).encryptor().update(block)
+
+
+def name_of(record: int | str) -> bytes:
+    if isinstance(record, int):
+        label = record.to_bytes(8, "little", signed=True) + bytes(8)
+    else:
+        digest = hashlib.blake2b(record.encode(), key=subkey("texts", "labour-2025"), digest_size=16).digest()
+        label = digest[:15] + bytes([digest[15] | 0x80])
+    return aes(subkey("names", "labour-2025"), label)
+
+
+def block_of(purpose: str, record: int | str, state: int, number: int, design: str = DESIGN) -> list[int]:
+    mask = state.to_bytes(8, "little") + number.to_bytes(8, "little")
+    block = bytes(a ^ b for a, b in zip(name_of(record), mask, strict=True))
+    made = aes(subkey(purpose, "labour-2025", "sex", design), block)
     return [int.from_bytes(made[i : i + 4], "little") for i in range(0, 16, 4)]
+
+
+def words(ids: Any, states: Any, count: int, *, variable: str = "sex", design: str = DESIGN) -> Array:
+    return KEYED.stream(variable, design).words(KEYED.names(ids), states, count)
 
 
 # ---- the construction
 
 
-def test_words_of_a_number_are_as_described() -> None:
-    name = (-5).to_bytes(8, "little", signed=True) + bytes(8)
-    first = block(subkey("words", "labour-2025", "sex", "0"), name)
-    second = block(subkey("words", "labour-2025", "sex", "1"), name)
-    assert KEYED.words("sex", [-5], 6).tolist() == [[*first, *second[:2]]]
-    assert KEYED.words("sex", [-5], 2).tolist() == [first[:2]]
-    assert KEYED.spill("sex", -5, 3) == block(subkey("spill", "labour-2025", "sex", "3"), name)
-
-
-def test_words_of_a_text_are_as_described() -> None:
-    digest = bytearray(hashlib.blake2b("Zoë-07".encode(), key=subkey("names", "labour-2025"), digest_size=16).digest())
-    digest[15] |= 0x80
-    assert KEYED.names(["Zoë-07"]).tobytes() == bytes(digest)
-    expected = block(subkey("words", "labour-2025", "sex", "0"), bytes(digest))
-    assert KEYED.words("sex", ["Zoë-07"], 4)[0].tolist() == expected
+@pytest.mark.parametrize("record", [-5, "Zoë-07"])
+@pytest.mark.parametrize("state", [0, 1, 3, 2**32 + 1])
+def test_words_are_as_described(record: int | str, state: int) -> None:
+    stream = KEYED.stream("sex", DESIGN)
+    assert KEYED.names([record]).tobytes() == name_of(record)
+    first, second, third = (block_of("words", record, state, number) for number in range(3))
+    assert words([record], [state], 10).tolist() == [[*first, *second, *third[:2]]]
+    assert words([record], [state], 2).tolist() == [first[:2]]
+    assert stream.spill(KEYED.names([record])[0], state, 3) == block_of("spill", record, state, 3)
 
 
 def test_words_are_fixed_for_ever() -> None:
     """A change would break the draws of releases that were made: it needs another version in the subkeys."""
-    assert KEYED.words("sex", [1, "x"], 2).tolist() == GOLDEN
+    assert words([1, "x"], [0, 2], 2).tolist() == GOLDEN
     assert KEYED.commitment() == COMMITMENT
 
 
@@ -68,19 +83,31 @@ def test_words_are_fixed_for_ever() -> None:
 
 
 def test_words_do_not_depend_on_order_or_chunks() -> None:
-    ids = np.arange(1000) * 7919 % 100_003
-    whole = KEYED.words("sex", ids, 2)
-    order = np.random.default_rng(1).permutation(1000)
-    assert (KEYED.words("sex", ids[order], 2) == whole[order]).all()
-    pieces = [KEYED.words("sex", piece, 2) for piece in np.split(ids, [1, 10, 999])]
+    ids, states = np.arange(10_000) * 7919 % 100_003, np.arange(10_000) % 5
+    whole = words(ids, states, 2)
+    order = np.random.default_rng(1).permutation(10_000)
+    assert (words(ids[order], states[order], 2) == whole[order]).all()
+    cuts = [1, 10, 999]
+    pieces = [words(i, s, 2) for i, s in zip(np.split(ids, cuts), np.split(states, cuts), strict=True)]
     assert (np.concatenate(pieces) == whole).all()
+    for kind in (np.uint8, np.int32, np.uint64, ">i4"):
+        assert (words(ids, states.astype(kind), 2) == whole).all()
 
 
 def test_more_words_begin_with_the_fewer() -> None:
-    ids = np.arange(20)
-    many = KEYED.words("sex", ids, 11)
+    ids, states = np.arange(20), np.arange(20) % 3
+    many = words(ids, states, 11)
     for count in range(1, 11):
-        assert (KEYED.words("sex", ids, count) == many[:, :count]).all()
+        assert (words(ids, states, count) == many[:, :count]).all()
+
+
+def test_making_words_leaves_names_and_states_alone() -> None:
+    names, states = KEYED.names(np.arange(50)), np.arange(50) % 3
+    before, stream = (names.copy(), states.copy()), KEYED.stream("sex", DESIGN)
+    first = stream.words(names, states, 6)
+    assert (names == before[0]).all()
+    assert (states == before[1]).all()
+    assert (stream.words(names, states, 6) == first).all()
 
 
 @pytest.mark.parametrize(
@@ -114,17 +141,34 @@ def test_different_ids_have_different_names() -> None:
     assert (KEYED.names([str(2**63)]) == KEYED.names(np.array([2**63], dtype=np.uint64))).all()
 
 
-def test_key_data_set_and_variable_each_change_all_words() -> None:
-    ids = np.arange(2000)
-    others = [
-        KEYED.words("age", ids, 2),
-        KeyedRandom.of(KEY, "labour-2026").words("sex", ids, 2),
-        KeyedRandom.of(KEY[::-1], "labour-2025").words("sex", ids, 2),
-        KEYED.stream("sex")._encrypted("spill", 0, KEYED.names(ids))[:, :2],
+def test_everything_that_words_depend_on_changes_all_of_them() -> None:
+    """Key, data set, variable, design, true state, and whether words are main or spill words."""
+    ids, states = np.arange(2000), np.zeros(2000, dtype=int)
+    spill = [KEYED.stream("sex", DESIGN).spill(name, 0, 0)[:2] for name in KEYED.names(ids)]
+    elsewhere = [
+        other.stream("sex", DESIGN).words(other.names(ids), states, 2)
+        for other in (KeyedRandom.of(KEY, "labour-2026"), KeyedRandom.of(KEY[::-1], "labour-2025"))
     ]
-    own = KEYED.words("sex", ids, 2)
+    others = [
+        *elsewhere,
+        words(ids, states, 2, variable="age"),
+        words(ids, states, 2, design="sha256:01"),
+        words(ids, states + 1, 2),
+        words(ids, states, 6)[:, 4:],
+        np.array(spill),
+    ]
+    own = words(ids, states, 2)
     for other in others:
         assert (own == other).sum() <= 1, "4000 words of 32 bits: two or more agree with a chance below 1e-12"
+
+
+def test_states_of_one_record_cannot_be_taken_for_other_records() -> None:
+    """Ids and states are both small numbers: no two pairs share their words."""
+    ids, states = (part.reshape(-1) for part in np.meshgrid(np.arange(64), np.arange(64)))
+    made = words(ids, states, 4)
+    assert len({row.tobytes() for row in made}) == 64 * 64
+    blocks = {tuple(block) for row in words(ids, states, 16) for block in row.reshape(4, 4).tolist()}
+    assert len(blocks) == 4 * 64 * 64, "a state is not taken for the number of a block either"
 
 
 def test_no_two_lists_of_parts_are_one_message() -> None:
@@ -137,9 +181,29 @@ def test_no_two_lists_of_parts_are_one_message() -> None:
 def test_words_of_ids_in_a_row_look_uniform(texts: bool) -> None:
     """Each byte of the words of 0, 1, 2, ...; false-alarm rate 1e-6 for each of the bytes."""
     ids: Any = [f"person {i}" for i in range(50_000)] if texts else np.arange(50_000)
-    words = np.ascontiguousarray(KEYED.words("sex", ids, 2)).view(np.uint8).reshape(-1, 8)
-    for byte in words.T:
+    made = np.ascontiguousarray(words(ids, np.arange(50_000) % 3, 2)).view(np.uint8).reshape(-1, 8)
+    for byte in made.T:
         assert fits(np.bincount(byte, minlength=256), np.full(256, 1 / 256))
+
+
+def earlier_words(ids: Array, states: Array, count: int) -> Array:
+    """Version 1: the same words for all truths of a record."""
+    return words(ids, np.zeros_like(states), count)
+
+
+@pytest.mark.parametrize("design", [DESIGN, "sha256:01"])
+@pytest.mark.parametrize("bit", [0, 31])
+def test_words_of_two_truths_or_designs_are_independent(design: str, bit: int) -> None:
+    """Pairs of bits over 50,000 records, false-alarm rate 1e-6 each; words that truths share are caught."""
+    ids = np.arange(50_000)
+    here, there = np.zeros(50_000, dtype=int), np.ones(50_000, dtype=int)
+    flat = np.full(4, 1 / 4)
+
+    def pairs(first: Array, later: Array) -> Array:
+        return np.bincount(2 * (first[:, 0] >> bit & 1) + (later[:, 0] >> bit & 1), minlength=4)
+
+    assert fits(pairs(words(ids, here, 1), words(ids, there, 1, design=design)), flat)
+    assert not fits(pairs(earlier_words(ids, here, 1), earlier_words(ids, there, 1)), flat)
 
 
 # ---- bad input
@@ -162,7 +226,7 @@ def test_ids_must_be_one_column() -> None:
     with pytest.raises(WrongTypeError, match="shape"):
         KEYED.names(np.zeros((2, 2), dtype=int))
     assert KEYED.names([]).shape == (0, 16)
-    assert KEYED.words("sex", [], 2).shape == (0, 2)
+    assert words([], [], 2).shape == (0, 2)
 
 
 WEAK = ["", "00" * 15, b"short", "0" * 33, "correct horse battery staple", "00" * 32, b"\1\2" * 16]
@@ -182,7 +246,9 @@ def test_a_data_set_needs_a_name(dataset: Any) -> None:
     with pytest.raises(MaskwellError):
         KeyedRandom.of(KEY, dataset)
     with pytest.raises(MaskwellError):
-        KEYED.words(dataset, [1], 2)
+        KEYED.stream(dataset, DESIGN)
+    with pytest.raises(MaskwellError):
+        KEYED.stream("sex", dataset)
 
 
 # ---- the key stays where it is
@@ -195,7 +261,7 @@ def test_the_key_is_not_shown() -> None:
     assert KEYED.private
 
 
-@pytest.mark.parametrize("secret", [KEYED, KEYED.stream("sex")])
+@pytest.mark.parametrize("secret", [KEYED, KEYED.stream("sex", DESIGN)])
 def test_a_key_is_not_copied_or_sent(secret: Any) -> None:
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(WrongTypeError, match="secret"):

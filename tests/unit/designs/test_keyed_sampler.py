@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -29,9 +30,11 @@ def test_reports_are_those_of_the_definition_for_each_record(name: str) -> None:
     design = EXAMPLES[name]
     codes, ids = np.arange(60) % design.k, np.arange(60) * 31 + 5
     reports = KeyedSampler(design, KEYED, "v").sample(codes, ids).data
+    stream = KEYED.stream("v", design.fingerprint)
     for row, (code, own) in enumerate(zip(codes.tolist(), ids.tolist(), strict=True)):
-        words = KEYED.words("v", [own], design.words_per_row)[0].tolist()
-        reader = WordReader(words, more=partial(KEYED.spill, "v", own))
+        name = KEYED.names([own])
+        words = stream.words(name, [code], design.words_per_row)[0].tolist()
+        reader = WordReader(words, more=partial(stream.spill, name[0], code))
         assert (reports[row] == design.encode_report(design.draw(code, reader))).all()
 
 
@@ -81,6 +84,83 @@ def test_the_same_records_keep_their_reports_when_others_come_and_go() -> None:
     assert (earlier[50:] == later[:50]).all()
 
 
+# ---- what two releases tell of a truth that changed
+
+
+def two_waves(draw: Callable[[Array, Array], Array]) -> tuple[Array, Array, Array, Array]:
+    """Truths and reports of 14,000 people whose truth changed from one wave to the next."""
+    rng = np.random.default_rng(11)
+    ids, before = np.arange(14_000), rng.integers(0, 16, 14_000)
+    after = (before + rng.integers(1, 16, 14_000)) % 16
+    return before, after, draw(before, ids), draw(after, ids)
+
+
+def share_found(before: Array, after: Array, first: Array, later: Array) -> float:
+    """How often an intruder is right who takes two reports that differ for the truths."""
+    differ = first != later
+    assert differ.sum() > 1000
+    return float(((first == before) & (later == after))[differ].mean())
+
+
+def test_a_changed_report_does_not_tell_both_truths() -> None:
+    """Of independent draws that differ both are true in 2.5 %; 4 % of some 13,000 would be 11 standard errors more.
+
+    Negative control: words that do not depend on the truth. Then the decision to keep is the same in both waves, and
+    whoever's report changed was truthful twice.
+    """
+    design = Uniform.from_epsilon(1, Categories.numbered(16))
+    keyed = KeyedSampler(design, KEYED, "job")
+    assert share_found(*two_waves(lambda codes, ids: keyed.sample(codes, ids).data)) < 0.04
+    assert share_found(*two_waves(partial(draw_whatever_the_truth, design))) == 1
+
+
+def draw_whatever_the_truth(design: Uniform, codes: Array, ids: Array) -> Array:
+    """With words by key, data set, variable and id alone."""
+    stream, names = KEYED.stream("job", design.fingerprint), KEYED.names(ids)
+    words, out = (
+        stream.words(names, np.zeros(len(ids), dtype=int), design.words_per_row),
+        design.empty_reports(len(ids)),
+    )
+    assert not len(design.draw_rows(codes.astype(np.uint8), words, out))
+    return out
+
+
+def test_a_changed_matrix_does_not_couple_the_draws() -> None:
+    """Of two matrices, drawn for the same truth: with shared words a record whose report differs lies between two
+    thresholds, and its second report is the truth for sure. False-alarm rate 1e-6; that coupling is caught.
+    """
+    weak, strong = (Uniform.from_gamma(gamma, Categories.numbered(2)) for gamma in (2, 4))
+    codes, ids = np.zeros(60_000, dtype=int), np.arange(60_000)
+    first, later = (KeyedSampler(design, KEYED, "v").sample(codes, ids).data for design in (weak, strong))
+    law = np.outer([2 / 3, 1 / 3], [4 / 5, 1 / 5]).reshape(-1)
+    assert fits(np.bincount(2 * first.astype(int) + later, minlength=4), law)
+    shared = [
+        KeyedSampler(design, KEYED, "v", "one name").sample(codes, ids).data.astype(int) for design in (weak, strong)
+    ]
+    coupled = np.bincount(2 * shared[0] + shared[1], minlength=4)
+    assert not fits(coupled, law)
+    assert coupled[1] == 0, "whoever's report moved away from the truth did so under both matrices"
+
+
+def test_the_same_matrix_under_other_labels_is_another_design() -> None:
+    codes, ids = np.zeros(2000, dtype=int), np.arange(2000)
+    reports = [
+        KeyedSampler(Uniform.from_gamma(3, Categories.of(labels)), KEYED, "v").sample(codes, ids).data
+        for labels in (["yes", "no"], ["no", "yes"])
+    ]
+    assert (reports[0] != reports[1]).any()
+
+
+def test_same_truth_and_design_give_the_same_report_beside_changed_ones() -> None:
+    design = Uniform.from_gamma(3, Categories.numbered(4))
+    drawn = KeyedSampler(design, KEYED, "v")
+    codes, ids = np.arange(1000) % 4, np.arange(1000)
+    changed = np.where(ids % 7 == 0, (codes + 1) % 4, codes)
+    first, later = drawn.sample(codes, ids).data, drawn.sample(changed, ids).data
+    assert (first == later)[ids % 7 != 0].all()
+    assert (first != later)[ids % 7 == 0].any()
+
+
 class Thirsty(Uniform):
     """Leaves every row to the definition, which reads beyond the row's own words."""
 
@@ -95,8 +175,9 @@ def test_further_words_are_those_of_the_record() -> None:
     honest = Uniform.from_gamma(3, Categories.numbered(200))
     design = Thirsty(categories=honest.categories, truth=honest.truth)
     ids = ["a", 5, "b", 7]
-    reports = KeyedSampler(design, KEYED, "v").sample(np.zeros(4, dtype=int), ids).data
-    assert reports.tolist() == [KEYED.spill("v", own, 1)[1] % 200 for own in ids]
+    reports = KeyedSampler(design, KEYED, "v").sample(np.full(4, 3), ids).data
+    stream = KEYED.stream("v", design.fingerprint)
+    assert reports.tolist() == [stream.spill(name, 3, 1)[1] % 200 for name in KEYED.names(ids)]
 
 
 def test_bad_input_is_refused() -> None:

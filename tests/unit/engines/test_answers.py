@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.quiet import quiet
 
 pa = pytest.importorskip("pyarrow")
 
@@ -74,7 +75,8 @@ def test_two_answers_beside_another_column(tmp_path: Path) -> None:
 def test_answers_that_make_no_report_are_named() -> None:
     reader = ReportReader(SOME, ["x", "y"], "error")
     assert reader.read([pa.array(["yes", "no", "yes"]), pa.array(["2", "2", "2"])], 1) is None
-    with pytest.raises(UnknownCategoryError, match=r"columns 'x, y': 2 of 3 .* no report: \('yes', '2'\) \(2 times\)"):
+    told = "columns 'x, y': 2 of 3 values are no report, the first in data row 1"
+    with quiet(UnknownCategoryError, match=told, values=r"\('yes', '2'\) \(2 times\)"):
         raise_first(reader.problems, 3)
     again = ReportReader(SOME, ["x", "y"], "error")
     assert again.read([pa.array(["yes"]), pa.array(["3"])], 1) is None

@@ -131,11 +131,3 @@ def test_a_table_of_many_columns_needs_no_room_before_it_is_counted(tmp_path: Pa
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["a"] * 30) + "\n")
     (table,) = count_tables(str(tmp_path / "wide.csv"), [names])
     assert table.counts.tolist() == [1]
-
-
-def test_only_columns_that_are_named_lose_their_rare_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_counting, "MOST_WEIGHTS", 10)
-    pq.write_table(pa.table({"w": list(range(1, 41))}), tmp_path / "w.parquet")
-    (whole,) = count_tables(str(tmp_path / "w.parquet"), [("w",)], weights="w")
-    (capped,) = count_tables(str(tmp_path / "w.parquet"), [("w",)], weights="w", capped=["w"])
-    assert (len(whole), len(capped), capped.counts[-1]) == (40, 10, 31)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.quiet import quiet
 
 from maskwell.core import containers
 from maskwell.core.categories import Categories
@@ -167,7 +168,7 @@ def test_missing_values(column):
 def test_unknown_values(column):
     labels, make, _ = column
     values = make([labels[1], labels[0], labels[0], None])
-    with pytest.raises(UnknownCategoryError, match=r"2 of 4 .* \(2 times\)"):
+    with quiet(UnknownCategoryError, match="2 of 4 .*first in row 1, counted from 0", values=r".+ \(2 times\)"):
         Categories.of(labels[1:]).encode(values)
 
 
@@ -225,7 +226,7 @@ def test_polars_texts_that_come_late_are_found():
     values = pl.Series(["a"] * 20_000 + ["b", None])
     encoded = Categories.of(["a", "b"]).encode(values, missing="drop")
     assert np.bincount(encoded.codes).tolist() == [20_000, 1]
-    with pytest.raises(UnknownCategoryError, match=r"'b' \(1 time\)"):
+    with quiet(UnknownCategoryError, match="row 20000", values=r"'b' \(1 time\)"):
         Categories.of(["a"]).encode(values)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.quiet import quiet
 
 pa = pytest.importorskip("pyarrow")
+
 
 from maskwell.core.categories import Categories  # noqa: E402
 from maskwell.designs.dense import Dense  # noqa: E402
@@ -72,7 +74,7 @@ def test_groups_told_by_two_columns() -> None:
     _, sample, code = reader(assignments).read(columns, 3, 1)
     assert (sample.tolist(), code.tolist()) == ([0, 1, 2], [0, 0, 1])
     columns["wave"] = pa.array([1.0, 2.0, 2.0])
-    with pytest.raises(ParameterError, match="no design for 'y' where mode = phone, wave = 2, first in data row 13"):
+    with quiet(ParameterError, match="the values of mode, wave in data row 13", values="mode = phone, wave = 2"):
         reader(assignments).read(columns, 3, 11)
 
 
@@ -100,7 +102,7 @@ def test_a_report_of_another_groups_design_is_unknown() -> None:
     columns = {"y": pa.array(["yes", "yes"]), "group": pa.array([1, 2])}
     found = reader(two_groups())
     found.read(columns, 2, 1)
-    with pytest.raises(UnknownCategoryError, match="'yes'"):
+    with quiet(UnknownCategoryError, match="in data row", values="'yes'"):
         raise_first(found.problems, 2)
 
 

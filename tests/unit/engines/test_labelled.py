@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.quiet import quiet
 
 import maskwell as mw
 from maskwell.core.randomness import SeededRandom
@@ -17,6 +18,7 @@ from maskwell.errors import DataFileError, MissingExtraError, MissingValueError,
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 prs = pytest.importorskip("pyreadstat")
+
 
 from maskwell.engines import labelled  # noqa: E402
 from maskwell.engines.base import BATCH_ROWS  # noqa: E402
@@ -137,7 +139,7 @@ def test_missing_codes_are_missing_values(tmp_path: Path) -> None:
 
 def test_a_label_that_no_one_knows(tmp_path: Path) -> None:
     wrong = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "sometimes"]))
-    with pytest.raises(UnknownCategoryError, match="'no'"):
+    with quiet(UnknownCategoryError, match="column 'drugs': .* first in data row", values="'no'"):
         tally_file(_sav(tmp_path / "a.sav"), [Assignment.of("drugs", wrong)])
 
 
@@ -241,7 +243,7 @@ def test_two_codes_with_one_label_are_refused(tmp_path: Path) -> None:
     labels = {"y": {1.0: "yes", 2.0: "no", 3.0: "no"}}
     prs.write_sav(pd.DataFrame({"y": [1.0, 2.0, 3.0]}), path, variable_value_labels=labels)
     assert tally_file(path, [Assignment.of("y", BY_LABEL)]).counts.values.tolist() == [1, 2]
-    with pytest.raises(DataFileError, match="2 and 3 are both labelled 'no'"):
+    with quiet(DataFileError, match="two codes have the label 'no'", values="2, 3"):
         randomize_file(path, str(tmp_path / "b.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
     assert not (tmp_path / "b.sav").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.quiet import quiet
 
 from maskwell.core.arrays import Array
 from maskwell.engines import release_rows
@@ -168,7 +169,7 @@ def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> No
 def test_a_label_that_the_type_of_its_column_cannot_hold_is_refused_and_not_cut_to_fit() -> None:
     given = batch(x=[1, 2])
     stage = RowStage(("x",), ("x",), np.array([[0], [1]]), np.array([[0], [1]]), Turn(2))
-    with pytest.raises(WrongTypeError, match=r"cannot hold the label 2\.5"):
+    with quiet(WrongTypeError, match="cannot hold all its labels", values=r"2\.5"):
         releaser(given, [stage], {"x": [1, 2, 2.5]})
     with pytest.raises(WrongTypeError, match="cannot hold"):
         releaser(given, [stage], {"x": [1, 2, "refused"]})

@@ -147,17 +147,32 @@ def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "plan", "error", "wrong"),
     [
-        ("y,w\nyes,0\nno,1\n", PlanColumns(weights="w"), ParameterError, "column 'w': 0 in row 1"),
-        ("y,w\nyes,1\nno,x\n", PlanColumns(weights="w"), ParameterError, "'x' in data row 2, which is no number"),
+        ("y,w\nyes,0\nno,1\n", PlanColumns(weights="w"), ParameterError, "column 'w': the value in row 1"),
+        ("y,w\nyes,1\nno,x\n", PlanColumns(weights="w"), ParameterError, "the value in data row 2 is no number"),
         ("y,w\nyes,1\nno,\n", PlanColumns(weights="w"), MissingValueError, "'w': 1 value is missing"),
-        ("y,w\nyes,2\nno,0.5\n", PlanColumns(weights="w", chances=True), ParameterError, "0.5 in row 2 is no weight"),
+        (
+            "y,w\nyes,2\nno,0.5\n",
+            PlanColumns(weights="w", chances=True),
+            ParameterError,
+            "the weight in row 2 is below 1",
+        ),
         ("y,p\nyes,70\nno,30\n", PlanColumns(inclusion="p"), ParameterError, "percentages"),
         ("y,h\nyes,a\nno,\n", PlanColumns(strata="h"), MissingValueError, "'h': 1 value is missing"),
         ("y,w\nyes,1\n", PlanColumns(weights="weight"), DataFileError, "no column 'weight'"),
         ("y,w\nyes,1\n", PlanColumns(replicates="rep"), DataFileError, "names start with 'rep'"),
-        ("y,w\nmaybe,1\n", PlanColumns(weights="w"), UnknownCategoryError, "'maybe'"),
+        (
+            "y,w\nmaybe,1\n",
+            PlanColumns(weights="w"),
+            UnknownCategoryError,
+            "1 of 1 values is no category in data row 1",
+        ),
         ("y,w\n", PlanColumns(weights="w"), DataFileError, "no rows"),
-        ("y,N,h\nyes,10,a\nno,12,a\n", PlanColumns(strata="h", population=("N",)), MaskwellError, "10 and 12"),
+        (
+            "y,N,h\nyes,10,a\nno,12,a\n",
+            PlanColumns(strata="h", population=("N",)),
+            MaskwellError,
+            "different numbers within one stratum",
+        ),
     ],
 )
 def test_bad_columns(tmp_path: Path, content: str, plan: PlanColumns, error: type[Exception], wrong: str) -> None:
@@ -203,7 +218,7 @@ def test_populations_are_one_or_more(size: str, tmp_path: Path) -> None:
         population_of([size])
     path = tmp_path / "rows.csv"
     path.write_text("y,size\nyes,-5\nno,-5\n", encoding="utf-8")
-    with pytest.raises(ParameterError, match="population of -5 in data row 1"):
+    with pytest.raises(ParameterError, match="population in data row 1 is below 1"):
         tally_survey(str(path), [Assignment.of("y", CARD)], PlanColumns(population=("size",)))
 
 
@@ -214,3 +229,33 @@ def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Pa
     found = tally_survey(str(path), [Assignment.of("y", CARD)], plan)
     assert found.ratios is not None
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
+
+
+# ---- groups, strata and domains without a report
+
+
+def file_of(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "few.csv"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
+    for tally in (lambda: tally_groups(path, BOTH), lambda: tally_survey(path, BOTH, PlanColumns(strata="h"))):
+        with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):
+            tally()
+
+
+def test_a_stratum_that_is_dropped_altogether_is_named(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "y,h,N\nyes,a,10\nno,a,10\n,b,20\n,b,20\n,a,10\n")
+    plan = PlanColumns(strata="h", population=("N",))
+    with pytest.raises(MissingValueError, match="no row of h = b has a report"):
+        tally_survey(path, [Assignment.of("y", COIN)], plan, missing="drop")
+
+
+def test_domains_that_are_dropped_altogether_are_told(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "y,h\nyes,a\nno,a\n,b\n,a\n")
+    found = tally_survey(path, [Assignment.of("y", COIN)], PlanColumns(by=("h",)), missing="drop")
+    assert found.empty_domains == ("b",)
+    assert found.cells.domain.labels.tolist() == ["a"]

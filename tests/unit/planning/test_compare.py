@@ -109,7 +109,7 @@ def test_large_designs_are_compared_by_formula() -> None:
     nearly = compare(Uniform.from_epsilon(1, numbered(k)), Subset.from_epsilon(1, numbered(k), size=k // 4)).to_dict()
     assert nearly["order"] == "undecided" and nearly["equally_private"]
     reasons = [nearly["proof"][name]["reason"] for name in ("first_for_second", "second_for_first")]
-    assert any("smaller than that of the other by" in reason for reason in reasons)
+    assert all("too large to compare" in reason for reason in reasons), "parities that differ by rounding say nothing"
     assert found["information"] == {"first": None, "second": None}
     larger = compare(Uniform.from_gamma(9, numbered(k)), Uniform.from_gamma(3, numbered(k)))
     assert larger.given.order.verdict == "first"

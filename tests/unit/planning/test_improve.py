@@ -294,7 +294,8 @@ SKEW = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO)
     ("design", "options", "saying"),
     [
         (WARNER, {"gamma": 2}, "parity 3, above gamma = 2"),
-        (WARNER, {"gamma": "2.999999999999"}, "above gamma = 2.999999999999"),
+        (WARNER, {"gamma": "2.99999999"}, "above gamma = 2.99999999"),
+        (WARNER, {"gamma": "2999999999999999/1000000000000000"}, "parity 3, above gamma = 3 minus 1e-15"),
         (SKEW, {"gamma": 1}, "parity 2, above gamma = 1"),
         (Dense.of([["1/2", "1/2"], ["1/2", "1/2"]]), {"gamma": 1}, "gamma = 1 is not above 1"),
         (Dense.of([["1/2", "1/2"], ["1/2", "1/2"]]), {"gamma": "1/2"}, "parity 1, above gamma = 1/2"),

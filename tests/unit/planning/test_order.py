@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import time
 from fractions import Fraction
 from typing import Any
@@ -255,9 +256,9 @@ def test_beyond_the_limit_of_exact_supports_the_answer_is_marked(monkeypatch: py
     A = dense([["1/7", 0], [0, "1/7"], ["6/7", "6/7"]])
     assert settled(P, A).exact
     monkeypatch.setattr(blackwell, "SUPPORT_LIMIT", 3)
-    found = settled(P, A)
+    found = settled(P, A, tolerance="1e-8")
     assert (found.holds, found.exact) == (True, False)
-    assert settled(P, A, tolerance=0).holds is None
+    assert settled(P, A).holds is None, "fractions are compared exactly"
 
 
 def test_a_solver_that_gives_up_leaves_it_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,10 +311,74 @@ def test_a_product_of_floats_is_recognised_and_marked() -> None:
 
 def test_nearly_equal_designs_are_equivalent_up_to_rounding_only() -> None:
     P, A = (dense(Uniform.from_gamma(3 + shift, ABC).exact_matrix()) for shift in (0, Fraction(1, 10**10)))
-    order = order_of(P, A)
+    order = order_of(P, A, tolerance="1e-8")
     assert (order.verdict, order.exact) == ("equivalent", False)
-    assert order_of(P, A, tolerance=0).verdict == "second"
+    assert order_of(P, A).verdict == order_of(P, A, tolerance=0).verdict == "second"
     assert order_of(P, A, tolerance="1e-12").verdict == "second"
+    given = order_of(P.with_provenance(given="decimals"), A)
+    assert (given.verdict, given.exact) == ("equivalent", False)
+
+
+def test_a_report_that_hardly_ever_comes_is_not_rounding() -> None:
+    """Once in 1e12 times the other design tells the truth: no garbling does that, whatever the tolerance."""
+    P, rare = Uniform.from_gamma(3, numbered(3)), Fraction(1, 10**12)
+    rows = [list(row) for row in P.exact_matrix()]
+    rows[0][0] -= rare
+    A = dense([*rows, [rare, Fraction(0), Fraction(0)]])
+    for tolerance in (None, 0, "1e-8", "1e-4"):
+        assert settled(dense(P.exact_matrix()), A, tolerance=tolerance).holds is False
+        yes = settled(A, dense(P.exact_matrix()), tolerance=tolerance)
+        assert (yes.holds, yes.exact) == (True, True)
+
+
+def test_fractions_of_any_size_are_ordered_exactly_or_not_at_all() -> None:
+    """Chances of 1e-20, tiny reports and a huge parity; a yes and a no come with a proof in fractions, checked here."""
+    chance = random.Random(20250101)
+    unsettled = 0
+    for _ in range(60):
+        k, m, r = chance.choice([2, 3, 4]), chance.randint(2, 7), chance.randint(2, 6)
+        P, C = _scattered(chance, m, k, [0, chance.choice([0, 6, 12, 20])]), _scattered(chance, r, m, [0, 12])
+        A = product(C, P)
+        assert settled(dense(P), dense(A)).holds is not False
+        i, j, truth = *chance.sample(range(r), 2), chance.randrange(k)
+        moved = min(A[i][truth], A[j][truth]) / 10 ** chance.choice([3, 9, 15])
+        A[i][truth] += moved
+        A[j][truth] -= moved
+        found = settled(dense(P), dense(A))
+        assert found.exact or found.holds is None
+        unsettled += found.holds is None
+    assert unsettled <= 6
+
+
+def _scattered(chance: random.Random, m: int, k: int, powers: list[int]) -> Any:
+    """A transition matrix with entries of very different size."""
+    columns = [[Fraction(chance.randint(1, 10**6), 10 ** chance.choice(powers)) for _ in range(m)] for _ in range(k)]
+    return [list(row) for row in zip(*([x / sum(column) for x in column] for column in columns), strict=True)]
+
+
+def test_floats_are_ordered_within_the_tolerance_or_clearly_not() -> None:
+    """A yes is off by at most 1e-8 of the largest chance of each report; a no holds for all that is as near as that."""
+    rng, limit, found = np.random.default_rng(77), Fraction(1, 10**8), []
+    for _ in range(60):
+        k, m, r = rng.integers(2, 5), rng.integers(2, 7), rng.integers(2, 6)
+        P, C = (rng.dirichlet(np.full(a, 0.5), b).T + 1e-12 for a, b in ((m, k), (r, m)))
+        P, C = P / P.sum(axis=0), C / C.sum(axis=0)
+        A = C @ P
+        i, j = rng.choice(r, 2, replace=False)
+        moved = min(A[i, 0], A[j, 0]) * 10.0 ** -rng.integers(3, 13)
+        A[i, 0], A[j, 0] = A[i, 0] + moved, A[j, 0] - moved
+        p, a = floats(P), floats(A)
+        answer = settled(p, a)
+        exact = a.exact_matrix()
+        if answer.holds and not answer.exact:
+            made = product(answer.garbling or [], p.exact_matrix())
+            off = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in zip(made, exact, strict=True)]
+            assert all(error <= limit * max(row) for error, row in zip(off, exact, strict=True))
+        if answer.holds is False:
+            weights = (max(row) * sum(map(abs, own)) for row, own in zip(exact, answer.gain or [], strict=True))
+            assert (answer.margin or 0) > limit * sum(weights)
+        found.append(answer.holds)
+    assert min(found.count(True), found.count(False)) >= 5
 
 
 @pytest.mark.parametrize("tolerance", [-1, 0.5, "nan"])

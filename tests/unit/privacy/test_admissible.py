@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +17,14 @@ from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
+from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import TooLargeError
+from maskwell.planning.improve import improve
 from maskwell.privacy.admissible import judged_rows, parts_of, why_not
+from maskwell.privacy.audit import audit
 from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
 from maskwell.privacy.shapes import shapes
 
@@ -117,9 +122,47 @@ def test_merged_and_impossible_rows_are_named() -> None:
 
 
 def test_what_floats_stand_for_is_admissible_but_not_exactly() -> None:
-    nearly = Dense.of([["666666666666/1000000000000", "1/3"], ["333333333334/1000000000000", "2/3"]])
+    nearly = Dense.of([["0.666666666666", "1/3"], ["0.333333333334", "2/3"]])
     assert nearly.is_admissible()
     assert why_not(nearly) is not None
+    fractions = Dense.of(nearly.exact_matrix())
+    assert not fractions.is_admissible(), "no tolerance enters a statement about fractions"
+    assert audit(fractions).to_dict()["admissible"] is audit(fractions).to_dict()["admissible_exactly"] is False
+
+
+@pytest.mark.parametrize("gamma", [2 * 10**8, 10**12, 10**16, 10**40])
+@pytest.mark.parametrize("middle", [2, 1000, Fraction(3, 2), 1 + Fraction(1, 10**20)])
+@pytest.mark.parametrize("make", [Dense.of, Sparse.of_matrix])
+def test_a_middle_value_is_seen_however_large_gamma_is(
+    gamma: int, middle: Fraction, make: Callable[..., Design]
+) -> None:
+    """Rows of the values 1, middle and gamma, which a relative tolerance takes for two values."""
+    rows = [[gamma, middle, 1], [1, gamma, middle], [middle, 1, gamma]]
+    design = make([[Fraction(x) / (gamma + middle + 1) for x in row] for row in rows])
+    assert design.parity_exact() == gamma
+    assert not design.is_admissible()
+    assert audit(design).to_dict()["admissible"] is False
+    found = improve(design)
+    assert found.improved
+    assert found.design.is_admissible()
+    two = make([[Fraction(gamma if i == j else 1, gamma + 2) for j in range(3)] for i in range(3)])
+    assert two.is_admissible()
+    assert not improve(two).improved
+
+
+def test_a_middle_value_of_decimals_is_seen_too() -> None:
+    rows = np.array([[1e12, 1000, 1], [1, 1e12, 1000], [1000, 1, 1e12]])
+    design = Dense.of(rows / rows.sum(axis=0))
+    assert design.decimals
+    assert not design.is_admissible()
+    assert improve(design).improved
+
+
+def test_decimals_are_admissible_within_rounding_at_any_gamma() -> None:
+    for gamma in (1 + 1e-9, 1.0001, 2, 1e6, 1e12):
+        design = Dense.of((np.ones((3, 3)) + np.eye(3) * (gamma - 1)) / (gamma + 2))
+        assert design.is_admissible(), gamma
+        assert not improve(design).improved, gamma
 
 
 def test_large_designs_are_judged_by_formula() -> None:

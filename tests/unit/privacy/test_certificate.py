@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import random
@@ -30,6 +31,7 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
 from maskwell.privacy import certificate as module
+from maskwell.privacy.audit import audit
 from maskwell.privacy.certificate import Certificate, certify
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Lines, Steps
@@ -68,7 +70,7 @@ def test_it_fits_the_schema(name: str) -> None:
     validator().validate(json.loads(made.certificates()[name].text()))
 
 
-@pytest.mark.parametrize("curve", [None, STEPS, Lines.of([(0, 0), ("1/4", 1), (1, 1)])])
+@pytest.mark.parametrize("curve", [STEPS, Lines.of([(0, 0), ("1/4", 1), (1, 1)])])
 def test_curves_fit_the_schema(curve: Any) -> None:
     content = json.loads(certify(WARNER, Demand.from_curves(upper=curve)).text())
     validator().validate(content)
@@ -255,7 +257,6 @@ FORM = {
     "an integer with a leading zero",
     "an entry not in lowest terms",
     "a garbling out of order",
-    "a place that is a truth value",
 }
 """Another way to write the same, or something beside it: nothing false is claimed, and only maskwell minds."""
 CHANGES = {
@@ -565,7 +566,6 @@ def test_anything_can_be_given(content: Any) -> None:
         Demand.from_curves(lower=Steps.of(["0.5"], [0, "0.1"], closed_right=[True]), upper=STEPS),
         Demand.from_curves(upper=Lines.of([(0, 0), ("1/4", 1), (1, 1)])),
         Demand.from_curves(lower=Lines.of([(0, 0), ("2/5", "1/5"), (1, 1)])),
-        Demand.from_curves(),
         Demand.from_curves(upper=Steps.of(["1/2"], ["3/4", 1], points=[("1/4", "2/5")])),
     ],
 )
@@ -573,7 +573,7 @@ def test_curves_are_worked_out_anew(demand: Demand) -> None:
     proof = certify(WARNER, demand)
     assert proof.claims["demand"]["derived"] is True
     assert proof.claims["demand"]["gamma"] == to_text(demand.gamma_exact)
-    assert proof.claims["meets"] == demand.allows(WARNER.parity_exact())
+    assert proof.claims["meets"] == demand.met_by(WARNER)
     assert verify_text(proof.text()).ok
     assert not made.page_holds(proof.text()), "the page must not vouch for what it does not work out"
     chance = random.Random(20240504)
@@ -593,12 +593,160 @@ def test_a_function_is_taken_as_given_and_said_to_be() -> None:
     assert not made.page_holds(proof.text())
 
 
-def test_a_bound_is_compared_without_slack() -> None:
-    """A demand in floats forgives the last digits; a certificate does not, and so states the decimal text."""
-    design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    near = Demand.from_gamma(float(design.parity_exact()) * (1 - 1e-12))
-    assert near.allows(design.parity_exact())
-    assert certify(design, near).claims["meets"] is False
+@pytest.mark.parametrize(
+    ("entries", "gamma", "given"),
+    [
+        (["0.6666666666666667", "0.3333333333333333"], "2", ["design"]),
+        (["2/3", "1/3"], "1.9999999999", ["demand"]),
+        (["0.6666666666666667", "0.3333333333333333"], 1.9999999999, ["design", "demand"]),
+    ],
+)
+def test_slack_is_claimed_where_it_decides_and_checked_by_both(
+    entries: list[str], gamma: Any, given: list[str]
+) -> None:
+    design, demand = Dense.of([entries, entries[::-1]]), Demand.from_gamma(gamma)
+    proof = certify(design, demand)
+    assert proof.claims["meets"] is demand.met_by(design) is audit(design, demand).meets is True
+    assert proof.claims["slack"] == {"relative": "1/1000000000", "given_as_decimals": given}
+    validator().validate(json.loads(proof.text()))
+    found = verify_text(proof.text(), design=design)
+    assert found.ok
+    assert found.meets
+    assert any("within 1e-9" in check.words for check in found.checks)
+    assert made.page_holds(proof.text())
+
+
+def with_claims(content: Any, **claims: Any) -> str:
+    """Sealed again; a claim of None is taken out."""
+    kept = {name: value for name, value in {**content["claims"], **claims}.items() if value is not None}
+    return made.sealed_again({**content, "claims": kept})
+
+
+def test_slack_that_nobody_declared_is_noticed() -> None:
+    near = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
+    proof = json.loads(certify(near, Demand.from_gamma(2)).text())
+    slack, fractions = proof["claims"]["slack"], {**proof["design"], "provenance": {}}
+    texts = {
+        "a larger slack": with_claims(proof, slack={**slack, "relative": "1/100000000"}),
+        "no slack": with_claims(proof, slack=None),
+        "a design of fractions": with_claims({**proof, "design": fractions}),
+        "another source": with_claims(proof, slack={**slack, "given_as_decimals": ["demand"]}),
+        "the source as a text": with_claims(proof, slack={**slack, "given_as_decimals": "design"}),
+        "slack for a demand that is met": with_claims(
+            json.loads(certify(near, Demand.from_gamma(3)).text()), slack=slack
+        ),
+        "slack without a demand": with_claims(json.loads(certify(near).text()), slack=slack),
+        "not met, though it is": with_claims(proof, meets=False, slack=None),
+    }
+    for name, text in texts.items():
+        assert not made.maskwell_holds(text), name
+        assert not made.page_holds(text), name
+
+
+def test_a_certificate_with_slack_is_not_that_of_the_design_in_fractions() -> None:
+    near = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
+    fractions = Dense.of(near.exact_matrix())
+    assert fractions == near
+    proof = certify(near, Demand.from_gamma(2)).to_dict()
+    assert verify_certificate(proof, design=near).ok
+    assert not verify_certificate(proof, design=fractions).ok
+
+
+def test_slack_never_reaches_a_bound_that_must_not_be_reached() -> None:
+    nine, above = (Dense.of([[p, q], [q, p]]) for p, q in (("0.9", "0.1"), ("0.90000000001", "0.09999999999")))
+    for design in (nine, above):
+        opened, closed = (Demand.from_rho("0.1", "0.5", closed=closed) for closed in (False, True))
+        assert opened.met_by(design)
+        assert not closed.met_by(design)
+        assert certify(design, closed).claims["meets"] is False
+
+
+@pytest.mark.parametrize("demand", [Demand.from_curves(), Demand.from_curves(upper=Smooth.of(lambda p: p * 0 + 1))])
+def test_what_allows_everything_is_not_certified(demand: Demand) -> None:
+    assert demand.gamma_exact == math.inf
+    with pytest.raises(ParameterError, match="nothing to prove"):
+        certify(WARNER, demand)
+
+
+def test_a_function_that_is_said_to_allow_everything_is_refused() -> None:
+    content = json.loads(certify(Dense.of([[1, 0], [0, 1]])).text())
+    stated = {"language": "curves", "lower": None, "upper": "function", "closed": False}
+    claimed = {"stated": stated, "derived": False, "gamma": "inf", "strict": False}
+    for gamma in ("inf", "1/2"):
+        text = with_claims(content, demand={**claimed, "gamma": gamma}, meets=gamma == "inf")
+        assert not made.maskwell_holds(text)
+        assert not made.page_holds(text)
+    everything = {"stated": {**stated, "upper": {"boundary": "inf"}}, "derived": True, "gamma": "inf", "strict": False}
+    assert not made.maskwell_holds(with_claims(content, demand=everything, meets=True))
+
+
+NOTHING: dict[str, dict[str, Any]] = {
+    "a product of nothing": {"kind": "kronecker", "exact": {"factors": []}, "inputs": {"product": 0}},
+    "a product of an empty product": {
+        "kind": "kronecker",
+        "inputs": {"product": 1},
+        "exact": {
+            "factors": [
+                {
+                    "maskwell": "design",
+                    "version": 1,
+                    "kind": "kronecker",
+                    "inputs": {"product": 0},
+                    "outputs": {"product": 0},
+                    "exact": {"factors": []},
+                }
+            ]
+        },
+    },
+    "a matrix without rows": {"kind": "dense", "exact": {"denominators": ["1"], "columns": [[]]}, "inputs": ["a"]},
+    "a matrix without columns": {"kind": "dense", "exact": {"denominators": [], "columns": []}, "inputs": []},
+    "no blocks": {"kind": "blocks", "exact": {"parts": []}, "inputs": {"cells": []}},
+    "no steps": {"kind": "composed", "exact": {}, "inputs": []},
+    "no sets": {
+        "kind": "patterns",
+        "exact": {"denominator": "1", "outside": "1", "inside": "1", "weights": [], "sets": []},
+        "inputs": ["a", "b"],
+    },
+    "a mixture of nothing": {"kind": "mixture", "exact": {"denominator": "1", "truth": "1", "fixed": []}, "inputs": []},
+    "a number of truths that is a truth value": {
+        "kind": "uniform",
+        "exact": {"denominator": "2", "truth": "1"},
+        "inputs": {"count": True},
+    },
+    "no truths": {"kind": "uniform", "exact": {"denominator": "2", "truth": "1"}, "inputs": {"count": 0}},
+    "a negative probability": {
+        "kind": "dense",
+        "exact": {"denominators": ["1", "1"], "columns": [["2", "-1"], ["1", "0"]]},
+        "inputs": ["a", "b"],
+        "outputs": ["a", "b"],
+    },
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.parametrize("parity", ["1", "inf"])
+def test_a_design_of_nothing_is_refused_by_both(name: str, parity: str) -> None:
+    design = {"maskwell": "design", "version": 1, **NOTHING[name], "provenance": {}}
+    design.setdefault("outputs", {"product": 0} if design["kind"] == "kronecker" else [])
+    if name == "a product of an empty product":
+        design["outputs"] = {"product": 1}
+    covered = {key: value for key, value in design.items() if key != "provenance"}
+    design["fingerprint"] = fingerprint_of(covered)
+    content = {"maskwell": "certificate", "version": 1, "design": design}
+    text = made.sealed_again({**content, "claims": {"parity": parity, "admissible": None}, "seal": ""})
+    assert not made.maskwell_holds(text)
+    assert not made.page_holds(text)
+
+
+def test_a_number_that_is_none_is_refused_by_both() -> None:
+    content = json.loads(certify(WARNER).text())
+    content["design"]["provenance"] = {"parity_loss": math.nan}
+    unsealed = {key: part for key, part in content.items() if key != "seal"}
+    written = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
+    content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    assert not made.maskwell_holds(text)
+    assert not made.page_holds(text)
 
 
 def test_a_demand_that_does_not_say_how_it_was_stated() -> None:

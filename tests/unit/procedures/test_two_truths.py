@@ -224,7 +224,8 @@ def test_designs_without_protection_say_so(design: Dense, warning: str | None) -
 
 
 def test_parameters_are_noted_exactly() -> None:
-    assert warner(0.7).provenance == {"family": "warner", "parameters": {"p": "7/10"}}
+    assert warner("7/10").provenance == {"family": "warner", "parameters": {"p": "7/10"}}
+    assert warner(0.7).provenance == {**warner("7/10").provenance, "given": "decimals"}
     assert chow(5, 3, 2).provenance["parameters"] == {"red": "5", "blue": "3", "draws": "2"}
     assert christofides([0.5, 0.25, 0.25]).provenance["parameters"] == {"probabilities": "1/2,1/4,1/4"}
 

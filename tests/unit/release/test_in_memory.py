@@ -25,13 +25,13 @@ def plan(**more: Any) -> ReleasePlan:
 def test_every_kind_of_table_comes_back_as_it_was_given() -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     for data in (pandas.DataFrame(PEOPLE), polars.DataFrame(PEOPLE), pa.table(PEOPLE), PEOPLE):
-        released = release_table(data, plan()).data
+        released = release_table(data, plan(accept="y")).data
         assert type(released) is type(data)
         assert list(released["y"]) == list(range(230)) or released["y"].to_pylist() == list(range(230))
 
 
 def test_a_shuffled_table_has_the_same_records_in_another_order() -> None:
-    released = release_table(PEOPLE, plan(order="shuffled", protect={"theta": "0"})).data
+    released = release_table(PEOPLE, plan(accept="y", order="shuffled", protect={"theta": "0"})).data
     pairs = list(zip(released["x"], released["y"], strict=True))
     assert sorted(pairs, key=lambda pair: pair[1]) == list(zip(PEOPLE["x"], PEOPLE["y"], strict=True))
     assert released["y"] != PEOPLE["y"]
@@ -40,7 +40,7 @@ def test_a_shuffled_table_has_the_same_records_in_another_order() -> None:
 def test_records_move_with_the_chances_of_the_matrix() -> None:
     """Chi-square of the nine transitions over 150 releases, 6 degrees; limit for a false alarm of 1e-6: 37.3."""
     random = SeededRandom(11)
-    demonstration = plan(demonstration=True)
+    demonstration = plan(accept="y", demonstration=True)
     times: Counter[tuple[str, str]] = Counter()
     for _ in range(150):
         released = release_table(PEOPLE, demonstration, random=random).data["x"]
@@ -56,14 +56,14 @@ def test_records_move_with_the_chances_of_the_matrix() -> None:
 
 
 def test_a_swap_keeps_every_count() -> None:
-    swap = ReleasePlan.of([{"variables": "x", "method": "swap", "base": "sequential"}], order="kept")
+    swap = ReleasePlan.of([{"variables": "x", "method": "swap", "base": "sequential"}], order="kept", accept="y")
     released = release_table(PEOPLE, swap)
     assert Counter(released.data["x"]) == Counter(PEOPLE["x"])
     assert released.data["x"] != PEOPLE["x"]
 
 
 def test_a_release_knows_what_it_did() -> None:
-    release = release_table(PEOPLE, plan(keys=["x"])).release
+    release = release_table(PEOPLE, plan(accept="y", keys=["x"])).release
     about = release.summary()["x"]
     assert about["expected_changed"] == pytest.approx(60 / 230)
     assert about["changed"] == release.changed["x"]
@@ -120,19 +120,22 @@ def test_numbers_stay_numbers() -> None:
 
 
 def test_weights_may_be_different_for_every_record() -> None:
-    """More different weights than are told apart where they are looked at like labels."""
+    """They tell the records apart, so that the plan has to accept them."""
     data = {"x": ["a", "b"] * 1500, "w": [1 + i / 7 for i in range(3000)]}
-    released = release_table(data, plan(weights="w"))
+    with pytest.raises(PlanError, match="w identifies records: 100 % are alone"):
+        release_table(data, plan(weights="w"))
+    released = release_table(data, plan(weights="w", accept="w"))
     assert sorted(released.data["w"]) == data["w"]
-    assert any("2,000 or more different weights" in warning for warning in released.release.warnings)
+    assert any("accepted by the plan: w identifies" in warning for warning in released.release.warnings)
     by_key = release_table(data, plan(weights="w", keys=["x", "w"])).release
     assert by_key.risk is not None
     assert by_key.risk.before.uniques == 3000, "as a key, every weight counts"
 
 
 def test_a_sorted_file_whose_order_is_kept_is_told_to_give_itself_away() -> None:
-    """PEOPLE has all a first, then b and c: whatever is drawn, the neighbours tell."""
-    assert any("stand together" in warning for warning in release_table(PEOPLE, plan()).release.warnings)
-    assert not release_table(PEOPLE, plan(order="shuffled")).release.warnings
-    mixed = {"x": np.random.default_rng(3).permutation(PEOPLE["x"]).tolist()}
+    """All a come first, then b and c: whatever is drawn, the neighbours tell."""
+    people = {"x": PEOPLE["x"]}
+    assert any("stand together" in warning for warning in release_table(people, plan()).release.warnings)
+    assert not release_table(people, plan(order="shuffled")).release.warnings
+    mixed = {"x": np.random.default_rng(3).permutation(people["x"]).tolist()}
     assert not release_table(mixed, plan()).release.warnings

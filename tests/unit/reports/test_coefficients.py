@@ -10,7 +10,9 @@ from maskwell.reports.plots import plot_coefficients
 @pytest.fixture(scope="module")
 def found():
     X, z = logistic_data(800, [-0.5, 0.8, -0.4])
-    return fit_logistic(X, z, WARNER, names=["age", "a very long name of a column that does not fit the picture"])
+    return fit_logistic(
+        X, z, WARNER, names=["age", "a very long name of a column that does not fit the picture"], codes=True
+    )
 
 
 def test_the_picture_shows_what_the_regression_found(found):
@@ -31,9 +33,9 @@ def test_it_can_be_drawn(found, narrow, exponentiate):
 
 
 def test_nothing_to_draw_is_said():
-    alone = fit_logistic(np.empty((300, 0)), np.repeat([0, 1], [120, 180]), WARNER)
+    alone = fit_logistic(np.empty((300, 0)), np.repeat([0, 1], [120, 180]), WARNER, codes=True)
     with pytest.raises(InputError, match="no coefficient to draw"):
         plot_coefficients(alone)
     x = np.linspace(-1, 1, 40)
     with pytest.raises(InputError, match="no coefficient to draw"):
-        plot_coefficients(fit_logistic(x, (x < 0).astype(int), DIRECT))
+        plot_coefficients(fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True))

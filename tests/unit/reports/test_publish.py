@@ -25,9 +25,25 @@ def test_csv_is_read_back_as_it_was(nasty):
     assert rows == [["term", "value"], *([text, "-1.5"] for text in NASTY)]
 
 
-def test_csv_keeps_a_line_break_inside_a_cell():
+def test_csv_has_a_line_for_each_row():
     lines = Table(["a", "b"], [["two\nlines", "1"]]).lines("csv")
-    assert list(csv.reader(io.StringIO("\n".join(lines)))) == [["a", "b"], ["two\nlines", "1"]]
+    assert list(csv.reader(io.StringIO("\n".join(lines)))) == [["a", "b"], ["two lines", "1"]]
+
+
+def test_csv_holds_no_formula_and_numbers_stay_numbers():
+    names = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", " =1", "＝1", "-0.5", "+3", "a=b", "-"]
+    rows = list(csv.reader(io.StringIO("\n".join(Table(["=a", "b"], [[one, "-1.5"] for one in names]).lines("csv")))))
+    assert rows[0] == ["'=a", "b"]
+    assert [row[0][0] == "'" for row in rows[1:]] == [True] * 7 + [False] * 3 + [True]
+    assert {row[1] for row in rows[1:]} == {"-1.5"}
+
+
+def test_labels_are_no_markup_in_markdown_or_latex():
+    label = "<img src=x onerror=alert(1)> [a](http://b) &lt; \\input{x} \x1b[2J \u202e"
+    (md,) = [line for line in Table(["a", "b"], [[label, "1"]]).lines("md") if "img" in line]
+    assert "\\<img" in md and "\\[a](" in md and "\\&lt;" in md and "\x1b" not in md and "\u202e" not in md
+    (tex,) = [line for line in Table(["a", "b"], [[label, "1"]]).lines("latex") if "img" in line]
+    assert "\\textbackslash{}input\\{x\\}" in tex and "\x1b" not in tex
 
 
 def test_markdown_has_the_same_number_of_columns_in_every_line(nasty):

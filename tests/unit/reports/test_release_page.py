@@ -114,8 +114,9 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
     words = Outline(text).words
     for said in (
         "Internal.",
-        "Nobody who knows region, sex and job of a person",
-        "the bound of 90 % is kept",
+        "Highest chance that someone who knows region, sex and job finds the right record:",
+        "(limit 90 %)",
+        "Assumed known: that the person is in the file, the matrices, and the true counts.",
         "Keys that are published as they are: region.",
         "Other columns that are published as they are: diary.",
         "Missing values stay missing: income (2 records).",
@@ -137,7 +138,7 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     dry = dry_run_text(release, [], source="a", plan="b")
     assert release.risk is not None and release.risk.after is not None
     told = f"The plan would be refused: {release.risk.after.records_above} of {FILE.n} records keep a chance of up to "
-    assert dry[0].startswith(told) and dry[0].endswith("the bound is 1 %.")
+    assert dry[0].startswith(told) and dry[0].endswith("the limit is 1 %.")
     assert dry[1].startswith("Found most easily: region = ") and "k-anonymity" not in " ".join(dry)
     assert dry[-1] == "Next: change the plan, then: maskwell release a --plan b --dry-run"
 
@@ -170,7 +171,7 @@ def test_without_keys_there_is_no_risk_to_show() -> None:
     assert riskiest(release) == []
     with pytest.raises(InputError, match="no risk"):
         plot_release_risk(release)
-    assert "no keys are named" in release_text(release, "out")[0]
+    assert "The plan names no keys" in release_text(release, "out")[0]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
     first = [cell.replace("\u00a0", " ") for cell in riskiest(release)[0]]
     assert first[:5] == ["a", "low", "1", "2", "50 %"] and first[5] == "100 %"
     words = Outline(release_page(release)).words
-    assert "Somebody who knows job of a person finds 1 record for sure" in words
+    assert "1 record can be found with certainty by someone who knows job." in words
     assert (
         "depending on income" in words
         and "1 record has a greater chance than before, by up to 50.0 percentage points." in words
@@ -273,7 +274,7 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     never = RiskUtilityPoint(label="match 0.1", risk=np.nan, changed=np.nan, matches=np.nan, above=0, note="too much")
     done = release_text(release, "out")
     dry = dry_run_text(release, [point, never], source="people.csv", plan="my plan.toml")
-    assert "people" not in done[0] and done[0].startswith(f"{FILE.n:,} records released to out: no record is found")
+    assert "people" not in done[0] and done[0].startswith(f"Released {FILE.n:,} records to out/. Highest chance that")
     assert done[-1] == "Next: maskwell estimate out/public/data.csv --receipt out/public/receipt.json"
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
     assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"

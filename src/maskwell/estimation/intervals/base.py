@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ class Intervals:
         return {"method": self.method, "level": self.level, "intervals": rows, "flags": list(self.flags)}
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in self.to_array()[:5])
+        shown = ", ".join(f"[{Printed(a):.4f}, {Printed(b):.4f}]" for a, b in self.to_array()[:5])
         rest = f", ... ({len(self.low):,} in all)" if len(self.low) > 5 else ""
         notes = "".join(f"\n  note: {flag}" for flag in self.flags)
-        return f"Intervals({self.method}, level {self.level:g}): {shown}{rest}{notes}"
+        return f"Intervals({self.method}, level {Printed(self.level):g}): {shown}{rest}{notes}"
 
 
 def check_level(level: float) -> None:

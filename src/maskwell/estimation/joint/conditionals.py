@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import MissingExtraError, ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.ratios import NO_ERROR, Ratios
@@ -146,7 +147,10 @@ class Conditional:
     def __repr__(self) -> str:
         lines = [f"Shares of {' x '.join(self.names)} given {' x '.join(self.given)} (95 % intervals)"]
         cells = list(zip(product(*self.labels), self.share.ravel(), self._intervals(), strict=True))
-        lines += [f"  {_said(of, len(self.given)):<24} {p:8.4f}  [{a:.4f}, {b:.4f}]" for of, p, (a, b) in cells[:SHOWN]]
+        lines += [
+            f"  {_said(of, len(self.given)):<24} {Printed(p):8.4f}  [{Printed(a):.4f}, {Printed(b):.4f}]"
+            for of, p, (a, b) in cells[:SHOWN]
+        ]
         lines += [f"  ... and {len(cells) - SHOWN:,} more"] if len(cells) > SHOWN else []
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
@@ -79,7 +80,8 @@ class Difference:
     def __repr__(self) -> str:
         low, high = self.confidence_interval()
         lines = [
-            f"{self.of}: difference {self.value:.4f}, standard error {self.standard_error:.4f} [{low:.4f}, {high:.4f}]"
+            f"{self.of}: difference {Printed(self.value):.4f}, standard error {Printed(self.standard_error):.4f} "
+            f"[{Printed(low):.4f}, {Printed(high):.4f}]"
         ]
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
 

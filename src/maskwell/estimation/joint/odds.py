@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import covariance_of
@@ -98,7 +99,8 @@ class OddsRatio:
         low, high = self.confidence_interval()
         pairs = zip(self.names, (self.rows, self.columns), strict=True)
         what = " x ".join(f"{name} ({a} against {b})" for name, (a, b) in pairs)
-        lines = [f"Odds ratio of {what}: {self.value:.4g} [{low:.4g}, {high:.4g}] by {self.method}"]
+        interval = f"[{Printed(low):.4g}, {Printed(high):.4g}] by {self.method}"
+        lines = [f"Odds ratio of {what}: {Printed(self.value):.4g} {interval}"]
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maskwell.core.phrases import p_equals
+from maskwell.core.printed import Printed
 from maskwell.estimation.shown import number_or_none
 
 SPOKEN = {
@@ -73,12 +74,12 @@ class IndependenceTest:
         return f"Independence of {' and '.join(self.names)}: {p_equals(self.p_value)} ({self._statistic()})"
 
     def _statistic(self) -> str:
-        said = f"{self._spoken()} {self.statistic:.4g}"
+        said = f"{self._spoken()} {Printed(self.statistic):.4g}"
         if math.isnan(self.degrees_of_freedom):
             return said
-        rest = "" if self.denominator is None else f" and {self.denominator:.6g}"
+        rest = "" if self.denominator is None else f" and {Printed(self.denominator):.6g}"
         unit = "degree" if self.degrees_of_freedom == 1 and not rest else "degrees"
-        return f"{said}, {self.degrees_of_freedom:.6g}{rest} {unit} of freedom"
+        return f"{said}, {Printed(self.degrees_of_freedom):.6g}{rest} {unit} of freedom"
 
     def _spoken(self) -> str:
         return SPOKEN[self.method] + ("" if self.denominator is None else " F")

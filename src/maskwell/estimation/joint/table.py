@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.printed import Printed
 from maskwell.errors import MissingExtraError, ParameterError, WrongTypeError
 from maskwell.estimation.joint.collapse import collapsed
 from maskwell.estimation.joint.conditionals import Conditional, conditional_of
@@ -207,7 +208,7 @@ def _grid(table: Table) -> list[str]:
     header = ["", *(str(label) for label in labels[-1][:columns])]
     lines = [header]
     for row, of in zip(range(min(SHOWN_ROWS, len(shares))), product(*labels[:-1]), strict=False):
-        cells = [f"{shares[row, j]:.4f} ({errors[row, j]:.4f})" for j in range(columns)]
+        cells = [f"{Printed(shares[row, j]):.4f} ({Printed(errors[row, j]):.4f})" for j in range(columns)]
         lines.append([", ".join(map(str, of)), *cells])
     widths = [max(len(line[i]) for line in lines) for i in range(columns + 1)]
     shown = [

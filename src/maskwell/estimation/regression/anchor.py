@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real
+from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression.coefficients import Coefficients
+from maskwell.estimation.regression.evidence import report_codes
 from maskwell.estimation.regression.sampled import Sampled
 from maskwell.estimation.regression.sandwich import variance_of_total
 
@@ -61,7 +63,7 @@ class AnchoredEstimate(Coefficients):
     def __repr__(self) -> str:
         lines = [f"Shares with an anchor question, n = {self.n:,} (95 % intervals)"]
         for term, value, (low, high) in zip(self.terms, self.estimates, self.confidence_interval(), strict=True):
-            lines.append(f"  {term:<10} {value:8.4f}  [{low:.4f}, {high:.4f}]")
+            lines.append(f"  {term:<10} {Printed(value):8.4f}  [{Printed(low):.4f}, {Printed(high):.4f}]")
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
 
 
@@ -71,6 +73,7 @@ def estimate_with_anchor(
     design: Design,
     anchor_design: Design,
     *,
+    codes: bool = False,
     anchor_share: float = 0.0,
     weights: Any = None,
     strata: Any = None,
@@ -87,7 +90,9 @@ def estimate_with_anchor(
     Parameters
     ----------
     reports, anchor
-        Codes of the reports of each respondent to the question and to the anchor, shape (n,); 0 is the first report.
+        Reports of each respondent to the question and to the anchor, shape (n,): labels or :class:`Reports`.
+    codes
+        Whether these are codes in place of labels: 0 is the first report of its design, 1 the second.
     design, anchor_design
         Their designs, with two reports and two categories.
     anchor_share
@@ -95,13 +100,14 @@ def estimate_with_anchor(
 
     >>> from maskwell.procedures.registry import make_design
     >>> crosswise = make_design("crosswise", q="0.15")
-    >>> reports = np.repeat([0, 1], [570, 230])                         # code 0 means "same"
-    >>> anchor = np.repeat([0, 1, 0, 1], [450, 120, 166, 64])
+    >>> reports = np.repeat(["same", "different"], [570, 230])
+    >>> anchor = np.repeat(["same", "different"] * 2, [450, 120, 166, 64])
     >>> found = estimate_with_anchor(reports, anchor, crosswise, crosswise)
     >>> [round(x, 3) for x in (found.naive, found.corrected, found.attentive)]   # half of the naive share was noise
     [0.196, 0.106, 0.771]
     """
-    z, c = first_reports(reports, design, "question"), first_reports(anchor, anchor_design, "anchor")
+    z = first_reports(reports, design, "reports", codes=codes)
+    c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
     if len(z) != len(c):
         raise ReportError(f"{len(z):,} reports and {len(c):,} anchor reports", hint="give both for each respondent")
     sampled = Sampled.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
@@ -140,18 +146,15 @@ def anchor_chance(design: Design, share: float) -> float:
     return chance
 
 
-def first_reports(reports: Any, design: Design, name: str) -> Real:
+def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Real:
     """1 for the first report, 0 for the second."""
     if design.k != 2 or design.m != 2:
         raise ParameterError(
-            f"the {name} has a design of {design.m} reports for {design.k} categories",
+            f"the {name} have a design of {design.m} reports for {design.k} categories",
             hint="attention is modelled for two categories and two reports",
         )
     design.check_identifiable()
-    codes: Array = np.asarray(reports.data if hasattr(reports, "fingerprint") else reports)
-    if codes.ndim != 1 or not np.isin(codes, (0, 1)).all():
-        raise ReportError(f"codes of the {name} must be 0 or 1", hint="use design.outputs.encode(labels).codes")
-    return np.asarray(codes == 0, dtype=np.float64)
+    return np.asarray(report_codes(reports, design, codes=codes, name=name) == 0, dtype=np.float64)
 
 
 def _flags(values: Real) -> tuple[str, ...]:

@@ -107,6 +107,7 @@ def fit_with_anchor(
     design: Design,
     anchor_design: Design,
     *,
+    codes: bool = False,
     anchor_share: float = 0.0,
     attention: str = "separate",
     attention_predictors: Any = True,
@@ -123,7 +124,7 @@ def fit_with_anchor(
 
     Parameters
     ----------
-    X, reports, design, names
+    X, reports, design, codes, names
         As in :func:`fit_logistic`.
     anchor, anchor_design, anchor_share
         As in :func:`estimate_with_anchor`.
@@ -135,7 +136,8 @@ def fit_with_anchor(
     """
     if attention not in ATTENTIONS:
         raise ParameterError(f"attention = {attention!r}", hint="attention is separate or shared", attention=attention)
-    z, c = first_reports(reports, design, "question"), first_reports(anchor, anchor_design, "anchor")
+    z = first_reports(reports, design, "reports", codes=codes)
+    c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
     values, named = as_matrix(X, names)
     if not len(z) == len(c) == len(values):
         raise ReportError(

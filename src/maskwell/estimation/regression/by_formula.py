@@ -169,7 +169,7 @@ def _on_randomized(frame: Any, sampled: Sampled, variance: str | None) -> Regres
 
 
 def _evidence(column: Any) -> Evidence:
-    return Evidence.of(column.codes, column.designs, column.groups)
+    return Evidence.of(column.codes, column.designs, column.groups, codes=True)
 
 
 def _plan(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import HINT, listed, p_equals
+from maskwell.core.printed import Printed
 from maskwell.errors import InputError, MissingExtraError, ParameterError
 from maskwell.estimation.shown import number_or_none
 
@@ -29,7 +30,7 @@ class WaldTest:
 
     def __repr__(self) -> str:
         kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        return f"WaldTest({kind} = {self.statistic:.4f}, {p_equals(self.p_value)})"
+        return f"WaldTest({kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.phrases import listed, shorten
+from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import reports_of
@@ -46,8 +48,12 @@ class Evidence:
     categories: Categories
 
     @classmethod
-    def of(cls, reports: Any, designs: Design | Sequence[Design], groups: Any = None) -> Evidence:
-        """From codes of reports, one design for all, or several with the number of the design of each row.
+    def of(
+        cls, reports: Any, designs: Design | Sequence[Design], groups: Any = None, *, codes: bool = False
+    ) -> Evidence:
+        """From reports, one design for all, or several with the number of the design of each row.
+
+        Reports are labels, or codes 0..m-1 where ``codes`` says so.
 
         >>> from maskwell.designs.dense import Dense
         >>> warner, direct = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), Dense.of([[1, 0], [0, 1]])
@@ -55,13 +61,16 @@ class Evidence:
         [[0.7, 0.3], [0.3, 0.7], [1.0, 0.0]]
         """
         chosen = [designs] if isinstance(designs, Design) else list(designs)
-        codes = _codes(reports, chosen)
-        numbers = _numbers(groups, len(chosen), len(codes))
+        values = _check_column(reports, chosen)
+        numbers = _numbers(groups, len(chosen), len(values))
+        places = np.empty(len(values), dtype=np.intp)
+        for number, design in enumerate(chosen):
+            own = slice(None) if len(chosen) == 1 else numbers == number
+            places[own] = report_codes(values if len(chosen) == 1 else values[own], design, codes=codes)
         sizes = np.array([design.m for design in chosen])
-        _check_within(codes, sizes[numbers])
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         table = np.concatenate([design.matrix() for design in chosen])
-        made = cls(table, starts[numbers] + codes, tuple(map(int, sizes)), chosen[0].inputs)
+        made = cls(table, starts[numbers] + places, tuple(map(int, sizes)), chosen[0].inputs)
         made._check(chosen)
         return made
 
@@ -128,7 +137,7 @@ class Evidence:
         """What a reader should know about the designs."""
         smallest = float(np.linalg.svd(self.table, compute_uv=False)[-1])
         if smallest < WEAK:
-            return (f"the design tells very little: its smallest singular value is {smallest:.2g}",)
+            return (f"the design tells very little: its smallest singular value is {Printed(smallest):.2g}",)
         return ()
 
     def _check(self, designs: Sequence[Design]) -> None:
@@ -165,21 +174,67 @@ def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableE
     )
 
 
-def _codes(reports: Any, designs: Sequence[Design]) -> Array:
+def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
+    """The reports as one column; with several designs as an array, of which rows can be taken."""
     for design in designs:
         if design.reports_are_sets:
             raise ReportError(
                 f"a {design.kind} design reports sets; a regression needs one report out of a list",
                 hint="use a design with coded reports, such as k-ary",
             )
-    data = reports_of(designs[0], reports) if isinstance(reports, Reports) and len(designs) == 1 else reports
-    codes = np.asarray(data.data if isinstance(data, Reports) else data)
-    if codes.ndim != 1 or codes.dtype.kind not in "iub":
-        raise WrongTypeError(
-            f"reports must be one column of codes 0..m-1, not {codes.dtype} of shape {codes.shape}",
-            hint="turn labels into codes: design.outputs.encode(labels).codes",
+    if len(designs) == 1:
+        return reports
+    if isinstance(reports, Reports):
+        raise ReportError(
+            "one column of reports of one design for several designs", hint="give the labels of the reports"
         )
-    return codes.astype(np.intp)
+    found = np.asarray(reports)
+    return found if found.dtype.kind in "iub" else np.asarray(reports, dtype=object)
+
+
+def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "reports") -> Array:
+    """Codes of a column of reports: of labels, of :class:`Reports`, or as they are where ``codes`` says so.
+
+    Whole numbers are never taken for codes unasked: 0 would be the first report, which is "yes" as often as not.
+
+    >>> from maskwell.procedures.registry import make_design
+    >>> report_codes(["no", "yes"], make_design("warner", p="0.7"), codes=False).tolist()
+    [1, 0]
+    """
+    if isinstance(reports, Reports):
+        return reports_of(design, reports).astype(np.intp)
+    if codes:
+        return _given_codes(reports, design.m, name)
+    return np.asarray(design.outputs.encode(reports, match=_match(reports, design, name)).codes, dtype=np.intp)
+
+
+def _given_codes(reports: Any, m: int, name: str) -> Array:
+    found = np.asarray(reports)
+    if found.ndim != 1 or found.dtype.kind not in "iub":
+        raise WrongTypeError(
+            f"{name}: codes are one column of whole numbers, not {found.dtype} of shape {found.shape}",
+            hint="leave codes out to give the labels of the reports",
+        )
+    _check_within(found.astype(np.intp), np.full(len(found), m))
+    return found.astype(np.intp)
+
+
+def _match(reports: Any, design: Design, name: str) -> str:
+    """How labels are found: numbers by their text, and only where the labels of the reports are these numbers."""
+    labels = design.outputs.labels
+    if isinstance(labels, range) or not all(isinstance(label, str) for label in labels):
+        return "value"
+    values = np.asarray(reports)
+    if values.ndim != 1 or values.dtype.kind not in "iub":
+        return "value"
+    if values.dtype.kind != "b" and {str(number) for number in np.unique(values).tolist()} <= set(labels):
+        return "text"
+    shown = listed((repr(label) for label in labels), len(labels), 24)
+    raise ReportError(
+        f"{name} are {'True and False' if values.dtype.kind == 'b' else 'numbers'}, but this design reports {shown}",
+        hint=f"map them to these labels; or say codes=True, where 0 stands for {shorten(repr(labels[0]), 20)}",
+        labels=labels,
+    )
 
 
 def _numbers(groups: Any, n_designs: int, n: int) -> Array:
@@ -199,6 +254,13 @@ def _numbers(groups: Any, n_designs: int, n: int) -> Array:
         raise ReportError(
             f"groups runs from {numbers.min()} to {numbers.max()} for {n_designs} designs",
             hint=f"number the designs 0..{n_designs - 1}",
+        )
+    unused = np.setdiff1d(np.arange(n_designs), numbers)
+    if len(unused):
+        raise ReportError(
+            f"no row used design {unused[0]} of the {n_designs}, counted from 0",
+            hint="leave out the designs of groups that were not asked, and number the others anew",
+            designs=unused.tolist(),
         )
     return numbers.astype(np.intp)
 

@@ -29,6 +29,7 @@ def fit_logistic(
     reports: Any,
     design: Design | Sequence[Design],
     *,
+    codes: bool = False,
     groups: Any = None,
     weights: Any = None,
     strata: Any = None,
@@ -53,7 +54,9 @@ def fit_logistic(
     X
         Predictors, shape (n, p), numbers.
     reports
-        Codes 0..m-1 of the reports, shape (n,), or :class:`Reports`.
+        Labels of the reports, shape (n,), or :class:`Reports`; with ``codes=True`` codes 0..m-1.
+    codes
+        Whether the reports are codes: 0 is the first report of the design.
     design
         The design of all rows, or several with ``groups`` saying which row used which, counted from 0.
     weights, strata, clusters
@@ -72,15 +75,16 @@ def fit_logistic(
     intercept
         Whether to add a constant, named "Intercept" and put first.
 
+    >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.dense import Dense
-    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
+    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], Categories.of(["yes", "no"]))
     >>> age = np.repeat([0.0, 1.0], 500)
-    >>> reports = np.concatenate([np.arange(500) < 325, np.arange(500) < 225]).astype(int)   # code 0 means yes
+    >>> reports = ["no"] * 325 + ["yes"] * 175 + ["no"] * 225 + ["yes"] * 275
     >>> found = fit_logistic(age[:, None], reports, warner, names=["age"])
     >>> dict(zip(found.terms, found.estimates.round(3).tolist()))     # from 1/4 to 7/12: log odds ratio 1.435
     {'Intercept': -1.099, 'age': 1.435}
     """
-    evidence = Evidence.of(reports, design, groups)
+    evidence = Evidence.of(reports, design, groups, codes=codes)
     if evidence.k != 2:
         raise ParameterError(
             f"a logistic regression has two categories; this design has {evidence.k}",

@@ -19,6 +19,7 @@ def fit_multinomial(
     reports: Any,
     design: Design | Sequence[Design],
     *,
+    codes: bool = False,
     groups: Any = None,
     weights: Any = None,
     strata: Any = None,
@@ -40,12 +41,12 @@ def fit_multinomial(
     >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.uniform import Uniform
     >>> design = Uniform.of("1/2", Categories.of(["never", "once", "often"]))
-    >>> reports = np.repeat([0, 1, 2, 0, 1, 2], [280, 200, 120, 200, 200, 200])
+    >>> reports = np.repeat(["never", "once", "often"] * 2, [280, 200, 120, 200, 200, 200])
     >>> found = fit_multinomial(np.repeat([0.0, 1.0], 600)[:, None], reports, design, names=["city"])
     >>> found.terms[:2], found.estimates[:2].round(3).tolist()   # outside the city "never" leads, inside all are equal
     (('never: Intercept', 'never: city'), [2.197, -2.197])
     """
-    evidence = Evidence.of(reports, design, groups)
+    evidence = Evidence.of(reports, design, groups, codes=codes)
     values, named = as_matrix(X, names)
     sampled = sampled_rows(
         len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely

@@ -62,6 +62,7 @@ def fit_predictor(
     W: Any = None,
     *,
     family: str = "logistic",
+    codes: bool = False,
     groups: Any = None,
     weights: Any = None,
     strata: Any = None,
@@ -86,9 +87,9 @@ def fit_predictor(
     y
         The outcome, asked directly: for "logistic" 1 (or True) for what is modelled and 0 for the rest; for
         "multinomial" codes, the last one as reference; for "linear" numbers.
-    reports, design, groups
-        Codes of the reports of x, and their design, as in :func:`fit_logistic`. The last category of x is the
-        reference; terms are named ``x[T.yes]``.
+    reports, design, codes, groups
+        The reports of x and their design, as in :func:`fit_logistic`. The last category of x is the reference; terms
+        are named ``x[T.yes]``.
     W
         Other predictors, shape (n, p), without a constant, which is added.
     latent
@@ -97,13 +98,13 @@ def fit_predictor(
     >>> from maskwell.designs.dense import Dense
     >>> from maskwell.core.categories import Categories
     >>> warner = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]], Categories.of(["yes", "no"]))
-    >>> z = np.repeat([0, 0, 1, 1], [250, 170, 210, 370])      # code 0 means yes
+    >>> z = np.repeat(["yes", "no"], [420, 580])
     >>> y = np.repeat([1, 0, 1, 0], [250, 170, 210, 370])
     >>> found = fit_predictor(y, z, warner)
     >>> found.terms, found.estimates.round(2).tolist()         # who does it has three to four times the odds
     (('Intercept', 'x[T.yes]'), [-0.66, 1.22])
     """
-    evidence = Evidence.of(reports, design, groups)
+    evidence = Evidence.of(reports, design, groups, codes=codes)
     n = evidence.n
     values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)
     V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)

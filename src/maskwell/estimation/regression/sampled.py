@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
-from maskwell.core.phrases import HINT, listed
+from maskwell.core.phrases import VALUES, listed
 from maskwell.core.survey_columns import check_weights
 from maskwell.errors import InputError, ParameterError
 
@@ -160,10 +160,10 @@ class Sampled:
 
     def _alone(self, strata: Array) -> InputError:
         what = "row" if self.cluster is None else "cluster"
-        named = listed((str(self.strata_labels[h]) for h in strata), len(strata), HINT // 2)
         return InputError(
-            f"{len(strata):,} of {len(self.strata_labels):,} strata have a single {what}: {named}",
+            f"{len(strata):,} of {len(self.strata_labels):,} strata have a single {what}",
             hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
+            values=listed((str(self.strata_labels[h]) for h in strata), len(strata), VALUES),
             strata=[self.strata_labels[h] for h in strata],
         )
 
@@ -177,9 +177,11 @@ class Sampled:
         sizes = np.full(strata, float(given)) if given.ndim == 0 else self._per_stratum(given)
         if not (np.isfinite(sizes).all() and (sizes >= units).all()):
             h = int(np.argmin(np.where(np.isfinite(sizes), sizes - units, -np.inf)))
+            one = f"a population of {sizes[h]:g} for {units[h]:,} sampled units"
             raise InputError(
-                f"stratum {self.strata_labels[h]} has {units[h]:,} sampled units and a population of {sizes[h]:g}",
+                one if given.ndim == 0 else f"stratum {h + 1} of {strata:,} has fewer units than were sampled",
                 hint="the population of a stratum holds at least the sampled units",
+                values=f"{self.strata_labels[h]}: {units[h]:,} sampled units, a population of {sizes[h]:g}",
                 stratum=self.strata_labels[h],
             )
         return np.asarray(units / sizes)
@@ -193,8 +195,9 @@ class Sampled:
         if (sizes[stratum] != given).any():
             h = int(stratum[np.flatnonzero(sizes[stratum] != given)[0]])
             raise InputError(
-                f"stratum {self.strata_labels[h]} has several population sizes",
+                f"stratum {h + 1} of {len(self.strata_labels):,} has several population sizes",
                 hint="the population column holds one number for each stratum",
+                values=str(self.strata_labels[h]),
             )
         return sizes
 

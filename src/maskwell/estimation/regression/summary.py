@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from maskwell.core.phrases import p_text, shorten
+from maskwell.core.printed import Printed
 from maskwell.estimation.regression.coefficients import Coefficients
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def coefficient_lines(found: Coefficients, level: float, width: int) -> list[str
     """A header and one line for each coefficient."""
     tail = (1 - level) / 2
     letter = "z" if found.degrees_of_freedom is None else "t"
-    header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{tail:.3g}", f"{1 - tail:.3g}]"]
+    header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{Printed(tail):.3g}", f"{Printed(1 - tail):.3g}]"]
     rows = zip(
         found.terms,
         found.estimates,
@@ -45,7 +46,7 @@ def coefficient_lines(found: Coefficients, level: float, width: int) -> list[str
     )
     lines = [_line(header, width), "-" * WIDTH]
     for term, value, error, z, p, (low, high) in rows:
-        cells = [_digits(value), _digits(error), f"{z:.3f}", p_text(p), _digits(low), _digits(high)]
+        cells = [_digits(value), _digits(error), f"{Printed(z):.3f}", p_text(p), _digits(low), _digits(high)]
         lines.append(_line([shorten(term, NAMES), *(cell.replace("nan", "n/a") for cell in cells)], width))
     return lines
 
@@ -55,11 +56,11 @@ def _facts(result: Regression) -> list[str]:
         ("Outcome:", shorten(result.outcome, 30)),
         ("No. observations:", f"{result.n:,}"),
         ("Model:", _model(result)),
-        ("Log-likelihood:", "n/a" if math.isnan(result.llf) else f"{result.llf:.3f}"),
+        ("Log-likelihood:", "n/a" if math.isnan(result.llf) else f"{Printed(result.llf):.3f}"),
         ("Variance:", shorten(result.variance, WIDTH // 2 - 20)),
-        ("Pseudo R-squared:", "n/a" if result.prsquared is None else f"{result.prsquared:.4f}"),
+        ("Pseudo R-squared:", "n/a" if result.prsquared is None else f"{Printed(result.prsquared):.4f}"),
         ("Converged:", "yes" if result.converged else "no"),
-        ("AIC:", "n/a" if math.isnan(result.llf) else f"{result.aic:.1f}"),
+        ("AIC:", "n/a" if math.isnan(result.llf) else f"{Printed(result.aic):.1f}"),
     ]
     cells = [f"{name:<18}{value:>{WIDTH // 2 - 20}}" for name, value in pairs]
     return [f"{left}  {right}".rstrip() for left, right in zip(cells[::2], cells[1::2], strict=True)]
@@ -76,4 +77,4 @@ def _line(cells: list[str], width: int) -> str:
 
 def _digits(value: float) -> str:
     """Four decimals, or four digits of what is very small or large."""
-    return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.3e}"
+    return f"{Printed(value):.4f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{Printed(value):.3e}"

@@ -57,6 +57,7 @@ def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linea
             f"{wanted.size} totals for {known.shape[1]} columns", hint="give the total of each column", totals=totals
         )
     base = plan.base_weights(rows)
+    _check_borne(known, base)
     g = _factors(base, known, wanted, distance)
     return replace(plan, weights=base * g, inclusion=None, auxiliary=np.column_stack([known, g]))
 
@@ -65,6 +66,17 @@ def _finite(values: Real, name: str) -> Real:
     if not np.isfinite(values).all():
         raise ParameterError(f"{name} hold values that are not finite", hint="give finite numbers")
     return values
+
+
+def _check_borne(x: Real, d: Real) -> None:
+    """Raise for a column that is zero throughout: nobody in the sample can stand for its total."""
+    nobody = np.flatnonzero(~(x[d != 0] != 0).any(axis=0))
+    if len(nobody):
+        raise ParameterError(
+            f"auxiliary column {int(nobody[0]) + 1} is zero in every row: no respondent stands for its total",
+            hint="join this category with another one, or leave out the column and its total",
+            columns=nobody.tolist(),
+        )
 
 
 def _factors(d: Real, x: Real, totals: Real, distance: str) -> Real:
@@ -89,7 +101,7 @@ def _solve(moments: Real, gap: Real) -> Real:
     scale = np.sqrt(np.diagonal(moments))
     if (scale == 0).any() or np.linalg.cond(moments / np.outer(scale, scale)) > 1e12:
         raise ParameterError(
-            "the auxiliary columns depend on each other, or one of them is zero throughout",
+            "the auxiliary columns depend on each other",
             hint="leave out columns that follow from the others, such as one of a complete set of groups",
         )
     return np.asarray(np.linalg.solve(moments, gap), dtype=np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import VALUES, listed
 from maskwell.core.survey_columns import check_inclusion, check_population, check_replicates, check_weights
 from maskwell.errors import InputError, LabelError, ParameterError
 from maskwell.estimation.sampling.pairwise import check_joint
@@ -92,14 +92,14 @@ class SamplingPlan:
         """
         factor = Factor.of(strata, "strata")
         parts, total = _of_each_stratum(shares, factor, "share"), float(sum(shares.values()))
-        if abs(total - 1) > 1e-9 or not (parts > 0).all():
+        rows = np.bincount(factor.codes, minlength=factor.size)
+        if abs(total - 1) > 1e-9 or not (parts[rows > 0] > 0).all():
             percent = " (these look like percentages: divide by 100)" if abs(total - 100) < 1e-6 else ""
             raise ParameterError(
                 f"the shares of the strata add up to {total:g}, not to 1{percent}",
                 hint="give each stratum its share of the population, above 0",
                 shares=dict(shares),
             )
-        rows = np.bincount(factor.codes, minlength=factor.size)
         return cls(strata=strata, weights=(parts / np.maximum(rows, 1))[factor.codes], **options)
 
     def _spread(self, population: Any, stage: int) -> Any:
@@ -150,7 +150,9 @@ class SamplingPlan:
             found = check_weights(self.weights, n)
             if self.scheme.method == "poisson" and (found < 1).any():
                 raise ParameterError(
-                    f"weights: {found.min():g} is below 1, so it is no 1 / chance", hint="poisson needs chances up to 1"
+                    f"weights: row {int(found.argmin()) + 1} is below 1, so it is no 1 / chance",
+                    hint="poisson needs chances up to 1",
+                    values=f"{found.min():g}",
                 )
         for name in ("inclusion", "draw_probabilities"):
             if getattr(self, name) is not None:
@@ -243,11 +245,25 @@ ONE_COLUMN = (
 
 
 def _of_each_stratum(values: Mapping[Any, Any], strata: Factor, what: str) -> Real:
-    labels = strata.labels.tolist()
-    missing = [repr(label) for label in labels if label not in values]
+    """What is known of each stratum; an error for strata without it, and for those of which no row was drawn."""
+    labels, rows = strata.labels.tolist(), np.bincount(strata.codes, minlength=strata.size)
+    missing = [repr(label) for label, n in zip(labels, rows, strict=True) if n and label not in values]
     if missing:
-        raise LabelError(f"no {what} of stratum {listed(missing, len(missing), 60)}", hint=f"give the {what} of each")
-    return np.array([float(values[label]) for label in labels])
+        count = "1 stratum" if len(missing) == 1 else f"{len(missing):,} strata"
+        raise LabelError(
+            f"no {what} of {count}",
+            hint=f"give the {what} of each stratum",
+            values=listed(missing, len(missing), VALUES),
+        )
+    drawn = {label for label, n in zip(labels, rows, strict=True) if n}
+    empty = [label for label, value in values.items() if label not in drawn and value != 0]
+    if empty:
+        raise LabelError(
+            f"no row of stratum {listed(map(repr, empty), len(empty), 40)}, which has a {what}",
+            hint=f"join it with another stratum, or leave it out of the {what}s and estimate for the rest",
+            strata=empty,
+        )
+    return np.array([float(values.get(label, 0)) for label in labels])
 
 
 def _is_given(value: Any) -> bool:

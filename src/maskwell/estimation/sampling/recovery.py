@@ -66,6 +66,15 @@ class Recovery:
         starts = np.cumsum([0, *(reading.size for reading in self.readings)])
         return np.asarray(starts[self.cells.sample.codes] + self.cells.report)
 
+    def largest_steps(self, lines: Array, base: float) -> Real | None:
+        """At most how much one report adds to each share, shape (k,); None for sets, whose estimates are binomial."""
+        if self.readings[0].design.reports_are_sets:
+            return None
+        cells = self.cells
+        mean_weight = np.divide(cells.square, cells.weight, out=np.zeros(len(cells)), where=cells.weight > 0)
+        lengths = [np.sqrt(r.squares_diagonal(np.ones(r.size), np.zeros(self.k))) for r in self.readings]
+        return np.asarray(np.max(lengths, axis=0) * mean_weight[lines].max() / base)
+
     def by_sample(self, a: Real, lines: Array) -> Iterator[tuple[Reading, Real]]:
         """For each sample, the sums of ``a`` by report code over the given lines."""
         sample = self.cells.sample.codes[lines]

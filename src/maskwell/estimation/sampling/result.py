@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.result import Combination, Estimate
 from maskwell.estimation.shown import number_or_none, plain_label
@@ -117,4 +118,6 @@ def _slope(value: Callable[[Real], float], at: Real) -> Real:
 
 
 def _shown(estimate: SurveyEstimate) -> str:
-    return ", ".join(f"{c} {p:.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5])
+    return ", ".join(
+        f"{c} {Printed(p):.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5]
+    )

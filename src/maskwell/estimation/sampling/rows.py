@@ -10,6 +10,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
+from maskwell.core.phrases import VALUES, listed
 from maskwell.core.reported import Reports, bits_from_texts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign, check_codes, reports_of
@@ -40,7 +41,19 @@ def cells_of_rows(
     labels = group.labels.tolist()
     missing = [label for label in labels if label not in design]
     if missing:
-        raise LabelError(f"no design for the samples {missing[:5]}", hint="give one for each", missing=missing)
+        raise LabelError(
+            f"no design for {len(missing):,} of {len(labels):,} samples",
+            hint="give one for each",
+            values=listed(map(repr, missing), len(missing), VALUES),
+            missing=missing,
+        )
+    unused = [label for label in design if label not in set(labels)]
+    if unused:
+        raise LabelError(
+            f"no row of the samples {listed(map(repr, unused), len(unused), 40)}, which have a design",
+            hint="leave out their designs if they were not asked, or check the column of the samples",
+            samples=unused,
+        )
     used = [design[label] for label in labels]
     readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)

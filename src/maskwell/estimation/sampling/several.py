@@ -31,7 +31,14 @@ from maskwell.estimation.sampling.replicates import ReplicateRule
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.variance import Variance
 from maskwell.estimation.sampling.wording import flags_of
-from maskwell.estimation.several import STACK_LIMIT, TWO_STEPS, best_inverses, cheating_flags, error_nearby
+from maskwell.estimation.several import (
+    STACK_LIMIT,
+    TWO_STEPS,
+    best_inverses,
+    cheating_flags,
+    error_nearby,
+    steps_of,
+)
 from maskwell.estimation.wanted import Wanted, wanted_of
 
 TOLD = 1e-8  # how far sum L P may lie from C by rounding
@@ -100,7 +107,10 @@ class Together:
         found = self._result(lines, wanted, theta, v_share, size * theta, v_total, size)
         nearby = error_nearby(shares.designs, shares.counts, theta, L)
         error = None if nearby is None else np.maximum(nearby, found.standard_error)
-        said = flags_of(theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, error=error)
+        steps = steps_of(L, [float(one.sum()) for one in shares.counts])
+        said = flags_of(
+            theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, error=error, steps=steps
+        )
         more = cheating_flags(self.designs, found)
         return replace(found, flags=(*wanted.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
 

@@ -104,12 +104,19 @@ def _check_fits(cells: Cells, stage: Stage, s: int) -> None:
     if len(over):
         one = over[0]
         raise ParameterError(
-            f"{stage.drawn[one]:g} units drawn from a population of {stage.population[one]:g} in "
-            f"{name_of_group(cells, stage, int(one), s)}",
+            f"stage {s + 1}: more units drawn than the population has, in {kind_of_group(cells, s)}",
             hint="a population counts all units that could have been drawn, not only those that were",
+            values=f"{stage.drawn[one]:g} of {stage.population[one]:g} in {name_of_group(cells, stage, int(one), s)}",
             n=float(stage.drawn[one]),
             population=float(stage.population[one]),
         )
+
+
+def kind_of_group(cells: Cells, s: int) -> str:
+    """What a stage was drawn from, without its label."""
+    if s == 0:
+        return "the sample" if cells.stratum.size == 1 else "a stratum"
+    return "a cluster"
 
 
 def name_of_group(cells: Cells, stage: Stage, group: int, s: int) -> str:
@@ -139,11 +146,11 @@ def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
     alone = (stage.drawn == 1) & (stage.fraction < 1)
     if lonely == "error" and alone.any():
         unit = "row" if stage.child is None else "cluster"
-        where = name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s)
         more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
         raise InputError(
-            f"only one {unit} was drawn in {where}{more}: its variance cannot be estimated",
+            f"only one {unit} was drawn in {kind_of_group(cells, s)}{more}: its variance cannot be estimated",
             hint='merge strata, or say lonely "certainty" (sure to be drawn) or "centre" (use the overall mean)',
+            values=name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s),
             groups=np.flatnonzero(alone).tolist(),
         )
     return np.asarray(alone)

@@ -20,6 +20,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
+from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
@@ -106,7 +107,10 @@ def estimate_cells(
         missing = [label for label in labels if label not in design]
         if missing:
             raise LabelError(
-                f"no design for the samples {missing[:5]}", hint="give one design for each label", missing=missing
+                f"no design for {len(missing):,} of {len(labels):,} samples",
+                hint="give one design for each label",
+                values=listed(map(repr, missing), len(missing), VALUES),
+                missing=missing,
             )
         designs = [design[label] for label in labels]
     elif len(labels) > 1:
@@ -181,6 +185,8 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
         raise ReportError("there are no reports", hint="an estimate needs at least one report")
     _check_designs(recovery)
     scheme.check(cells)
+    if scheme.replicates is not None:
+        _check_replicates(cells)
     if not cells.weighted and cells.population.shape[1]:
         cells = _weighted(cells, weight_factor(cells))
     if scheme.method == "pps":
@@ -194,6 +200,16 @@ def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
 
 def _weighted(cells: Cells, factor: Real) -> Cells:
     return replace(cells, weight=cells.weight * factor, square=cells.square * factor**2)
+
+
+def _check_replicates(cells: Cells) -> None:
+    empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
+    if len(empty):
+        raise ParameterError(
+            f"replicate {int(empty[0]) + 1} has the weight 0 in every row with a report",
+            hint="leave this replicate out, or check its column: it stands for no sample",
+            replicates=empty.tolist(),
+        )
 
 
 def _check_designs(recovery: Recovery) -> None:
@@ -229,7 +245,9 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         n=int(cells.n[own].sum()),
         method="moments",
         fingerprint=recovery.fingerprint,
-        flags=flags_of(share, v_share, randomization, cells, size=size, base=base),
+        flags=flags_of(
+            share, v_share, randomization, cells, size=size, base=base, steps=recovery.largest_steps(own, base)
+        ),
         total=total,
         total_variance=diagonal(v_total),
         total_covariance=v_total if v_total.ndim == 2 else None,

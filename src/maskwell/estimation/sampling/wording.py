@@ -6,6 +6,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
+from maskwell.core.printed import Printed
 from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.result import SurveyEstimate
@@ -59,14 +60,16 @@ def flags_of(
     size: float,
     base: float,
     error: Real | None = None,
+    steps: Real | None = None,
 ) -> tuple[str, ...]:
     """What a reader should know; ``v_share`` is a covariance matrix or its diagonal.
 
     ``size`` is the sum of the weights, ``base`` what shares are divided by; estimates outside [0, 1] are judged by
-    ``error`` where it is given.
+    ``error`` where it is given, and by ``steps``, at most how much one report adds to each.
     """
     variance = diagonal(v_share)
-    flags = list(flags_of_moments(share, variance, variance - randomization, full=v_share.ndim == 2, error=error))
+    sampling, full = variance - randomization, v_share.ndim == 2
+    flags = list(flags_of_moments(share, variance, sampling, full=full, error=error, steps=steps))
     if np.isnan(variance).any():
         flags.append("no variance: some replicate gives these rows no weight at all")
     if (variance < -1e-15).any():
@@ -74,7 +77,9 @@ def flags_of(
     if (cells.weight < 0).any():
         flags.append("calibration made some weights negative")
     if abs(size - base) > FAR * base:
-        flags.append(f"the weights add up to {size:,.6g}, and shares are of {base:,.6g}: they do not sum to 1")
+        flags.append(
+            f"the weights add up to {Printed(size):,.6g}, and shares are of {Printed(base):,.6g}: they do not sum to 1"
+        )
     return tuple(flags)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
+from maskwell.core.printed import Printed
 from maskwell.engines.base import Source
 from maskwell.engines.cell_counting import count_rows, open_rows
 from maskwell.engines.memory_rows import MemoryRows
@@ -203,7 +204,7 @@ def _with_factor(bound: DirectEstimate, factor: float | None) -> DirectEstimate:
         randomization_variance=randomization,
         covariance=None,
         effective=np.where(bound.variance > TINY, bound.effective * smaller, bound.effective),
-        flags=(f"{PUBLISHED} {factor:g}; covariances are left out", *bound.flags[1:]),
+        flags=(f"{PUBLISHED} {Printed(factor):g}; covariances are left out", *bound.flags[1:]),
     )
 
 

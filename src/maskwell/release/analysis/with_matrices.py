@@ -184,9 +184,10 @@ def _places(states: Sequence[Cell], cells: CellTable) -> Array:
     found = np.array([places.get(text_key(label), -1) for label in cells.labels()], dtype=np.int64)
     for place in np.flatnonzero(found < 0).tolist():
         if None not in cells.label(place):
-            shown = ", ".join(map(str, cells.label(place)))
             raise ParameterError(
-                f"the file holds {shown}, which these matrices cannot make", hint="use the receipt of this very file"
+                "the file holds values that these matrices cannot make",
+                hint="use the receipt of this very file",
+                values=", ".join(map(str, cells.label(place))),
             )
     return found
 

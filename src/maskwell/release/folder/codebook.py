@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.escaping import in_spreadsheet, visible_lines
 from maskwell.core.labels import texts
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.release.folder.stage_json import label_json
@@ -72,14 +73,18 @@ def codebook_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def codebook_csv(entries: Sequence[Entry]) -> str:
-    """The text of ``codebook.csv``: a line for each category of each column, one for a column without."""
+    """The text of ``codebook.csv``: a line for each category of each column, one for a column without.
+
+    It is for people: what a spreadsheet would take for a formula gets an apostrophe. Programs read the JSON.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["column", "kind", "label", "role", "value", "value_label"])
     for entry in entries:
         for value, text in entry.categories or (("", None),):
             shown = "" if value is None else texts(value)[-1]
-            writer.writerow([entry.name, entry.kind, entry.label or "", entry.role, shown, text or ""])
+            cells = [entry.name, entry.kind, entry.label or "", entry.role, shown, text or ""]
+            writer.writerow([in_spreadsheet(visible_lines(cell)) for cell in cells])
     return out.getvalue()
 
 

@@ -6,18 +6,18 @@ What was done stands in ``method/dataProcessing``, advice on errors in ``method/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from maskwell.core.escaping import visible_lines
 from maskwell.core.labels import texts
+from maskwell.core.printed import Printed
 from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.codebook import Entry
 
 NAMESPACE = "ddi:codebook:2_5"
 FILE = "F1"
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REMARKS = {
     "randomized": "Values were randomized; see the data processing of the study.",
     "follows": "Values follow from randomized columns; see the data processing of the study.",
@@ -68,7 +68,7 @@ def processing(group: Mapping[str, Any]) -> str:
 def _changed(share: float | None) -> str:
     if share is None:
         return ""
-    about = f"About {100 * share:.0f} %" if share else "Fewer than 1 %"
+    about = f"About {Printed(100 * share):.0f} %" if share else "Fewer than 1 %"
     return f" {about} of the records are expected to have changed."
 
 
@@ -110,5 +110,5 @@ def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attribut
 
 
 def _clean(text: str) -> str:
-    """Without characters that no XML file can hold; a question mark stands for each."""
-    return _FORBIDDEN.sub("?", text)
+    """Without characters that no XML file can hold, or that nobody would see; they are written as escapes."""
+    return visible_lines(text)

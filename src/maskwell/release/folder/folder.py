@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from maskwell.engines.atomic import allowed_mode, partial_folder
 from maskwell.errors import DataFileError
 
 PUBLIC = "public"
@@ -19,8 +18,10 @@ INTERNAL = "internal"
 def release_folder(path: str | Path) -> Iterator[Path]:
     """A new folder under another name, with ``public`` and ``internal`` in it, that gets its name when all went well.
 
-    What is written is on the disk before the folder is renamed. After an error, or a signal that ends the program
-    with one, nothing is left; after a loss of power at most a hidden folder whose name says that it is partial.
+    What is written is on the disk before the folder is renamed. Until then only its owner may look into it; after
+    that the internal part stays closed to others, and the public part is as open as the umask leaves it. After an
+    error, or a signal that ends the program with one, nothing is left; after a loss of power at most a hidden folder
+    whose name says that it is partial, which the next run to the same place finds.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "labour-2025"
@@ -30,18 +31,18 @@ def release_folder(path: str | Path) -> Iterator[Path]:
     ['internal', 'public']
     """
     target = check_new_folder(path)
-    partial = target.with_name(f".{target.name[:100]}.partial-{secrets.token_hex(4)}")
     try:
-        _make(partial, path)
-        yield partial
-        _settle(partial)
-        check_new_folder(path)
-        partial.rename(target)
-        _sync(target.parent)
+        with partial_folder(target) as partial:
+            (partial / PUBLIC).mkdir(mode=0o700)
+            (partial / INTERNAL).mkdir(mode=0o700)
+            yield partial
+            _set_modes(partial)
+            _settle(partial)
+            check_new_folder(path)
+            partial.rename(target)
+            _sync(target.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def check_new_folder(path: str | Path) -> Path:
@@ -58,13 +59,13 @@ def check_new_folder(path: str | Path) -> Path:
     return target
 
 
-def _make(partial: Path, path: str | Path) -> None:
-    try:
-        partial.mkdir()
-        (partial / PUBLIC).mkdir()
-        (partial / INTERNAL).mkdir(mode=0o700)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
+def _set_modes(partial: Path) -> None:
+    """The public part for whom the umask lets in, the internal part for its owner alone, whatever the umask says."""
+    for part, folder, file in ((PUBLIC, allowed_mode(0o777), allowed_mode(0o666)), (INTERNAL, 0o700, 0o600)):
+        for place in sorted((partial / part).rglob("*")):
+            place.chmod(folder if place.is_dir() else file)
+        (partial / part).chmod(folder)
+    partial.chmod(allowed_mode(0o777))
 
 
 def _settle(partial: Path) -> None:

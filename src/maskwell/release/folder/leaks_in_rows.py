@@ -1,36 +1,23 @@
-"""Looking for leaks in the rows of a released file: its columns, what it says about itself, and numbered records."""
+"""Looking for leaks in the rows of a released file: its columns, what it says about itself, and records told apart."""
 
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.labels import is_missing
+import numpy as np
+
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow import describe
+from maskwell.engines.dependence import CELLS, FEWEST_CELLS, Labels, ValueCounter, encode
 from maskwell.engines.files import open_source
 from maskwell.errors import PublishError
+from maskwell.release.side_channels import identifies
 
 if TYPE_CHECKING:
     from maskwell.release.released import Release
-
-LOOKED_AT = 10_000
-"""Rows from the start of the file; numbered records show in them."""
-
-FEWEST = 20
-"""In fewer rows than this values differ by chance."""
-
-MOSTLY = 0.9
-"""Numbered records show where so many of them have a number."""
-
-DIGITS = "0123456789"
-NUMBER = re.compile(r"[+-]?[0-9]{1,30}([.][0-9]{1,20})?")
 
 
 def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> None:
@@ -41,10 +28,7 @@ def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> Non
     with open_source(str(path), exact=True) as source:
         _check_columns(source.schema.names, release, path.name)
         _check_traces(source.schema, release, path.name, secrets)
-        randomized = {*release.variables}
-        for name, values in _first_rows(source).items():
-            if name not in randomized:
-                _check_numbering(name, values, release.rows)
+        _check_identifiers(source, release)
 
 
 def _check_columns(names: Sequence[str], release: Release, file: str) -> None:
@@ -90,64 +74,27 @@ def _values(content: Any) -> Iterator[str]:
             yield from _values(part)
 
 
-def _first_rows(source: Any) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {name: [] for name in source.schema.names}
-    rows = 0
-    for batch in source.batches():
-        part = batch.slice(0, LOOKED_AT - rows)
-        for name, column in zip(found, part.columns, strict=True):
-            found[name] += column.to_pylist()
-        rows += len(part)
-        if rows >= LOOKED_AT:
-            break
-    return found
+def _check_identifiers(source: Any, release: Release) -> None:
+    """Raise for a column whose values tell the records apart, in all rows: an id, a copy of one, or a number.
 
-
-def _check_numbering(name: str, values: Sequence[Any], rows: int) -> None:
-    """Raise for a column that numbers the records, in equal steps, alone or with the same text around each number.
-
-    A few records may have no number.
+    Columns that were randomized, keys, whose risk is known, and what the plan accepts are not looked at.
     """
-    there = [value for value in values if not is_missing(value)]
-    if len(there) < max(FEWEST, MOSTLY * len(values)) or len(set(there)) < len(there):
-        return
-    numbers = _numbers(there)
-    if numbers is not None and _range(numbers) < rows:
-        raise PublishError(
-            f"column {shorten(name)!r} numbers the records, which links them to the original file",
-            hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
-            column=name,
-        )
-
-
-def _range(numbers: Sequence[Fraction]) -> Fraction:
-    """From the smallest to the largest, in the largest steps that lead to all of them.
-
-    >>> _range([Fraction(3, 2), Fraction(5, 2), Fraction(13, 2)])
-    Fraction(5, 1)
-    """
-    least = min(numbers)
-    whole = math.lcm(*(number.denominator for number in numbers))
-    steps = math.gcd(*(int((number - least) * whole) for number in numbers))
-    return (max(numbers) - least) * whole / max(steps, 1)
-
-
-def _numbers(values: Sequence[Any]) -> list[Fraction] | None:
-    """The values as numbers, texts without what all of them start and end with; None where one is no number.
-
-    >>> _numbers(["P-01/A", "P-12/A"])
-    [Fraction(1, 1), Fraction(12, 1)]
-    """
-    if all(isinstance(value, str) for value in values):
-        start = len(commonprefix(values).rstrip(DIGITS))  # noqa: RUF071 - texts, not paths
-        end = len(commonprefix([value[start:][::-1] for value in values]).rstrip(DIGITS))  # noqa: RUF071
-        values = [value[start : len(value) - end] for value in values]
-        if not all(map(NUMBER.fullmatch, values)):
-            return None
-    try:
-        return [Fraction(value) for value in values]
-    except (TypeError, ValueError, OverflowError):
-        return None
+    plan = release.plan
+    known = {*release.variables, *plan.keys, *plan.accept, *(name for one in plan.protections for name in one.within)}
+    places = [place for place, name in enumerate(source.schema.names) if name not in known]
+    counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
+    for batch in source.batches(places) if places else ():
+        one = {"": Labels(np.zeros(len(batch), np.int64), 1)}
+        for column, counter in zip(batch.columns, counters.values(), strict=True):
+            counter.add(encode(column), one)
+    for place, counter in counters.items():
+        name = source.schema.names[place]
+        if identifies(plan, counter.facts(name)):
+            raise PublishError(
+                f"column {shorten(name)!r} tells the records apart, which links them to the original file",
+                hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
+                column=name,
+            )
 
 
 def _leak(file: str, what: str, hint: str) -> PublishError:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arrays import Real
-from maskwell.designs.coded import CodedDesign
+from maskwell.core.arrays import Array, Real
+from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
-from maskwell.release.matrices.invariance import check_publishable, recover_counts
+from maskwell.release.matrices.invariance import check_publishable
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
 INCLUDED = "included"
 WITHHELD = "withheld"
 MOST_STATES = 500
-"""Larger matrices that were rounded are not turned back into counts."""
+"""Larger matrices are not solved for the counts that they keep, but applied ``STEPS`` times."""
+
+STEPS = 500
+
+EXACT = 0.005
+"""Counts that are off by less follow exactly, in words."""
 
 
 def protection_of(plan: ReleasePlan, stage: Stage) -> Protection:
@@ -35,47 +42,216 @@ def is_included(plan: ReleasePlan, stage: Stage) -> bool:
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     """Raise where the public receipt would hold a matrix that tells the counts of the file, without a clearance.
 
-    A matrix that keeps the counts of the file tells them, wherever it came from: somebody may have worked it out
-    elsewhere and given it as a fixed one.
+    A matrix that keeps the counts of the file tells them, wherever it came from and however it was rounded: somebody
+    may have worked it out elsewhere and given it as a fixed one. So the counts are worked out from every matrix, as a
+    reader would, and compared with those of the file (:func:`told`).
     """
-    if not is_included(plan, stage):
+    if not is_included(plan, stage) or (protection_of(plan, stage).clearance or "").strip():
         return
-    clearance = (protection_of(plan, stage).clearance or "").strip()
-    for mass in _masses(stage):
-        check_publishable(stage.design, mass, clearance)
-        if not clearance and tells_counts(stage.design, mass, int(stage.counts.sum())):
-            raise PublishError(
-                f"the matrix of {', '.join(stage.variables)} tells the true counts: rounding it hides nothing",
-                hint="withhold it, or say why the counts may be known (clearance)",
-            )
-    if stage.derived and not clearance:
+    if isinstance(stage.design, Uniform) and not stage.derived:
+        return  # it has a single number in it, whatever the file holds
+    what = f"the matrix of {', '.join(stage.variables)}"
+    found = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
+    if stage.derived:
+        tells = "tells its counts" if found is None else f"tells {found.in_words()}"
+        raise PublishError(f"{what} was worked out from the file and {tells}", hint=_CLEAR)
+    if found is not None:
         raise PublishError(
-            f"the matrix of {', '.join(stage.variables)} was worked out from the file and tells its counts",
-            hint="withhold it, or say why the counts may be known (clearance)",
+            f"{what} tells {found.in_words()}", hint=_WAYS_OUT, off_by=found.off_by, released_error=found.released
         )
+    for mass, _ in _masses(stage):  # a matrix with more than one solution, of which the counts are one
+        if stage.design.m == stage.design.k and list(stage.states) == list(stage.outputs):
+            check_publishable(stage.design, mass, None)
 
 
-def _masses(stage: Stage) -> list[Real]:
-    """Counts and sums of weights that a matrix may keep; none where released states are not the true ones."""
-    if stage.design.m != stage.design.k or list(stage.states) != list(stage.outputs):
-        return []
-    return [np.asarray(own, dtype=np.float64) for own in (stage.counts, stage.weights) if own is not None and own.sum()]
+_CLEAR = "withhold it, or say why the counts may be known (clearance)"
+_WAYS_OUT = "withhold it, or say in clearance why they may be known, or that the matrix is older than the file"
 
 
-def tells_counts(design: CodedDesign, mass: Real, n: int) -> bool:
-    """Whether the counts that a matrix keeps, worked out from it and rounded, are those of the file.
+def _masses(stage: Stage) -> list[tuple[Real, Real]]:
+    """Counts and sums of weights that a matrix may keep, each with what its variance is made of."""
+    found: list[tuple[Any, Any]] = [(stage.counts, stage.counts)]
+    if stage.weights is not None and stage.squares is not None:
+        found.append((stage.weights, stage.squares))
+    return [(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)) for a, b in found if np.sum(a)]
 
-    A few digits of a matrix that was made from the counts are enough for that: rounding it hides nothing. ``mass`` may
-    be sums of weights of ``n`` records. Source: [Adeshiyan2011, section 4.6]; for rounded matrices derived.
 
-    >>> from maskwell.designs.dense import Dense
-    >>> rounded = Dense.of([["0.92", "0.25"], ["0.08", "0.75"]])   # once made from 758 and 242
-    >>> tells_counts(rounded, np.array([758, 242]), 1000), tells_counts(rounded, np.array([700, 300]), 1000)
-    (True, False)
+@dataclass(frozen=True)
+class Told:
+    """How closely counts follow from a matrix.
+
+    ``off_by`` is the largest error of all counts, or of the better half of them where only these follow (``half``);
+    ``released`` is the standard error of a released count, in the middle of all.
     """
-    if design.k > MOST_STATES or np.array_equal(design.matrix(), np.eye(design.k)):
-        return False  # where nobody moves, the released file itself tells the counts
-    return bool(np.abs(recover_counts(design, mass) - mass).max() < mass.sum() / (2 * n))
+
+    off_by: float
+    released: float
+    half: bool = False
+
+    def in_words(self) -> str:
+        """For a message; counts themselves are not for it.
+
+        >>> Told(0.42, 10.1).in_words()
+        'the true counts to within 0.42 (the released file: 10)'
+        """
+        what = "half of the true counts" if self.half else "the true counts"
+        within = f"to within {self.off_by:.2g}" if self.off_by >= EXACT else "exactly"
+        return f"{what} {within} (the released file: {self.released:.2g})"
+
+
+def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
+    """What a reader of the matrix learns about the counts beyond what the released file tells; None for nothing.
+
+    The reader tries what the methods of the literature have in common: that the counts are kept (``P N = N``), that
+    two states exchange equal numbers of records (``p_ij N_j = p_ji N_i``), and that every state loses as many as every
+    other (``(1 - p_jj) N_j`` constant). Rounding a matrix disturbs these a little, and so the counts that follow. They
+    are compared with the counts ``N`` of the file:
+
+        told if    mean_i (r_i^2) < 1,    median_i r_i < 1/2    or    max_i |x_i - N_i| <= 1
+
+    where ``x`` are the counts that follow, ``r_i = |x_i - N_i| / s_i``, and ``s_i^2 = sum_j N_j p_ij (1 - p_ij)`` is
+    the variance of the released count i, given the file. In words: the matrix tells the counts more closely than the
+    released file does, or half of them twice as closely, or all of them within one. A matrix from elsewhere gives
+    counts that have nothing to do with this file, and passes. Equal counts are what follows for any file from a matrix
+    that treats its states alike: for those only the last condition is looked at.
+
+    Source: [Adeshiyan2011, section 4.6] for exact matrices; for rounded ones derived.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    unit = mass.sum() / max(1, int(stage.counts.sum()))
+    P = _square(stage)
+    groups = connected_components(P, directed=False)[1]
+    spread = np.sqrt(np.maximum(P @ squares - P.power(2) @ squares, 0))
+    every = _in_groups(groups)
+    tried = [_compared(_sums(every, x, mass / unit, spread / unit)) for x in _followed(P, groups, mass / unit)]
+    return min((one for one in tried if one is not None), key=lambda one: one.off_by, default=None)
+
+
+def _in_groups(groups: Array) -> list[Array]:
+    """The states of each group of two or more that exchange records."""
+    order = np.argsort(groups, kind="stable")
+    return [own for own in np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(own) > 1]
+
+
+def _square(stage: Stage) -> Any:
+    """The matrix over the true states, in their order whatever that of the reports; other labels are left out."""
+    from scipy.sparse import csr_array
+
+    place = np.full(stage.design.m, -1)
+    place[stage.own[stage.own >= 0]] = np.flatnonzero(stage.own >= 0)
+    released, true, p = stage.transitions
+    kept = place[released] >= 0
+    return csr_array((p[kept], (place[released][kept], true[kept])), shape=(stage.design.k, stage.design.k))
+
+
+@dataclass
+class _Sums:
+    """Counts that follow, true ones and variances in the states of one matrix, over all cells that have it."""
+
+    flat: bool
+    follow: Real
+    true: Real
+    variance: Real
+
+    def ratios(self) -> tuple[Real, Real]:
+        """How far the counts are off, and the standard errors of the released ones, where records exist and move."""
+        there = (self.true > 0) & (self.variance > 0)
+        return np.abs(self.follow - self.true)[there], np.sqrt(self.variance[there])
+
+
+def _sums(every: Sequence[Array], x: Real, counts: Real, spread: Real) -> list[_Sums]:
+    """By matrix, told apart by the shares that follow from it: the same one in many cells is one matrix.
+
+    It is ``flat`` where the shares are equal: those follow for any file if a matrix treats its states alike.
+    """
+    found: dict[tuple[float, ...], _Sums] = {}
+    for own in every:
+        if not np.isfinite(x[own]).all() or not x[own].sum() > 0:
+            continue
+        shares = x[own] / x[own].sum()
+        zero = np.zeros(len(own))
+        flat = bool(np.allclose(shares, 1 / len(own), rtol=1e-9, atol=0))
+        one = found.setdefault(tuple(shares.round(9).tolist()), _Sums(flat, zero, zero, zero))
+        one.follow, one.true = one.follow + x[own], one.true + counts[own]
+        one.variance = one.variance + spread[own] ** 2
+    return [*found.values()]
+
+
+def _compared(matrices: Sequence[_Sums]) -> Told | None:
+    """Whether counts follow closely, from all matrices together or from one of several."""
+    if not matrices:
+        return None
+    off, released = (np.concatenate(parts) for parts in zip(*(one.ratios() for one in matrices), strict=True))
+    if len(off) and off.max() <= 1:
+        return Told(float(off.max()), float(np.median(released)))
+    telling = [one.ratios() for one in matrices if not one.flat]
+    if not telling:
+        return None
+    together = tuple(np.concatenate(parts) for parts in zip(*telling, strict=True))
+    for (off, released), most in [(together, 1.0), *((one, 1 / len(telling)) for one in telling)]:  # some by chance
+        if not len(off):
+            continue
+        ratio = off / released
+        if np.mean(ratio**2) < most**2:
+            return Told(float(off.max()), float(np.median(released)))
+        if np.median(ratio) < most / 2:
+            return Told(float(np.median(off)), float(np.median(released)), half=True)
+    return None
+
+
+# ---- what a reader tries
+
+
+def _followed(P: Any, groups: Array, mass: Real) -> Iterator[Real]:
+    """Counts that follow from a matrix and the totals of states that exchange records, which the file shows."""
+    totals, large = np.bincount(groups, mass), P.shape[0] > MOST_STATES
+    whole = None if large else P.toarray()
+    lost_alike = _scaled(_lost_alike(P.diagonal()), groups, totals)
+    yield lost_alike
+    if whole is None:
+        yield _kept_by_many(P, lost_alike, groups, totals)
+        return
+    for attack in (_kept, _exchanged):
+        x = np.ones(len(whole))
+        for own in _in_groups(groups):
+            x[own] = attack(whole[np.ix_(own, own)])
+        yield _scaled(x, groups, totals)
+
+
+def _scaled(x: Real, groups: Array, totals: Real) -> Real:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(x * (totals / np.bincount(groups, x))[groups])
+
+
+def _kept(P: Real) -> Real:
+    """``P x = x``, by least squares."""
+    k = len(P)
+    return np.asarray(np.linalg.lstsq(np.vstack([P - np.eye(k), np.ones(k)]), np.eye(k + 1)[-1], rcond=None)[0])
+
+
+def _kept_by_many(P: Any, start: Real, groups: Array, totals: Real) -> Real:
+    """The same for many states, by applying the matrix again and again."""
+    x = np.where(np.isfinite(start), start, (totals / np.bincount(groups))[groups])
+    for _ in range(STEPS):
+        x = _scaled((x + P @ x) / 2, groups, totals)
+    return x
+
+
+def _exchanged(P: Real) -> Real:
+    """``p_ij x_j = p_ji x_i``, by least squares of logarithms; pairs count as much as rounding leaves them digits."""
+    both = (P > 0) & (P.T > 0) & ~np.eye(len(P), dtype=bool)
+    a, b = np.where(both, P, 1.0), np.where(both, P.T, 1.0)
+    weight = np.where(both, 1 / (1 / a**2 + 1 / b**2), 0.0)
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    logs = np.linalg.lstsq(laplacian, (weight * np.log(a / b)).sum(axis=1), rcond=None)[0]
+    return np.exp(logs - logs.max())
+
+
+def _lost_alike(keeps: Real) -> Real:
+    """``(1 - p_jj) x_j`` the same for all states; none where a state never changes."""
+    with np.errstate(divide="ignore"):
+        return np.where(keeps < 1, 1 / (1 - keeps), np.nan)
 
 
 def check_randomness(*, private: bool, demonstration: bool) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.release.folder.advice import kept_of
+from maskwell.core.escaping import in_markdown, visible
+from maskwell.release.folder.advice import advice_of, kept_of
 from maskwell.release.folder.codebook import Entry
 from maskwell.release.folder.ddi import processing
 
@@ -20,7 +22,8 @@ FILES = {
 
 
 def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> str:
-    """The text of ``README.md``."""
+    """The text of ``README.md``; names and titles are written so that no reader of Markdown takes them for markup."""
+    groups, receipt = receipt["groups"], _in_markdown(receipt)
     title = receipt["dataset"] or "Released microdata"
     demonstration = ["**A demonstration: the draws can be repeated, so nobody is protected.**"]
     parts = [
@@ -35,7 +38,7 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> s
         "## How to analyse",
         *(f"- {sentence}" for sentence in receipt["advice"]),
         "With maskwell (shares and standard errors that allow for the randomization):",
-        f"    maskwell estimate {data} --receipt receipt.json\n{_example(receipt, data)}",
+        f"    maskwell estimate {data} --receipt receipt.json\n{_example(groups, data)}",
         "## Files",
         *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES}.items()),
     ]
@@ -48,10 +51,20 @@ def _order(receipt: Mapping[str, Any]) -> str:
     return "The records are in their original order, which carries no meaning."
 
 
-def _example(receipt: Mapping[str, Any], data: str) -> str:
-    for columns in kept_of(receipt["groups"]):
+def _in_markdown(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """The receipt with names and title as Markdown has them, and the advice in these names."""
+    lists = ("variables", "within", "linked")
+    groups = [{**group, **{key: [*map(in_markdown, group[key])] for key in lists}} for group in receipt["groups"]]
+    weights = None if receipt["weights"] is None else in_markdown(receipt["weights"])
+    title = None if receipt["dataset"] is None else in_markdown(receipt["dataset"])
+    return {**receipt, "groups": groups, "dataset": title, "advice": advice_of(groups, weights)}
+
+
+def _example(groups: Sequence[Mapping[str, Any]], data: str) -> str:
+    for columns in kept_of(groups):
         if len(columns) > 1:
-            return f"    maskwell estimate {data} --receipt receipt.json --columns {','.join(columns[:2])}"
+            named = shlex.quote(visible(",".join(columns[:2])))
+            return f"    maskwell estimate {data} --receipt receipt.json --columns {named}"
     return ""
 
 

@@ -14,6 +14,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.release.folder.stage_json import State, labelled, labels_from, stage_from_dict
+from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage
 
 VERSION = 1
@@ -84,6 +85,12 @@ class Receipt:
         Records of the file, and its column of survey weights.
     demonstration
         Whether the draws can be repeated.
+    commitment
+        Names the key that draws were kept with, in an internal receipt of such a release.
+    plan
+        The tables of the plan, in an internal receipt.
+    intruder
+        Whom the limit of the plan is for; told by internal receipts.
     """
 
     audience: str
@@ -91,6 +98,9 @@ class Receipt:
     rows: int
     weights: str | None
     demonstration: bool
+    commitment: str | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    intruder: str = ANY_LOOK
 
     def __repr__(self) -> str:
         groups = [
@@ -139,10 +149,20 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             rows=int(content["rows"]),
             weights=content["weights"],
             demonstration=bool(content["demonstration"]),
+            commitment=content.get("randomness", {}).get("commitment"),
+            plan=content.get("plan", {}),
+            intruder=_intruder(content.get("plan") or {}),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DataFileError(f"{name} cannot be read ({shorten(reason, 50)})", hint="get the original") from error
+
+
+def _intruder(plan: Mapping[str, Any]) -> str:
+    found = str(plan.get("release", {}).get("intruder", ANY_LOOK))
+    if found not in INTRUDERS:
+        raise ValueError(f"there is no intruder {found!r}")
+    return found
 
 
 def stages_of(receipt: Receipt) -> list[Stage]:

@@ -20,6 +20,7 @@ from maskwell.release.folder.advice import advice_of
 from maskwell.release.folder.publishing import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
 from maskwell.release.folder.receipt import VERSION
 from maskwell.release.folder.stage_json import labels_json, numbered, stage_to_dict
+from maskwell.release.risk.repeated import path_parities
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.inflation import inflation_of
 
@@ -51,13 +52,36 @@ def internal_receipt(release: Release) -> dict[str, Any]:
         **_head(release, "internal"),
         "source": release.source_name,
         "plan": release.plan.to_dict(),
-        "randomness": {"source": _randomness(release), "commitment": release.keyed},
+        "randomness": {
+            "source": _randomness(release),
+            "commitment": release.keyed,
+            "draws": draws_told(release),
+            "attempts": release.draws,
+        },
         "missing_values": dict(release.missing),
         "changed": dict(release.changed),
         "groups": [_internal_group(release, stage) for stage in release.stages],
-        "risk": None if release.risk is None else release.risk.to_dict(),
+        "risk": release.risk_dict(),
+        "side_channels": [one.to_dict() for one in release.side_channels],
         "utility": None if release.utility is None else release.utility.to_dict(),
     }
+
+
+def draws_told(release: Release) -> list[dict[str, Any]]:
+    """With a key, how each group was drawn and what two releases of it tell: exact parities, None where unknown."""
+    if release.keyed is None:
+        return []
+    found = [
+        (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if stage.method != "swap"
+    ]
+    return [
+        {
+            "variables": list(stage.variables),
+            "draws": release.draws_of(stage),
+            "parity_of_two_releases": None if parities is None else parities.to_dict(),
+        }
+        for stage, parities in found
+    ]
 
 
 def dumps(receipt: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from maskwell.core.labels import texts
+from maskwell.core.printed import Printed
 from maskwell.release.risk.file_risk import RiskReport
 
 PREFIX = "risk_"
@@ -29,4 +30,4 @@ def _number(value: float) -> str:
     >>> _number(1 / 3), _number(1.0)
     ('0.3333333', '1')
     """
-    return f"{value:.7g}"
+    return f"{Printed(value):.7g}"

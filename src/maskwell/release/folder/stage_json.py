@@ -46,12 +46,15 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
         "invariance": stage.invariance,
         "derived": stage.derived,
         "notes": list(stage.notes),
+        **({} if stage.steps is None else {"steps": [numbered(step).to_dict() for step in stage.steps]}),
     }
 
 
 def stage_from_dict(content: Mapping[str, Any]) -> Stage:
     """The stage that :func:`stage_to_dict` wrote."""
     states, outputs = labels_from(content["states"]), labels_from(content["outputs"])
+    first, *then = (cast(CodedDesign, design_from_dict(step)) for step in content.get("steps", [content["design"]]))
+    steps = (labelled(first, states, outputs), labelled(then[0], outputs, outputs)) if then else None
     return Stage(
         variables=tuple(content["variables"]),
         within=tuple(content["within"]),
@@ -67,6 +70,7 @@ def stage_from_dict(content: Mapping[str, Any]) -> Stage:
         invariance=content["invariance"],
         derived=content["derived"],
         notes=tuple(content["notes"]),
+        steps=steps,
     )
 
 

@@ -88,8 +88,3 @@ def _near(own: Array, band: int | None) -> tuple[Array, Array]:
     i = np.repeat(np.arange(size), last - first)
     starts = np.cumsum(last - first) - (last - first)
     return i, np.arange(len(i)) - starts[i] + first[i]
-
-
-def stays_only() -> Pairs:
-    """The one pair of a state that is alone in its block."""
-    return Pairs(released=np.zeros(1, dtype=np.int64), true=np.zeros(1, dtype=np.int64), cost=-np.ones(1))

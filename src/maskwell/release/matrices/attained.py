@@ -64,7 +64,7 @@ def _parity(p: Array, i: Array, states: int) -> float:
 
 
 def worst_of(parts: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The worst value of each bound over several blocks; nothing where no block has two states."""
+    """The worst value of each bound over several blocks; nothing without blocks."""
     if not parts:
         return {}
     return {name: (min if name in _FROM_BELOW else max)(part[name] for part in parts) for name in parts[0]}

@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, check_probability, to_decimal
+from maskwell.core.printed import round_up
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
 from maskwell.release.matrices.counts import Amounts, read_amounts
@@ -75,7 +76,7 @@ class BlockThetas:
             worst = float(self.risk.max())
             raise InfeasibleError(
                 f"{len(cells):,} cells lie in blocks that cannot keep P(correct match) <= {to_decimal(self.xi)}",
-                hint=f"form larger blocks, merge cells, drop a key, or allow {worst:.3g}",
+                hint=f"form larger blocks, merge cells, drop a key, or allow {round_up(worst, 3):g}",
                 cells=cells,
                 nearest=worst,
             )

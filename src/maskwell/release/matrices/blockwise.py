@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.base import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
@@ -119,8 +119,9 @@ def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | No
     absent = [y for y in levels or () if y not in named]
     if absent:
         raise UnknownCategoryError(
-            f"no matrix for {listed(map(repr, absent), len(absent), 60)}",
+            f"{len(absent):,} categories have no matrix" if len(absent) > 1 else "a category has no matrix",
             hint="give one for each category that occurs; the identity leaves it as it is",
+            values=listed(map(repr, absent), len(absent), VALUES),
             absent=absent,
         )
 

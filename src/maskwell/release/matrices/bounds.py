@@ -59,6 +59,11 @@ class Bounds:
         nu: a correct match of a record by someone who knows its value has at most this chance.
     caps
         For single states, by their place: what takes the place of ``posterior_own`` and ``odds``; 1 exempts a state.
+    spread
+        For single states, by their place, b: what leaves or enters them is spread over the others in proportion to
+        their shares, but for a factor of b, ``f_ij <= b pi_i pi_j`` where i or j is the state and they differ.
+    moves
+        For single pairs (released, true) of different states: the largest chance of this move, ``p_ij <= moves[i, j]``.
 
     Source: [Adeshiyan2011, eqs. (4.19), (4.20), Definitions 4.1, 4.2, section 4.7.4], [NayakZhangAdeshiyan2016,
     Definition 3.3]; as linear inequalities in the flows: derived.
@@ -80,12 +85,18 @@ class Bounds:
     changed_at_least: Fraction | None = None
     match: Fraction | None = None
     caps: Mapping[int, Fraction] = field(default_factory=dict)
+    spread: Mapping[int, Fraction] = field(default_factory=dict)
+    moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in self.asked().items():
             _check_range(name, value, _RANGES[name])
         for place, cap in self.caps.items():
             _check_range(f"the cap of state {place}", cap, _SHARE)
+        for place, factor in self.spread.items():
+            _check_range(f"the spread of state {place}", factor, _RATIO)
+        for pair, cap in self.moves.items():
+            _check_range(f"the cap of the move {pair}", cap, _SHARE)
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
@@ -115,7 +126,7 @@ class Bounds:
         return {name: value for name, value in values.items() if value is not None}
 
     def __bool__(self) -> bool:
-        return bool(self.asked() or self.caps)
+        return bool(self.asked() or self.caps or self.moves)
 
     def __repr__(self) -> str:
         parts = [f"{name}={to_decimal(value)}" for name, value in self.asked().items()]
@@ -137,11 +148,16 @@ class Bounds:
         """The same bounds with other caps."""
         return replace(self, caps=dict(caps))
 
+    def with_spread(self, spread: Mapping[int, Fraction]) -> Bounds:
+        """The same bounds with other states whose exchanges are spread."""
+        return replace(self, spread=dict(spread))
+
     def to_dict(self) -> dict[str, object]:
         """Each bound as text, as a plan or a receipt keeps it; what is not asked is left out."""
         texts: dict[str, object] = {name: to_decimal(value) for name, value in self.asked().items()}
-        caps = {str(place): to_decimal(cap) for place, cap in self.caps.items()}
-        return texts | ({"caps": caps} if caps else {})
+        for name, values in {"caps": self.caps, "spread": self.spread}.items():
+            texts |= {name: {str(place): to_decimal(value) for place, value in values.items()}} if values else {}
+        return texts
 
 
 def _check_range(name: str, value: Fraction, allowed: str) -> None:

@@ -19,7 +19,7 @@ from maskwell.release.matrices.counts import read_amounts
 
 
 def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
-    """Raise where records lie in forbidden cells; names the fullest and how many records lie there.
+    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there.
 
     Parameters
     ----------
@@ -38,10 +38,11 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
     inside = np.where(forbidden, records, 0)
     total, worst = int(inside.sum()), int(inside.argmax())
     if total:
-        name = shorten(repr(worst if labels is None else labels[worst]), 40)
+        name = shorten(repr(worst if labels is None else labels[worst]), 80)
         raise EditRuleError(
-            f"{_records(int(inside[worst]))} in the forbidden cell {name} ({_records(total)} in all such cells)",
+            f"some records lie in forbidden cells, most of them in cell {worst + 1}",
             hint="correct these records before the release, or take the rule out",
+            values=f"{_records(int(inside[worst]))} in {name}, {_records(total)} in all such cells",
             cell=worst,
             count=int(inside[worst]),
             total=total,
@@ -58,10 +59,11 @@ def check_never_creates(design: Sparse, forbidden: Array) -> None:
     wrong = np.flatnonzero(bad[design.rows] & ~bad[origins])
     if len(wrong):
         made, origin = int(design.rows[wrong[0]]), int(origins[wrong[0]])
-        names = [shorten(repr(label), 30) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
+        names = [shorten(repr(label), 80) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
         raise EditRuleError(
-            f"the matrix can turn {names[0]} into {names[1]}, which a rule forbids",
+            f"the matrix can turn category {origin + 1} into category {made + 1}, which a rule forbids",
             hint="randomize within the columns of the rule, or jointly with them",
+            values=f"{names[0]} into {names[1]}",
             origin=origin,
             made=made,
         )

@@ -19,7 +19,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.core.phrases import HINT, MESSAGE, VALUES, listed, shorten
+from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.nearest import FROM_BELOW, STEPS, nearest, nearest_of, upwards
@@ -53,13 +54,14 @@ class States:
         """The place of the state with most records."""
         return int(np.argmax(self.counts))
 
-    def named(self, places: Array, width: int) -> str:
-        """Several states in one list."""
-        return listed((self.quoted(i) for i in places.tolist()), len(places), width)
+    def numbered(self, places: Sequence[int], width: int = 34) -> str:
+        """States in a sentence, by their places counted from 1: labels of a file are not for messages."""
+        what = "category" if len(places) == 1 else "categories"
+        return f"{what} {listed((str(i + 1) for i in places), len(places), width)}"
 
-    def quoted(self, place: int, width: int = 26) -> str:
-        """One state in a sentence."""
-        return repr(shorten(self.names[place], width))
+    def named(self, places: Sequence[int]) -> str:
+        """The same states with their labels, for those who ask to see them."""
+        return listed((f"{i + 1}: {self.names[i]!r}" for i in places), len(places), VALUES)
 
 
 def named(label: object) -> str:
@@ -103,7 +105,7 @@ def at_limits(bounds: Bounds, states: States) -> tuple[Bounds, list[str]]:
 def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
     """Raise where the largest category alone makes the bounds impossible, whatever else is allowed."""
     place = states.largest
-    share, name = states.share(place), states.quoted(place)
+    share, name = states.share(place), states.numbered([place])
     for asked in ("posterior", "guess"):
         bound = getattr(bounds, asked)
         if bound is not None and bound < share:
@@ -111,16 +113,18 @@ def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
                 f"{name} holds {_percent(share)} of the records: no matrix has {asked} = {to_decimal(bound)}",
                 (asked, share, "merge categories, or protect within other cells"),
                 (bounds, states, pairs),
+                place,
             )
     for i in range(len(states.counts)):
         least = 2 - 1 / states.share(i)
         if bounds.own(i) < least:
             asked = _own_name(bounds, i)
             raise _too_large(
-                f"{states.quoted(i)} holds {_percent(states.share(i))} of the records:"
+                f"{states.numbered([i])} holds {_percent(states.share(i))} of the records:"
                 f" at least {_percent(least)} must stay",
                 (asked, least / (1 - least) if asked == "odds" else least, f"a cap for it, {_WAY_OUT}"),
                 (bounds, states, pairs),
+                i,
             )
 
 
@@ -133,7 +137,7 @@ def _own_name(bounds: Bounds, place: int) -> str:
 
 
 def _too_large(
-    message: str, way_out: tuple[str, Fraction, str], asked: tuple[Bounds, States, Pairs]
+    message: str, way_out: tuple[str, Fraction, str], asked: tuple[Bounds, States, Pairs], place: int
 ) -> InfeasibleError:
     """One category is too large for a bound: what that must be at least, and whether the other bounds go with it."""
     (name, limit, other), bounds = way_out, asked[0]
@@ -141,9 +145,9 @@ def _too_large(
     value = upwards(limit) if alone or name == "caps" else nearest_of(name, bounds, asked[1].counts, asked[2])
     if value is None:
         hint = f"{name} must be at least {upwards(limit):g}, and another bound must be loosened too"
-        return _error(message, hint, bounds, {})
+        return _error(message, hint, bounds, {}, values=asked[1].named([place]))
     near = {} if name == "caps" else {name: value}
-    return _error(message, f"give {name} = {value:g} or more, {other}", bounds, near)
+    return _error(message, f"give {name} = {value:g} or more, {other}", bounds, near, values=asked[1].named([place]))
 
 
 # ---- pairs that are allowed, and single flows
@@ -167,12 +171,13 @@ def check_every_flow(bounds: Bounds, states: States, pairs: Pairs, program: Prog
 def _raise_single(bounds: Bounds, states: States, pairs: Pairs, pair: int) -> None:
     names = ("least_kept", "factor", "parity", "posterior", "posterior_own", "odds")
     asked = [name for name in names if getattr(bounds, name) is not None]
-    near = nearest(bounds, states.counts, pairs)
+    near, place = nearest(bounds, states.counts, pairs), int(pairs.released[pair])
     raise _error(
-        f"for {states.quoted(int(pairs.released[pair]))} the bounds contradict each other: {', '.join(asked)}",
+        f"for {states.numbered([place])} the bounds contradict each other: {', '.join(asked)}",
         _in_words(near) or "leave out one of them",
         bounds,
         near,
+        values=states.named([place]),
     )
 
 
@@ -182,14 +187,15 @@ def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -
     if cut is None:
         return None
     senders, receivers = cut
-    stuck = states.named(senders, 34)
-    partners = states.named(receivers, 24) if len(receivers) else "no other"
+    stuck = states.numbered(senders.tolist())
+    partners = states.numbered(receivers.tolist(), 24) if len(receivers) else "no other"
     near = nearest(bounds, states.counts, pairs)
     return _error(
         f"{stuck} may only be exchanged with {partners}: too few records for the bounds",
         _in_words(near) or "allow more pairs, or larger bounds",
         bounds,
         near,
+        values=states.named([*senders.tolist(), *receivers.tolist()]),
         senders=senders.tolist(),
         receivers=receivers.tolist(),
     )
@@ -259,12 +265,14 @@ def _choice(parts: Sequence[str]) -> str:
 # ---- words
 
 
-def _error(message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], **objects: object) -> InfeasibleError:
-    values = {name: float(value) for name, value in near.items()}
+def _error(
+    message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], *, values: str = "", **objects: object
+) -> InfeasibleError:
+    found = {name: float(value) for name, value in near.items()}
     return InfeasibleError(
-        shorten(message, MESSAGE), hint=shorten(hint, HINT), bounds=bounds, nearest=values, **objects
+        shorten(message, MESSAGE), hint=shorten(hint, HINT), values=values, bounds=bounds, nearest=found, **objects
     )
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(share):.1%}".replace(".0%", "%").replace("%", " %")
+    return f"{Printed(share):.1%}".replace(".0%", "%").replace("%", " %")

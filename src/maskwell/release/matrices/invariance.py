@@ -54,10 +54,11 @@ def check_invariant(design: CodedDesign, v: Any) -> None:
     worst = int(np.abs(moved).argmax())
     change = float(moved[worst] / counts.sum())
     if abs(change) > TOLERANCE:
-        label = shorten(repr(design.inputs.labels[worst]), 30)
         raise NotInvariantError(
-            f"the matrix does not keep the counts: the share of {label} changes by {change:+.3g} on average",
+            f"the matrix does not keep the counts: on average the share of category {worst + 1} changes by"
+            f" {change:+.3g}",
             hint="make the matrix from the same counts, or estimate with its inverse",
+            values=shorten(repr(design.inputs.labels[worst]), 80),
             category=worst,
             change=change,
         )

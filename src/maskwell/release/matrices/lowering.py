@@ -1,14 +1,20 @@
 """Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
 The chance of a correct match is no linear function of the matrix. Cells are therefore given caps on the chance that
-their records stay, which are lowered, a step at a time, where the risk of the optimal matrix is still too high.
+their records stay, and on moves by which they are found too easily elsewhere. These caps are lowered, a step at a time,
+where the risk of the optimal matrix is still too high.
+
+Caps alone may drive two small cells into swapping their records, which hides nobody. Where they do not suffice, it is
+also bounded how much a risky cell exchanges with each other one: ever more evenly, until a release says nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,17 +22,24 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import VALUES, listed
+from maskwell.core.printed import Printed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.release.matrices.assembling import block_numbers
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
+from maskwell.release.matrices.nearest import upwards
 from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
+from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, chosen
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
+
+OUTSIDE = Fraction(1, 20)
+"""The chance of the numbers of candidates that the range of 95 % leaves out."""
 
 _SLACK = 1e-12
 
@@ -38,6 +51,9 @@ _FIRST = 4
 
 Risk = Callable[[Sparse], Real]
 """The risk of every state under a design, shape (k,)."""
+
+Move = tuple[int, int]
+"""A released state and a true one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +93,7 @@ def lower_until(
     *,
     bounds: Bounds | None = None,
     risk: Risk | None = None,
+    intruder: str = ANY_LOOK,
     step: Number = STEP,
     categories: Categories | None = None,
     **options: Any,
@@ -95,8 +112,10 @@ def lower_until(
     bounds
         What else is asked of the matrix.
     risk
-        The risk of every state under a design; left out, the largest chance of a correct match over the range that
-        holds the number of candidates with 95 %.
+        The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
+    intruder
+        Whom the bound is for: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`. Against one who looks under
+        any released value, moves by which a record would be found too easily are limited too.
     step
         By how much a cap is lowered at a time.
     options
@@ -105,38 +124,45 @@ def lower_until(
     Raises
     ------
     InfeasibleError
-        Where a cell would have to be left by all its records, or no matrix keeps to the caps; names the cell.
+        Where no matrix was found; names the cell that is at risk, and a chance that works. It says that there is none
+        only where that is proved: a record stays with at most ``nu`` times the count of its cell, plus the 5 % that a
+        range of counts leaves out, and the other bounds do not allow that.
 
     Source: after [Adeshiyan2011, section 4.7.4]; the iteration is derived.
 
     >>> found = lower_until([1, 2, 4, 10, 30], 0.4)
     >>> float(found.risk.max()) <= 0.4, found.caps[0], found.caps[1]   # the unique record stays with 35 % at most
     (True, Fraction(7, 20), Fraction(3, 5))
+    >>> float(lower_until([1, 1, 40, 60], 0.2).risk.max()) <= 0.2   # two unique records that swap would not be safe
+    True
     """
     allowed, by = _allowed(nu), as_fraction(step, "step")
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, every_release=False)
-    caps: dict[int, Fraction] = {}
-    rounds = 0
-    while True:  # each round lowers a cap, and none goes below 0
-        rounds += 1
-        found = _solved(v, asked, caps, labels, allowed, {**options, "categories": categories})
-        risks = measure(found.design)
-        risky = small[risks[small] > float(allowed) + _SLACK]
-        if not len(risky):
-            notes = *found.notes, *_elsewhere(found.design, amounts, small, allowed)
-            design = found.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(notes))
-            return Lowered(design, caps, risks, rounds, found=found, notes=notes)
-        caps = _lowered(caps, risky, by, asked, labels, allowed)
+    best = partial(optimal_matrix, v, categories=categories, **options)
+    judge = _Judge.by_risk(risk) if risk else _Judge.by_intruder(intruder, amounts, small)
+    search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
+    found, rounds = search.least_risky(allowed)
+    if not found.is_safe:
+        raise _not_found(search, found, labels, allowed, provable=risk is None)
+    matrix = found.matrix
+    design = matrix.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(matrix.notes))
+    return Lowered(design, found.caps, found.risks, rounds, found=matrix, notes=matrix.notes)
 
 
-def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categories: Categories | None = None) -> Lowered:
+def method1_for_match(
+    v: Any,
+    nu: Number,
+    *,
+    risk: Risk | None = None,
+    intruder: str = ANY_LOOK,
+    categories: Categories | None = None,
+) -> Lowered:
     """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
 
-    Whoever looks for a record is taken to look at the released value that serves best: at a theta of 1 a unique record
-    never keeps its value, but of two categories it then surely has the other one.
+    Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
+    named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
 
     >>> found = method1_for_match([1, 2, 4, 10, 30], "0.4")
     >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
@@ -146,7 +172,7 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     small = _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, every_release=True)
+    measure = risk or match_risks(amounts, small, intruder=intruder)
 
     trials: list[int] = []
 
@@ -170,34 +196,62 @@ def method1_for_match(v: Any, nu: Number, *, risk: Risk | None = None, categorie
     return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
 
 
-def match_risks(amounts: Amounts, cells: Array, *, every_release: bool) -> Risk:
-    """The largest chance of a correct match, over the range that holds the number of candidates with 95 %.
-
-    Candidates are the records released with the value of the target, or, with ``every_release``, with the value that
-    serves best.
-    """
+def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> Risk:
+    """The largest chance of a correct match by one of :data:`~maskwell.release.risk.intruders.INTRUDERS`."""
     from maskwell.release.risk.cell_risks import cell_risks
 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
-            found = cell_risks(amounts.integers, design, cells=cells, every_release=every_release)
-            every[found.cells] = found.any_release if every_release else found.in_range
+            found = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
+            every[found.cells] = chosen(intruder, vars(found))
         return every
 
     return risks
 
 
-def _elsewhere(design: Sparse, amounts: Amounts, small: Array, allowed: Fraction) -> list[str]:
-    """That some records are easier to find under another value than their own, where that is so."""
-    risks = match_risks(amounts, small, every_release=True)(design)
-    more = risks > float(allowed) + _SLACK
-    if not more.any():
-        return []
-    return [
-        f"records of {int(more.sum()):,} categories are matched with up to {risks.max():.3g} by someone who knows the"
-        " matrix and looks under another value than theirs"
-    ]
+def _looks_anywhere(intruder: str) -> bool:
+    return intruder in (ANY_LOOK, RELEASED_COUNTS)
+
+
+def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
+    """Moves by which a record is found too easily, each with its chance."""
+    from maskwell.release.risk.listed import Listed
+
+    true, released, _ = Listed.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
+    columns = {j: design.columns_exact(j) for j in set(true.tolist())}
+    return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """How matrices are judged.
+
+    Attributes
+    ----------
+    own
+        The risk that a lower chance to stay can mend.
+    easy
+        Moves by which records are found with more than an allowed chance, each with its own chance.
+    worst
+        The risk that the bound is for.
+    """
+
+    own: Risk
+    easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
+    worst: Risk
+
+    @classmethod
+    def by_risk(cls, risk: Risk) -> _Judge:
+        return cls(risk, lambda *_: {}, risk)
+
+    @classmethod
+    def by_intruder(cls, intruder: str, amounts: Amounts, small: Array) -> _Judge:
+        if not _looks_anywhere(intruder):
+            return cls.by_risk(match_risks(amounts, small, intruder=intruder))
+        easy = partial(_easy_looks, amounts=amounts, small=small)
+        own, worst = (match_risks(amounts, small, intruder=one) for one in (OWN_KEY, intruder))
+        return cls(own, easy, worst)
 
 
 def _allowed(nu: Number) -> Fraction:
@@ -215,51 +269,152 @@ def _small(amounts: Amounts, allowed: Fraction) -> Array:
     return np.flatnonzero(amounts.support & np.asarray(counts * allowed.numerator < allowed.denominator, dtype=bool))
 
 
-def _solved(
-    v: Any, bounds: Bounds, caps: Mapping[int, Fraction], labels: Categories, allowed: Fraction, options: dict[str, Any]
-) -> OptimalMatrix:
-    """The best matrix under the caps; where there is none, an error that says which cells they were needed for."""
-    try:
-        return optimal_matrix(v, _capped(bounds, caps), **options)
-    except InfeasibleError as error:
-        if not caps:
-            raise
-        cells = listed((repr(named(labels.labels[x])) for x in caps), len(caps), 30)
-        raise InfeasibleError(
-            f"a match of at most {to_decimal(allowed)} needs more changes of {cells} than are allowed",
+def _block_counts(amounts: Amounts, blocks: Any) -> Array:
+    """The records in the block of each state, shape (k,)."""
+    numbers = block_numbers(blocks, len(amounts))
+    totals = np.array([0] * (int(numbers.max()) + 1), dtype=object)
+    np.add.at(totals, numbers, amounts.integers.astype(object))
+    return np.asarray(totals[numbers])
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A matrix that was tried under some caps, the risks that it leaves, shape (k,), and what makes them too high."""
+
+    caps: Mapping[int, Fraction]
+    matrix: OptimalMatrix
+    risks: Real
+    risky: list[int]
+    easy: Mapping[Move, Fraction]
+
+    @property
+    def is_safe(self) -> bool:
+        return not self.risky and not self.easy
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Looks for a matrix under which no state in ``small`` has too high a risk; ``best`` solves for bounds."""
+
+    amounts: Amounts
+    block_counts: Array
+    asked: Bounds
+    small: Array
+    step: Fraction
+    judge: _Judge
+    best: Callable[[Bounds], OptimalMatrix]
+
+    def least_risky(self, allowed: Fraction) -> tuple[_Attempt, int]:
+        """The first matrix that is safe, or else the one whose largest risk is least; and how many were tried."""
+        rounds, least = 0, None
+        for attempt in self._attempts(allowed):
+            rounds += 1
+            if least is None or attempt.is_safe or self.worst(attempt) < self.worst(least):
+                least = attempt
+            if attempt.is_safe:
+                break
+        assert least is not None  # the first attempt has no caps: it is there, or has raised
+        return least, rounds
+
+    def worst(self, attempt: _Attempt) -> float:
+        """The largest risk of a state that is looked at."""
+        return float(attempt.risks[self.small].max())
+
+    def _attempts(self, allowed: Fraction) -> Iterator[_Attempt]:
+        """First caps alone; then records also hide among ``1 / nu`` of their block, ever twice as many, and all."""
+        yield from self._with_lower_caps(allowed, None)
+        size = math.ceil(1 / allowed)
+        while size < max(self.block_counts):
+            yield from self._with_lower_caps(allowed, np.minimum(self.block_counts, size))
+            size *= 2
+        yield from self._with_lower_caps(allowed, self.block_counts)
+
+    def _with_lower_caps(self, allowed: Fraction, sizes: Array | None) -> Iterator[_Attempt]:
+        caps: dict[int, Fraction] = {}
+        moves: dict[Move, Fraction] = {}
+        while True:  # each round lowers a cap, and none goes below 0
+            try:
+                matrix = self.best(self._bounds(caps, moves, sizes))
+            except InfeasibleError:
+                if not caps and not moves:
+                    raise
+                return
+            attempt = self._judged(matrix, caps, allowed)
+            yield attempt
+            caps = caps | {place: self._lower_cap(place, caps, sizes) for place in attempt.risky}
+            moves = moves | {move: max(chance - self.step, Fraction(0)) for move, chance in attempt.easy.items()}
+            if any(cap <= 0 for cap in caps.values()):  # records that surely leave are found where they go
+                return
+
+    def _judged(self, matrix: OptimalMatrix, caps: Mapping[int, Fraction], allowed: Fraction) -> _Attempt:
+        own = self.judge.own(matrix.design)[self.small]
+        risky = self.small[own > float(allowed) + _SLACK].tolist()
+        easy = self.judge.easy(matrix.design, allowed)
+        return _Attempt(caps, matrix, self.judge.worst(matrix.design), risky, easy)
+
+    def _bounds(self, caps: Mapping[int, Fraction], moves: Mapping[Move, Fraction], sizes: Array | None) -> Bounds:
+        """What is asked, with the caps, and with exchanges of these states spread so that they hide among ``sizes``."""
+        bounds = replace(self.asked.with_caps({**self.asked.caps, **caps}), moves=moves)
+        if sizes is None:
+            return bounds
+        hidden = {*caps, *(true for _, true in moves)}
+        return bounds.with_spread({place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
+
+    def _lower_cap(self, place: int, caps: Mapping[int, Fraction], sizes: Array | None) -> Fraction:
+        """A step below the cap until now; a state that is spread starts with its share of those among whom it hides."""
+        own = self.asked.own(place)
+        if sizes is not None and place not in caps:
+            return min(own, Fraction(int(self.amounts.integers[place]), sizes[place]))
+        return caps.get(place, own) - self.step
+
+
+def _not_found(
+    search: _Search, least: _Attempt, labels: Categories, allowed: Fraction, *, provable: bool
+) -> InfeasibleError:
+    """The error where no matrix was safe: that there is none, if that is proved, or a chance that works."""
+    if provable and (states := _impossible(search, allowed)):
+        cells = listed((str(x + 1) for x in states), len(states), 24)
+        many = "category" if len(states) == 1 else "categories"
+        return InfeasibleError(
+            f"a match of at most {to_decimal(allowed)} needs more changes of {many} {cells} than are allowed",
             hint="allow a larger chance, other bounds or more moves, or merge these categories",
-            states=tuple(caps),
-            caps=caps,
-        ) from error
+            values=listed((f"{x + 1}: {named(labels.labels[x])!r}" for x in states), len(states), VALUES),
+            states=states,
+        )
+    worst = int(search.small[np.argmax(least.risks[search.small])])
+    chance = upwards(search.worst(least))
+    works = chance < 1 and search.least_risky(as_fraction(chance, "nu"))[0].is_safe
+    return InfeasibleError(
+        f"no matrix was found with a match of at most {to_decimal(allowed)}: the best leaves"
+        f" category {worst + 1} a chance of {Printed(chance):g}",
+        hint=f"allow {f'{Printed(chance):g}' if works else 'a larger chance'}, or merge categories",
+        values=repr(named(labels.labels[worst])),
+        state=worst,
+        chance=chance if works else None,
+    )
 
 
-def _capped(bounds: Bounds, caps: Mapping[int, Fraction]) -> Bounds:
-    """The bounds with these caps, where they are tighter than what is asked already."""
-    tighter = {place: min(cap, bounds.own(place)) for place, cap in caps.items()}
-    return bounds.with_caps({**bounds.caps, **tighter})
+def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
+    """The risky states, where no matrix lets enough of their records change; empty where that is not proved.
 
-
-def _lowered(
-    caps: Mapping[int, Fraction], risky: Array, step: Fraction, bounds: Bounds, labels: Categories, allowed: Fraction
-) -> dict[int, Fraction]:
-    lower = dict(caps)
-    for place in risky.tolist():
-        lower[place] = min(lower.get(place, Fraction(1)), bounds.own(place)) - step
-        if lower[place] <= 0:
-            raise InfeasibleError(
-                f"even if all records of {shorten(named(labels.labels[place]), 24)!r} change, a match of one has more"
-                f" than {to_decimal(allowed)}",
-                hint="allow a larger chance, merge it with other categories, or use larger blocks",
-                state=place,
-            )
-    return lower
+    With T records released as x, ``Pr(in, T = t) <= nu t Pr(T = t)`` for every t that counts, summed over t: a record
+    stays with at most ``nu`` times the count of its cell, plus the chance of the t that the range leaves out.
+    """
+    most = {x: allowed * int(search.amounts.integers[x]) + OUTSIDE for x in search.small.tolist()}
+    caps = {x: min(cap, search.asked.own(x)) for x, cap in most.items() if cap < 1}
+    try:
+        search.best(search.asked.with_caps({**search.asked.caps, **caps}))
+    except InfeasibleError:
+        return tuple(caps)
+    return ()
 
 
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
     worst = int(small[np.argmax(risks[small])])
     return InfeasibleError(
-        f"Method 1 at its strongest leaves {shorten(named(labels.labels[worst]), 24)!r} a risk of {risks[worst]:.3f},"
-        f" more than {to_decimal(allowed)}",
+        f"Method 1 at its strongest leaves category {worst + 1} a risk of"
+        f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",
         hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
+        values=repr(named(labels.labels[worst])),
         state=worst,
     )

@@ -1,4 +1,4 @@
-"""Weakening and chaining: a mixture with the identity, and one matrix after another. Both keep invariance."""
+"""Weakening and chaining: a mixture with the identity, and one matrix after another. All keep invariance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from maskwell.core.exact import Number, check_probability, to_text
+from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
+from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError
 from maskwell.release.matrices.assembling import from_entries
 from maskwell.release.matrices.counts import as_words
@@ -50,6 +52,24 @@ def chained(first: Sparse, then: Sparse) -> Sparse:
         )
     second = [then.columns_exact(j) for j in range(then.k)]
     return Sparse.of_columns([_column(first.columns_exact(j), second) for j in range(first.k)], first.inputs)
+
+
+def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
+    """``C = a P + (1 - a) I`` and ``C P``: a second randomization of the report by the same matrix, and both in one.
+
+    Both keep what P keeps, and C P tells no more than P.
+
+    >>> from maskwell.core.categories import Categories
+    >>> again, whole = repeated(Uniform.from_gamma(3, Categories.of(["yes", "no"])), "1/2")
+    >>> again.parity_exact(), whole.parity_exact()
+    (Fraction(7, 1), Fraction(11, 5))
+    """
+    if isinstance(design, Uniform):
+        truth = 1 - check_probability(a, "again") * (1 - design.truth)
+        return Uniform.of(truth, design.inputs), Uniform.of(truth * design.truth, design.inputs)
+    first = design if isinstance(design, Sparse) else Sparse.of_matrix(design.exact_matrix(), design.inputs)
+    then = mixed(first, a)
+    return then, chained(first, then)
 
 
 def _column(entries: dict[int, Fraction], second: list[dict[int, Fraction]]) -> dict[int, Fraction]:

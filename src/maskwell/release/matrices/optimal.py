@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix, stays_only
+from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix
 from maskwell.release.matrices.assembling import block_numbers, from_entries
 from maskwell.release.matrices.attained import attained, worst_of
 from maskwell.release.matrices.bounds import Bounds
@@ -20,7 +20,7 @@ from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.infeasible import States, at_limits, checked_program, explained, named
 from maskwell.release.matrices.least_guess import has_least_guess, least_guess_flows
 from maskwell.release.matrices.noted import noted
-from maskwell.release.matrices.program import Pairs, Program, program_of
+from maskwell.release.matrices.program import Pairs, Program
 from maskwell.release.matrices.rounding import keeps_bounds, round_flows
 from maskwell.release.matrices.solver import TIGHT, Solution, goes_inside, solve, solve_evenly
 from maskwell.release.matrices.vertex import corner
@@ -148,10 +148,10 @@ class Part:
 
 def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories) -> Part:
     counts = amounts.integers[places].astype(object)
-    if len(places) == 1:
-        program = program_of(counts, stays_only(), Bounds())
-        return Part(places, program, program.sums)
     states = States(counts, [named(inputs.labels[i]) for i in places.tolist()])
+    if len(places) == 1:
+        program = checked_program(Bounds(), states, pairs)
+        return Part(places, program, program.sums)
     own, notes = at_limits(_of_places(bounds, places), states)
     program = checked_program(own, states, pairs)
     found = _exact_flows(program)
@@ -161,8 +161,14 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
-    """The bounds with caps by the place among these states."""
-    return bounds.with_caps({new: bounds.caps[old] for new, old in enumerate(places.tolist()) if old in bounds.caps})
+    """The bounds with those of single states and moves by the place among these states."""
+    here = {old: new for new, old in enumerate(places.tolist())}
+    return replace(
+        bounds,
+        caps={here[old]: cap for old, cap in bounds.caps.items() if old in here},
+        spread={here[old]: factor for old, factor in bounds.spread.items() if old in here},
+        moves={(here[i], here[j]): cap for (i, j), cap in bounds.moves.items() if i in here and j in here},
+    )
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array] | None:
@@ -201,7 +207,7 @@ def _joined(
 ) -> OptimalMatrix:
     said = dict.fromkeys(note for part in parts for note in part.notes)
     design = noted(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
-    reached = [attained(part.program, part.units) for part in parts if len(part.places) > 1]
+    reached = [attained(part.program, part.units) for part in parts]
     return OptimalMatrix(
         design=design,
         optimum=_objective(parts, costs),
@@ -237,4 +243,4 @@ def _objective(parts: list[Part], costs: Real | None) -> float:
     """The mean of the costs over all records, or the share that stays."""
     total = sum(part.program.total / part.program.scale for part in parts)
     sums = [float((part.flows * part.program.pairs.cost).sum()) for part in parts]
-    return (-1 if costs is None else 1) * sum(sums) / total
+    return (-1 if costs is None else 1) * sum(sums) / total + 0.0  # never minus zero

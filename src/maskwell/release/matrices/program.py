@@ -128,8 +128,15 @@ def _factor(bounds: Bounds) -> Fraction | None:
 
 def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
     n = int(v.sum())
-    shares = [*bounds.asked().values(), *bounds.caps.values(), *(bounds.own(i) for i in range(len(v)))]
+    shares = [
+        *bounds.asked().values(),
+        *bounds.caps.values(),
+        *bounds.moves.values(),
+        *(bounds.own(i) for i in range(len(v))),
+    ]
     common = common_denominator(shares)
+    for spread in set(bounds.spread.values()):
+        common = math.lcm(common, n * spread.denominator)
     if factor is not None:
         common = math.lcm(common, n * factor.numerator * factor.denominator)
     if bounds.guess is not None and bounds.guess * n == max(v):
@@ -148,10 +155,21 @@ def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | Non
         most = np.minimum(most, _floors((bounds.posterior * int(x) for x in v), scale)[i])
     caps = _floors((bounds.own(place) * int(x) for place, x in enumerate(v)), scale)
     most[own] = np.minimum(most[own], caps[i[own]])
+    if bounds.moves:
+        number = {pair: place for place, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
+        for pair, cap in bounds.moves.items():
+            if pair in number:
+                most[number[pair]] = min(most[number[pair]], math.floor(cap * int(v[pair[1]]) * scale))
     if bounds.least_kept is not None:
         least[own] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[own]]
+    n = int(v.sum())
+    for spread in set(bounds.spread.values()):
+        states = [place for place, value in bounds.spread.items() if value == spread]
+        near = (np.isin(i, states) | np.isin(j, states)) & ~own
+        even = v[i[near]] * v[j[near]] * scale
+        most[near] = np.minimum(most[near], even * spread.numerator // (n * spread.denominator))
     if factor is not None:
-        even, n = v[i] * v[j] * scale, int(v.sum())
+        even = v[i] * v[j] * scale
         most = np.minimum(most, even * factor.numerator // (n * factor.denominator))
         least = np.maximum(least, -(-even * factor.denominator // (n * factor.numerator)))
     return least, most

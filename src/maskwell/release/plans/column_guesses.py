@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from maskwell.core.cell_table import CellTable
@@ -16,7 +16,7 @@ MANY = 100_000
 
 _WEIGHT = re.compile(r"weight|wgt|wght|^w$|^wt|^pw$|_wt$|gewicht|^pond", re.IGNORECASE)
 _BODY = re.compile(r"^height|^bmi$|^birth", re.IGNORECASE)
-_ID = re.compile(r"(^|_)id$|^id|[a-z]id$|uuid|serial|^pnr$|^hid$|record(no|nr)$", re.IGNORECASE)
+_ID = re.compile(r"(^|_)id$|^id|[a-z]id$|uuid|serial|^pnr$|^hid$|record(no|nr)$|^[dhpr]b030$", re.IGNORECASE)
 _NAME = re.compile(r"name|address|e_?mail|phone|street|postcode|zip|^ssn$|passport", re.IGNORECASE)
 _KEY = re.compile(
     r"sex|gender|^age|age$|agegr|region|urb|rur|province|state|county|race|rac1|ethn|hisp|marit|marst|msp|civil"
@@ -54,14 +54,14 @@ class Guess:
     sensitive: bool
 
 
-def guess_columns(tables: Iterable[CellTable]) -> list[Guess]:
-    """What the columns of a file probably are, from a table of each."""
+def guess_columns(tables: Iterable[CellTable], unique: Collection[str] = ()) -> list[Guess]:
+    """What the columns of a file probably are, from a table of each; ``unique`` ones differ for every record."""
     counted = [*tables]
     bodies = any(_BODY.search(table.columns[0]) for table in counted)
-    return [guess_column(table, bodies=bodies) for table in counted]
+    return [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in counted]
 
 
-def guess_column(table: CellTable, *, bodies: bool = False) -> Guess:
+def guess_column(table: CellTable, *, bodies: bool = False, unique: bool = False) -> Guess:
     """What the column of a table of one column probably is; beside the height of bodies, a weight is that of a body.
 
     >>> guess_column(CellTable.of(["sex"], {("f",): 6, ("m",): 5})).role
@@ -73,15 +73,15 @@ def guess_column(table: CellTable, *, bodies: bool = False) -> Guess:
     labels = [label for label in table.levels[0] if label is not None]
     missing = sum(int(c) for label, c in zip(table.labels(), table.counts, strict=True) if label[0] is None)
     weights = not missing and _is_weight(name, labels) and not (bodies and name.lower() == "weight")
-    role = "weights" if weights else _role(name, labels, table.n)
+    role = "weights" if weights else _role(name, labels, table.n, unique=unique)
     return Guess(name, table.n, len(labels), missing, role, bool(_KEY.search(name)), bool(_SENSITIVE.search(name)))
 
 
-def _role(name: str, labels: Sequence[Hashable], n: int) -> str:
+def _role(name: str, labels: Sequence[Hashable], n: int, *, unique: bool) -> str:
     k, numeric = len(labels), _are_numbers(labels)
     if k <= 1:
         return "constant"
-    if k == n and k > FEW and (_ID.search(name) or (numeric and _are_consecutive(labels))):
+    if (k == n or unique) and k > FEW and (_ID.search(name) or (numeric and _are_consecutive(labels))):
         return "id"
     if k > FEW and (_ID.search(name) or (not numeric and (_NAME.search(name) or 2 * k > n))):
         return "drop"

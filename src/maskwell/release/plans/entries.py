@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
 from maskwell.core.labels import is_missing, texts
-from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.core.phrases import HINT, VALUES, listed, shorten
 from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
 
 T = TypeVar("T")
@@ -203,12 +203,19 @@ def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str)
     return found
 
 
-def unknown_label(given: str, known: Sequence[str], where: str) -> UnknownCategoryError:
-    """The error for a label that the column does not have."""
-    close = difflib.get_close_matches(given, known, n=1)
-    start = "its labels: "
-    hint = f"did you mean {close[0]!r}?" if close else start + listed(known, len(known), HINT - len(start))
-    return UnknownCategoryError(f"{where}: there is no category {shorten(given)!r}", hint=hint, label=given)
+def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequence[str] = ()) -> UnknownCategoryError:
+    """The error for a label of the plan that the column does not have; ``declared`` are those that the plan lists."""
+    close = difflib.get_close_matches(given, declared, n=1)
+    start = "its labels in the plan: "
+    hint = "write it as it stands in the file; --show-values lists the labels that occur"
+    if declared:
+        hint = f"did you mean {close[0]!r}?" if close else start + listed(declared, len(declared), HINT - len(start))
+    return UnknownCategoryError(
+        f"{where}: there is no category {shorten(given)!r}",
+        hint=hint,
+        values=listed(map(repr, known), len(known), VALUES),
+        label=given,
+    )
 
 
 def _list(value: Any, name: str) -> list[Any]:

@@ -14,6 +14,7 @@ from maskwell.release.plans.plan_checks import check_columns, check_plan
 from maskwell.release.plans.plan_text import write_toml
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.rules import AnyRule, read_rule
+from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
@@ -27,8 +28,10 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "dataset": read.text,
     "order": read.choice(*ORDERS),
     "drop": read.names,
+    "accept": read.names,
     "missing": read.choice(*MISSING_POLICIES),
     "match": read.share,
+    "intruder": read.choice(*INTRUDERS),
     "formulas": read.names,
     "demonstration": read.flag,
 }
@@ -54,10 +57,15 @@ class ReleasePlan:
         Whether the records are ``"shuffled"`` or their order is ``"kept"``.
     drop
         Columns that are not published.
+    accept
+        Columns that may be published unchanged, although they identify records or give protected columns away.
     missing
         Whether missing values stay ``"unchanged"`` or are a ``"category"`` like others.
     match
         The largest chance of a correct match that any record may have.
+    intruder
+        Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`, by default somebody who
+        knows the matrices and the counts and looks where a record is found most easily.
     codebook
         For some columns all their labels, as texts and in order, also those that do not occur.
     title
@@ -83,8 +91,10 @@ class ReleasePlan:
     dataset: str | None = None
     order: str = "shuffled"
     drop: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
     missing: str = "unchanged"
     match: Fraction | None = None
+    intruder: str = ANY_LOOK
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     title: str | None = None
     formulas: tuple[str, ...] = ()

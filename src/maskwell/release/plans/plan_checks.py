@@ -24,7 +24,7 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
 
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
-    for key in ("keys", "sensitive", "drop"):
+    for key in ("keys", "sensitive", "drop", "accept"):
         yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
     for key in ("weights", "id"):
         if getattr(plan, key):
@@ -133,7 +133,7 @@ def _check_labels(plan: ReleasePlan) -> None:
         known = plan.codebook.get(column, ())
         for label in labels if known else ():
             if label not in known and label:  # the empty text is the missing value
-                raise unknown_label(label, known, f"{where} of {column!r}")
+                raise unknown_label(label, known, f"{where} of {column!r}", known)
 
 
 def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:

@@ -23,7 +23,12 @@ from maskwell.release.plans.method_entries import (
 from maskwell.release.plans.protection_entries import read_caps, read_exclude
 
 PUBLISHED = ("withheld", "included")
-COMMON_ENTRIES = ("variables", "within", "linked", "method", "exclude", "caps", "strength", "publish", "clearance")
+DRAWS = ("kept", "fresh")
+EXEMPTIONS = ("alone", "missing")
+COMMON_ENTRIES = (
+    *("variables", "within", "linked", "method", "exclude", "exempt", "caps", "strength", "draws", "again", "publish"),
+    "clearance",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +49,17 @@ class Protection:
         What the matrix keeps to.
     exclude
         For each variable the labels, as texts, that stay as they are and are never drawn.
+    exempt
+        Records that its bounds need not cover, which are refused otherwise: ``"alone"``, those whose value is the only
+        one of their cell, and ``"missing"``, those without a value that stay as they are.
     caps
         For some labels of a single variable the largest chance that a record released with it has it in truth.
     strength
         a in ``a P + (1 - a) I``: how much of the randomization is carried out.
+    draws
+        With a key, whether draws are ``"kept"`` across releases or ``"fresh"`` in each; without one all are fresh.
+    again
+        a in ``a P + (1 - a) I``, with which the drawn report is randomized once more, freshly in each release.
     publish
         Whether the matrix is ``"withheld"`` from users or ``"included"`` in what they get.
     clearance
@@ -69,8 +81,11 @@ class Protection:
     options: Mapping[str, Any] = field(default_factory=dict)
     bounds: Bounds = field(default_factory=Bounds)
     exclude: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exempt: tuple[str, ...] = ()
     caps: Mapping[str, Fraction] = field(default_factory=dict)
     strength: Fraction = Fraction(1)
+    draws: str = "kept"
+    again: Fraction | None = None
     publish: str = "withheld"
     clearance: str | None = None
     counts_from: str | None = None
@@ -101,6 +116,7 @@ class Protection:
         self._check_names()
         self._check_strength()
         self._check_caps()
+        self._check_draws()
         if self.clearance is None and self.derived and self.publish == "included":
             raise PlanError(
                 'publish = "included" would publish the counts of the file',
@@ -135,8 +151,11 @@ class Protection:
         out |= {"method": self.method}
         out |= {key: _plain(key, value) for key, value in self.options.items()} | self.bounds.to_dict()
         out |= {"exclude": {v: list(labels) for v, labels in self.exclude.items()}} if self.exclude else {}
+        out |= {"exempt": list(self.exempt)} if self.exempt else {}
         out |= {"caps": {label: to_decimal(cap) for label, cap in self.caps.items()}} if self.caps else {}
         out |= {"strength": to_decimal(self.strength)} if self.strength != 1 else {}
+        out |= {"draws": self.draws} if self.draws != "kept" else {}
+        out |= {"again": to_decimal(self.again)} if self.again is not None else {}
         out |= {key: getattr(self, key) for key in ("publish", "clearance", "counts_from") if getattr(self, key)}
         return out
 
@@ -164,6 +183,19 @@ class Protection:
                 hint="an excluded category stays as it is: take it out of exclude or of caps",
             )
 
+    def _check_draws(self) -> None:
+        if self.again is None:
+            return
+        if self.method == "swap":
+            raise PlanError(
+                "again draws each record anew, which would undo the exact counts of a swap", hint="leave out again"
+            )
+        if self.draws == "fresh":
+            raise PlanError(
+                'again randomizes a kept report once more, but draws = "fresh" keeps none',
+                hint="leave out one of them; fresh draws hide changes by themselves",
+            )
+
     def __repr__(self) -> str:
         numbers = {k: v for k, v in self.options.items() if isinstance(v, Fraction | str | int)}
         shown = [f"{key} = {_plain(key, value)}" for key, value in numbers.items()]
@@ -184,8 +216,11 @@ def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict
         "options": options if method is base else {"base": base.name, **options},
         "bounds": _bounds(bounds, table.where),
         "exclude": table.take("exclude", read_exclude(variables), {}),
+        "exempt": table.take("exempt", _exempt, ()),
         "caps": table.take("caps", read_caps(variables), {}),
         "strength": table.take("strength", read.share, Fraction(1)),
+        "draws": table.take("draws", read.choice(*DRAWS), "kept"),
+        "again": table.take("again", read.share),
         "publish": table.take("publish", read.choice(*PUBLISHED), "withheld" if derived else "included"),
         "clearance": table.take("clearance", read.text),
         "counts_from": table.take("counts_from", read.text),
@@ -203,6 +238,13 @@ def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
         return Bounds.of(caps=None, **given)
     except MaskwellError as error:
         raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+
+
+def _exempt(value: Any, name: str) -> tuple[str, ...]:
+    found = read.names(value, name)
+    for one in found:
+        read.choice(*EXEMPTIONS)(one, name)
+    return found
 
 
 def _plain(key: str, value: Any) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import shorten
+from maskwell.engines.cell_counting import MOST_LISTED
 from maskwell.errors import PlanError
 from maskwell.release.plans.column_guesses import FEW, MANY, Guess, guess_columns
 from maskwell.release.plans.plan_text import write_entry
@@ -21,7 +23,14 @@ _WIDTH = 100
 _JOINED = "\u00a0"  # a space at which no line is broken
 
 
-def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE", plan: str = "plan.toml") -> str:
+def starting_plan(
+    tables: Iterable[CellTable],
+    *,
+    path: str = "FILE",
+    plan: str = "plan.toml",
+    telling: Mapping[str, str] | None = None,
+    unique: Collection[str] = (),
+) -> str:
     """The text of a plan for a file.
 
     The keys are the columns of few categories whose names are those of things that people know about each other, as
@@ -34,6 +43,11 @@ def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE", plan: str 
         The counts of each column of the file, one column a table.
     path, plan
         What the file and the plan are called.
+    telling
+        Columns that would identify records or give the keys away, with what they give away in words. They are not
+        published.
+    unique
+        Columns that are known to be different for every record; tables of very long columns do not tell.
 
     >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
     >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
@@ -45,7 +59,7 @@ def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE", plan: str 
     <BLANKLINE>
     """
     counted = [*tables]
-    guesses = guess_columns(counted)
+    guesses = guess_columns(counted, unique)
     keys = choose_keys(guesses)
     if not keys:
         raise PlanError(
@@ -54,8 +68,10 @@ def starting_plan(tables: Iterable[CellTable], *, path: str = "FILE", plan: str 
         )
     sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
     lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
-    release = _release(guesses, keys, sensitive, "category" if lacking else "unchanged")
-    parts = [_head(path, plan), release, _columns(guesses, keys), _protect(keys)]
+    left_out = telling or {}
+    guesses = [replace(g, role="drop") if g.name in left_out and g.role in _PUBLISHED else g for g in guesses]
+    release = _release(guesses, keys, [name for name in sensitive if name not in left_out], missing=lacking)
+    parts = [_head(path, plan), release, _columns(guesses, keys, left_out), _protect(keys)]
     parts += [_example(sensitive[0])] if sensitive else []
     return "\n".join(parts)
 
@@ -86,7 +102,7 @@ def _head(path: str, plan: str) -> str:
     )
 
 
-def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str], missing: str) -> str:
+def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str], *, missing: bool) -> str:
     def named(role: str) -> list[str]:
         return [guess.name for guess in guesses if guess.role == role]
 
@@ -98,8 +114,9 @@ def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[
     lines += [("weights", weights[0], "survey weights?" + _others(weights))] if weights else []
     lines += [("id", ids[0], "names the records; is not published")] if ids else []
     drop += ids[1:]
-    lines += [("drop", drop, "columns that are not published")] if drop else []
-    lines += [("missing", missing, _MISSING[missing])]
+    lines += [("drop", drop, "not published: the reasons are below")] if drop else []
+    policy = "category" if missing else "unchanged"
+    lines += [("missing", policy, _MISSING[policy])]
     shown = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
     shown.append(_commented(f"match = {MATCH}", "no record may be matched correctly with a chance above this"))
     return "\n".join(["[release]", *shown]) + "\n"
@@ -121,18 +138,25 @@ def _commented(entry: str, comment: str) -> str:
     return beside if len(beside) <= _WIDTH else f"# {comment}\n{entry}"
 
 
-def _columns(guesses: Sequence[Guess], keys: Sequence[str]) -> str:
+def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str, str]) -> str:
     """What becomes of the columns that are not randomized, those of a kind together."""
-    left = [guess for guess in guesses if guess.name not in keys]
+    left = [guess for guess in guesses if guess.name not in keys and guess.name not in telling]
     kinds = {advice: [_sized(guess) for guess in left if _advice(guess) == advice] for advice in map(_advice, left)}
     parts = ["# The other columns stay as they are, or are not published."]
     for advice, names in kinds.items():
-        parts += ["#", *wrap(f"{advice}: {', '.join(names)}", _WIDTH, initial_indent="# ", subsequent_indent="#   ")]
-    return "\n".join(parts).replace(_JOINED, " ") + "\n" if left else ""
+        parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
+    if telling:
+        parts += ["#", *_wrapped(_TELLING), *(line for words in telling.values() for line in _wrapped(f"  {words}"))]
+    return "\n".join(parts).replace(_JOINED, " ") + "\n" if left or telling else ""
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")
 
 
 def _sized(guess: Guess) -> str:
-    return f"{shorten(guess.name, 30)}{_JOINED}({guess.labels:,})"
+    more = f"{_JOINED}or{_JOINED}more" if guess.labels >= MOST_LISTED else ""
+    return f"{shorten(guess.name, 30)}{_JOINED}({guess.labels:,}{more})"
 
 
 def _advice(guess: Guess) -> str:
@@ -141,6 +165,8 @@ def _advice(guess: Guess) -> str:
     return _ADVICE[guess.role]
 
 
+_PUBLISHED = ("weights", "few", "many", "numbers", "constant")
+_TELLING = "Not published, because they would undo the protection; publish them once they are coarser, or accept them:"
 _ADVICE = {
     "weights": "Survey weights; where a weight belongs to one category only, it gives the category away",
     "id": "Different for every record; not published",

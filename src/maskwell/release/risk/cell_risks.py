@@ -41,8 +41,8 @@ class Arrivals(Protocol):
     def terms(self, row: int) -> tuple[Array, Real]:
         """Records and probabilities of one row."""
 
-    def elsewhere(self, cells: Array, found: Real, level: float) -> tuple[Array, Array, Real]:
-        """Targets that may be found more easily under another value: place in ``cells``, row, probability."""
+    def easiest(self, cells: Array, own: Real) -> Real:
+        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
 
     def best_guesses(self) -> Real:
         """For each released cell the expected records of the true cell that most of them come from."""
@@ -69,8 +69,8 @@ class CellRisks:
         The same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others
         than from themselves, those of the least risk have a bound from above.
     any_release
-        The same as ``in_range`` for somebody who looks at the released value that is best for him. Of keys that are
-        randomized apart from each other, and too many to list, chances of at most 5 % may be left out.
+        The same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
+        over all released values and all t. Where too many would have to be looked at, a bound from above.
     p_unique
         Chance that exactly one record is released with this key.
     true_unique
@@ -107,7 +107,7 @@ def cell_risks(
     level
         Probability of the range for the number of released records.
     every_release
-        Whether to look for ``any_release``; else it is ``in_range``.
+        Whether to look for ``any_release``; else it is ``strict``.
 
     >>> risks = cell_risks([1, 2, 4, 3], [[0.2, 0.1, 0.1, 0.1]] + [[0.8 / 3, 0.3, 0.3, 0.3]] * 3)
     >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
@@ -130,9 +130,7 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
     terms, p = arrivals.summands(rows), arrivals.kept[asked]
     alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
     risks = target_risks(terms, place, p, level=level)
-    any_release = risks.in_range.copy()
-    if every_release:
-        _look_elsewhere(arrivals, asked, any_release, level)
+    strict = _strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range)
     return CellRisks(
         cells=asked,
         counts=arrivals.counts[asked],
@@ -142,8 +140,8 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
         in_range=risks.in_range,
         t_low=risks.t_low,
         t_high=risks.t_high,
-        strict=_strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range),
-        any_release=any_release,
+        strict=strict,
+        any_release=arrivals.easiest(asked, strict) if every_release else strict,
         p_unique=terms.chance_of_one[place],
         true_unique=_true_unique(terms, place, p, alike),
     )
@@ -157,13 +155,6 @@ def _asked(counts: Array, cells: Any) -> Array:
     if len(empty):
         raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")
     return asked
-
-
-def _look_elsewhere(arrivals: Arrivals, asked: Array, found: Real, level: float) -> None:
-    target, row, p = arrivals.elsewhere(asked, found, level)
-    rows, place = np.unique(row, return_inverse=True)
-    if len(rows):
-        np.maximum.at(found, target, target_risks(arrivals.summands(rows), place, p, level=level).in_range)
 
 
 def _strict(

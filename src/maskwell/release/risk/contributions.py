@@ -84,7 +84,7 @@ def variable_contributions(
     >>> job.variable, job.matches, job.matches_without   # who does not know the job finds two instead of four
     ('job', 4.0, 2.0)
     """
-    whole = _last(assess_risk(table, keys, stages, level=level, every_release=False))
+    whole = _last(assess_risk(table, keys, stages, level=level))
     found = [_without(name, table, keys, stages, level, whole.expected_matches) for name in keys]
     return sorted(found, key=lambda one: one.matches_without)
 
@@ -95,7 +95,7 @@ def _without(
     others = [key for key in keys if key != name]
     if not others:  # who knows nothing picks any record
         return VariableContribution(name, matches, 1.0, float(table.n == 1), 1 / table.n)
-    left = _last(assess_risk(table, others, stages, level=level, every_release=False))
+    left = _last(assess_risk(table, others, stages, level=level))
     return VariableContribution(name, matches, left.expected_matches, left.expected_uniques, left.max_risk)
 
 

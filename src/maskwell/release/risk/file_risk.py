@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.core.printed import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.cell_risks import Arrivals, CellRisks, risks_of
 from maskwell.release.risk.components import acting, needed_columns
 from maskwell.release.risk.individual import individual_risk
+from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY_95, chosen
 from maskwell.release.risk.listed import Listed
+from maskwell.release.risk.realised import realised_risks
 from maskwell.release.risk.summands import row_sums
 from maskwell.release.risk.summary import SLACK, FileRisk, count_above, percentile, violations
 from maskwell.release.risk.swapped import keeps_counts, swapped_risks
@@ -25,13 +27,18 @@ from maskwell.release.stages.stage import Stage
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
 AS_IF = "records that were exchanged are treated as if each had been drawn independently"
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
-RARE = (
-    "the bound holds for the numbers of released records with a key that {level:.3g} % of the releases have; in others"
-    " a record may be found with a chance of up to {most:g}"
-)
+RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
 BEST = (
-    "the bound is for who looks for the key itself; who looks for the released value that is best for him may find a"
-    " record with a chance of up to {most:g}"
+    "someone who knows the matrices and looks at the released value that serves best can find a record with a chance of"
+    " {most:g}"
+)
+COUNTS = (
+    "someone who compares all released counts with the true ones can find a record of this very file with a chance of"
+    " {most:g}"
+)
+NOT_COVERED = (
+    "not covered: someone who knows all true counts and compares them with the released ones; the file is too large to"
+    " tell what that adds"
 )
 UNTOUCHED = "no stage randomizes a key: the risk of a match is that of the original file"
 
@@ -46,13 +53,17 @@ class RiskReport:
         What the intruder knows.
     before, after
         The file as it is, and as it is released; ``after`` is ``None`` without a release.
+    intruder
+        Whom ``max_risk``, ``records_above`` and ``per_cell["after"]`` speak of:
+        one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
     threshold, level
         The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
     table
         The cells that the arrays of ``per_cell`` belong to.
     per_cell
         ``before``, and where there are weights ``population``; after a release ``after`` (the largest chance of a
-        correct match in range), ``unconditional``, ``strict``, ``any_release`` and ``kept``; each of shape (cells,).
+        correct match against the intruder), ``unconditional``, ``in_range``, ``strict``, ``any_release`` and ``kept``,
+        and of a file that is drawn ``released_counts`` where it can be told; each of shape (cells,).
     flags
         What a reader should know, in words.
     """
@@ -64,7 +75,27 @@ class RiskReport:
     level: float
     table: CellTable
     per_cell: Mapping[str, Real] = field(repr=False)
+    intruder: str = ANY_LOOK
     flags: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> float:
+        """The largest chance of a correct match that the report speaks of, whoever looks."""
+        now = self.before if self.after is None else self.after
+        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0)
+
+    @property
+    def headline(self) -> dict[str, Any]:
+        """The figure that stands above the release, for whom, and whether the limit is kept."""
+        now = self.before if self.after is None else self.after
+        return {
+            "risk": now.max_risk,
+            "intruder": self.intruder,
+            "keys": list(self.keys),
+            "limit": self.threshold,
+            "kept": None if self.threshold is None else not now.records_above,
+            "worst": self.worst,
+        }
 
     @property
     def risk(self) -> Real:
@@ -79,6 +110,7 @@ class RiskReport:
         """For JSON: the file before, the same under ``before``, and ``after``."""
         return {
             **self.before.to_dict(),
+            "headline": self.headline,
             "keys": list(self.keys),
             "threshold": self.threshold,
             "level": self.level,
@@ -97,7 +129,7 @@ def assess_risk(
     threshold: float | None = None,
     level: float = 0.95,
     weights: bool = False,
-    every_release: bool = True,
+    intruder: str = ANY_LOOK,
 ) -> RiskReport:
     """The risk that somebody who knows the key of a person finds the person's record.
 
@@ -117,8 +149,8 @@ def assess_risk(
         Probability of the range of released records with a key over which the largest chance is taken.
     weights
         Whether the weights of the table are sampling weights, from which the population is estimated.
-    every_release
-        Whether to look at intruders who choose the released value that is best for them.
+    intruder
+        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
 
     >>> table = CellTable.of(["town", "job"], {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3})
     >>> report = assess_risk(table, ["town", "job"])
@@ -137,11 +169,14 @@ def assess_risk(
         per_cell["population"] = _population(own)[place]
     before, after = _before(own, per_cell, table, threshold), None
     if stages:
-        arrivals = arrivals_of(stages, table, keys)
-        risks, uniques = _risks(arrivals, stages, keys, level, every_release=every_release)
-        per_cell |= {name: getattr(risks, _AFTER.get(name, name)) for name in ("after", *_KEPT)}
         drawn = None if released is None else released.project(keys)
-        after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold)
+        arrivals = arrivals_of(stages, table, keys, released=drawn)
+        risks, uniques = _risks(arrivals, stages, keys, level)
+        measured = {name: getattr(risks, name) for name in _KEPT}
+        if drawn is not None and (realised := _realised(arrivals, risks, stages, keys)) is not None:
+            measured["released_counts"] = realised
+        per_cell |= {"after": chosen(intruder, measured)} | measured
+        after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold, per_cell)
         if weights:
             after = replace(after, expected_reidentifications=_reidentified(risks, per_cell))
     return RiskReport(
@@ -152,7 +187,8 @@ def assess_risk(
         level=level,
         table=table,
         per_cell=per_cell,
-        flags=(*_flags(own, stages, weights=weights), *_beyond(after, threshold, level)),
+        intruder=intruder,
+        flags=(*_flags(own, stages, weights=weights), *_beyond(after, intruder, level)),
     )
 
 
@@ -189,6 +225,7 @@ def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, thre
         expected_uniques=float(uniques),
         expected_true_uniques=float(uniques),
         max_risk=float(risk.max()),
+        max_risk_in_range=float(risk.max()),
         max_risk_strict=float(risk.max()),
         max_risk_any_release=float(risk.max()),
         percentile_95=percentile(risk, table.counts, 0.95),
@@ -197,18 +234,27 @@ def _before(own: CellTable, per_cell: Mapping[str, Real], table: CellTable, thre
     )
 
 
-_AFTER = {"after": "in_range"}
-_KEPT = ("unconditional", "strict", "any_release", "kept")
+_KEPT = ("unconditional", "in_range", "strict", "any_release", "kept")
 
 
-def _risks(
-    arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], level: float, *, every_release: bool
-) -> tuple[CellRisks, float]:
+def _risks(arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], level: float) -> tuple[CellRisks, float]:
     """Risks of all cells, and the expected released uniques."""
     if keeps_counts(stages, keys) and isinstance(arrivals, Listed):
         sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
         return swapped_risks(arrivals), float((sizes == 1).sum())
-    return risks_of(arrivals, level=level, every_release=every_release), arrivals.expected_uniques()
+    return risks_of(arrivals, level=level), arrivals.expected_uniques()
+
+
+def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], keys: Sequence[str]) -> Real | None:
+    """Risks of the cells in the file as it came out, for somebody who compares all counts; None where not known.
+
+    An exchange that keeps every count tells nothing by the counts; of others nothing is known.
+    """
+    if keeps_counts(stages, keys):
+        return risks.any_release
+    if not isinstance(arrivals, Listed) or any(stage.method == "swap" for stage in acting(stages, keys)):
+        return None
+    return realised_risks(arrivals)
 
 
 def _after(
@@ -218,6 +264,7 @@ def _after(
     guess: float,
     uniques: float,
     threshold: float | None,
+    per_cell: Mapping[str, Real],
 ) -> FileRisk:
     """The released file: as it came out where it is drawn, and as it may come out."""
     return FileRisk(
@@ -230,11 +277,13 @@ def _after(
         guess_probability=guess,
         expected_uniques=uniques,
         expected_true_uniques=float(risks.true_unique.sum()),
-        max_risk=float(risks.in_range.max()),
+        max_risk=float(per_cell["after"].max()),
+        max_risk_in_range=float(risks.in_range.max()),
         max_risk_strict=float(risks.strict.max()),
         max_risk_any_release=float(risks.any_release.max()),
-        percentile_95=percentile(risks.in_range, risks.counts, 0.95),
-        records_above=count_above(risks.in_range, risks.counts, threshold),
+        max_risk_released_counts=float(per_cell["released_counts"].max()) if "released_counts" in per_cell else None,
+        percentile_95=percentile(per_cell["after"], risks.counts, 0.95),
+        records_above=count_above(per_cell["after"], risks.counts, threshold),
     )
 
 
@@ -248,19 +297,24 @@ def _reidentified(risks: CellRisks, per_cell: Mapping[str, Real]) -> float:
     return float((risks.unconditional * risks.counts * per_cell["population"] / per_cell["before"]).sum())
 
 
-def _beyond(after: FileRisk | None, threshold: float | None, level: float) -> Iterator[str]:
-    """What a bound that is kept does not say: rare releases, and smarter intruders."""
-    if after is None or threshold is None or after.max_risk > threshold + SLACK:
+def _beyond(after: FileRisk | None, intruder: str, level: float) -> Iterator[str]:
+    """What the figure of the intruder does not say: rare releases, smarter ones, and who compares all counts."""
+    if after is None:
         return
-    if after.max_risk_strict > threshold + SLACK:
-        yield RARE.format(level=100 * level, most=_at_most(after.max_risk_strict))
-    if after.max_risk_any_release > threshold + SLACK:
+    said = after.max_risk + SLACK
+    if intruder == OWN_KEY_95 and after.max_risk_strict > said:
+        yield RARE.format(rest=Printed(100 * (1 - level)), most=_at_most(after.max_risk_strict))
+    if after.max_risk_any_release > said:
         yield BEST.format(most=_at_most(after.max_risk_any_release))
+    if after.max_risk_released_counts is not None and after.max_risk_released_counts > said:
+        yield COUNTS.format(most=_at_most(after.max_risk_released_counts))
+    if after.smallest is not None and after.max_risk_released_counts is None:
+        yield NOT_COVERED
 
 
 def _at_most(chance: float) -> float:
     """Three decimals, rounded up; rounding of floats is not counted."""
-    return min(1.0, math.ceil((chance - SLACK) * 1000) / 1000)
+    return min(1.0, round_up(chance, 3))
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Large entries of a product of matrices, found by following those of each matrix, and how large they must be."""
+"""Large entries of a product of matrices, found by following those of each matrix."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.release.risk.components import expanded
-from maskwell.release.risk.summands import SMALL
-
-LEAST_TOLD = 0.05
-"""A chance of a correct match under another value than one's own is looked for where it may be above this."""
 
 
 def followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
@@ -38,25 +34,10 @@ def highest_along(values: Real, P: Real, axis: int) -> Real:
     return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
 
 
-def least_probability(risk: Real, level: float) -> Real:
-    """Releases no likelier than this cannot give a chance of a correct match above ``risk``, in the likely range.
-
-    For t in the range Pr(T >= t) is above q = (1 - level) / 2. The distribution of T' (T without the target) has
-    falling ratios r(t) = Pr(T' = t) / Pr(T' = t - 1), so Pr(T' >= t) <= Pr(T' = t - 1) r / (1 - r), and r / (1 - r) is
-    above q - p. Then
-
-        Pr(correct | T = t) <= p / (p + (1 - p) r),    r >= (q - p) / (1 + q - p)
-
-    which rises with p; the least p is found by bisection. Derived.
-
-    >>> least_probability(np.array([0.3]), 0.95).round(3).tolist()   # of rarer releases the target is no such share
-    [0.007]
-    """
-    q = (1 - level) / 2
-    low, high = np.zeros(len(risk)), np.full(len(risk), min(q, SMALL))
-    for _ in range(40):
-        p = (low + high) / 2
-        r = (q - p) / (1 + q - p)
-        enough = p <= risk * (p + (1 - p) * r)
-        low, high = np.where(enough, p, low), np.where(enough, high, p)
-    return low
+def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
+    """The same, and from which cell each comes: ``origin`` numbers the cells that the values belong to."""
+    moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
+    best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
+    highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]
+    first = [np.take_along_axis(cells, at, -1)[..., 0] for at in best]
+    return tuple(np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (highest, first))  # type: ignore[return-value]

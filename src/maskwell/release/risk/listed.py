@@ -10,10 +10,14 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
+from maskwell.release.risk.strict import strict_risk, strict_when_highest
 from maskwell.release.risk.summands import Summands, chance_of_one, highest_of, row_sums, summands_of
 
 _NEAR = 1 + 1e-9
 _ROOM = 8
+
+SEARCHED = 1000
+"""Releases under another value than their own whose strict risk is looked for, t by t, of one file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,8 @@ class Listed:
         Number of rows.
     row, cell, p
         The entries that are not zero, sorted by row.
+    seen
+        Shape (rows,): records that were released as each row, where the file is drawn.
     """
 
     counts: Array
@@ -38,6 +44,7 @@ class Listed:
     row: Array
     cell: Array
     p: Real
+    seen: Array | None = None
 
     @classmethod
     def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> Listed:
@@ -87,11 +94,52 @@ class Listed:
         """Expected number of released cells with one record."""
         return float(chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
 
-    def elsewhere(self, cells: Array, found: Real, level: float) -> tuple[Array, Array, Real]:
-        """Targets (place in ``cells``, row, p) that may be found more easily under another value than their own.
+    def easiest(self, cells: Array, own: Real) -> Real:
+        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
+        found = own.copy()
+        target, row, p, bound = self._elsewhere(cells, own)
+        rows, place = np.unique(row, return_inverse=True)
+        if not len(rows):
+            return found
+        risk = strict_when_highest(self.summands(rows), place.ravel(), p)
+        settled = ~np.isnan(risk)
+        np.maximum.at(found, target[settled], risk[settled])
+        open_ = np.flatnonzero(~settled & (bound > found[target] * _NEAR))
+        self._search(found, target[open_], row[open_], p[open_], bound[open_])
+        return found
+
+    def above(self, cells: Array, least: float) -> tuple[Array, Array, Real]:
+        """Looks under another value by which cells are found with a chance above ``least``: cell, row, risk."""
+        target, row, p, bound = self._elsewhere(cells, np.full(len(cells), least))
+        rows, place = np.unique(row, return_inverse=True)
+        risk = strict_when_highest(self.summands(rows), place.ravel(), p) if len(rows) else bound
+        for one in np.flatnonzero(np.isnan(risk)).tolist():
+            risk[one] = strict_risk(*self.terms(int(row[one])), float(p[one]))
+        more = risk > least
+        return cells[target[more]], row[more], risk[more]
+
+    def _search(self, found: Real, target: Array, row: Array, p: Real, bound: Real) -> None:
+        """Raise what was found to the strict risks of targets that are not the likeliest of their row.
+
+        Those that could be found most easily come first; after so many, their bound stands for the rest.
+        """
+        known: dict[tuple[int, float], float] = {}
+        for one in np.argsort(-bound, kind="stable").tolist():
+            at = int(target[one])
+            if bound[one] <= found[at] * _NEAR:
+                continue
+            key = (int(row[one]), float(p[one]))
+            if key not in known:
+                known[key] = strict_risk(*self.terms(key[0]), key[1]) if len(known) < SEARCHED else float(bound[one])
+            found[at] = max(found[at], known[key])
+
+    def _elsewhere(self, cells: Array, found: Real) -> tuple[Array, Array, Real, Real]:
+        """Targets (place in ``cells``, row, p, bound) that may be found more easily under another value than their own.
 
         Left out is every release whose strict risk is, by the bounds of the share, no more than what was ``found``.
         """
+        if not len(cells):
+            return cells, cells, found, found
         place = np.full(len(self.counts), -1)
         place[cells] = np.arange(len(cells))
         found_here = np.where(place[self.cell] >= 0, found[place[self.cell]], np.inf) * _NEAR
@@ -101,8 +149,10 @@ class Listed:
             rows = np.zeros(self.rows, dtype=bool)
             rows[self.row[away]] = True
             inside = np.flatnonzero(rows[self.row])
-            away[inside] &= bound(inside, odds[inside]) > found_here[inside]
-        return place[self.cell[away]], self.row[away], self.p[away]
+            shares = bound(inside, odds[inside])
+            away[inside] &= shares > found_here[inside]
+        kept = away[inside]
+        return place[self.cell[away]], self.row[away], self.p[away], shares[kept]
 
     def _by_highest(self, inside: Array, odds: Real) -> Real:
         """``max(o) / sum N o`` of the row of each entry: no share is above it."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction
+from maskwell.core.printed import Printed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.errors import ParameterError
@@ -115,7 +116,7 @@ class Guess:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know, in words."""
-        return (NO_HELP.format(share=self.floor),) if self.floor > LARGE_CATEGORY else ()
+        return (NO_HELP.format(share=Printed(self.floor)),) if self.floor > LARGE_CATEGORY else ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

@@ -22,14 +22,13 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
 from maskwell.release.risk.components import Component
-from maskwell.release.risk.following import LEAST_TOLD, followed, highest_along, least_probability
+from maskwell.release.risk.following import followed, highest_along, highest_from
 from maskwell.release.risk.summands import SMALL, Summands, powers_needed, row_sums, summands_of
 
 GRID = 2 * 10**7
 """Cells of one block, true or released, that are worked on at once."""
 
 _FADED = 1e-18
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +134,6 @@ class Block:
         moved = row != self.own[cell]
         return cell[moved], row[moved], p[moved]
 
-    def into(self, rows: Array, least: Real) -> tuple[Array, Array, Real]:
-        """The same of some released cells only."""
-        at = np.stack(np.unravel_index(rows, self.shape), axis=1)
-        floor = np.full(len(rows), least.min(initial=1.0))
-        row, number, p = followed([P.T for P in self.matrices], at, floor)
-        cell = self.grid(np.arange(1, len(self.cells) + 1)).ravel()[number].astype(np.int64) - 1
-        some = cell >= 0
-        cell, row, p = cell[some], rows[row[some]], p[some]
-        moved = (row != self.own[cell]) & (p > least[cell])
-        return cell[moved], row[moved], p[moved]
-
     @cached_property
     def tail(self) -> Tail:
         """The tail of the released cells that are some cell's own, or large releases."""
@@ -195,50 +183,33 @@ class Block:
         """Expected number of released cells with one record."""
         return float(self.whole.chance_of_one.sum())
 
-    def elsewhere(self, found: Real, level: float) -> tuple[Array, Array, Real]:
-        """Releases (place of the cell, released cell, p) by which records may be found more easily than ``found``."""
-        cell, row, p = (np.concatenate(each) for each in zip(self.large, self._rare(found, level), strict=True))
-        open_ = 1 / self.counts[cell] > found[cell]
-        return cell[open_], row[open_], p[open_]
+    def easiest(self, own: Real) -> Real:
+        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``.
 
-    def _rare(self, found: Real, level: float) -> tuple[Array, Array, Real]:
-        """Those with p <= 0.1; left out is what :func:`least_probability` and another bound rule out.
-
-            Pr(correct | T = t) <= 1 / (n + sum N o / max o)
-
-        where n records arrive with p > 0.1, and o are the odds of all others away from their own key.
+        In released cell i the record with the largest odds o has the largest share of all, ``o / sum N o``, and that
+        is its risk. Any other shares i with at least one that is likelier to be there, so it has at most
+        ``1 / (N + 1)``, and no more than the largest share anywhere: this bound is taken.
         """
-        told, whole = np.maximum(found, LEAST_TOLD), self.whole
-        likeliest = np.minimum(self._likeliest_away(), SMALL)
-        odds = likeliest / (1 - likeliest)
-        others = np.divide(self.tail.odds, odds, out=np.zeros(len(odds)), where=odds > 0)
-        share = 1 / np.maximum(self._frequent + others, 1)
-        share[whole.chance_of_none >= (1 + level) / 2] = 0.0
-        wanted = 1 / self.counts > told
-        rows = np.flatnonzero(share * (1 + _ROUNDING) > told[wanted].min(initial=1.0))
-        least = np.where(wanted, least_probability(told, level), 1.0)
-        cell, row, p = self.into(rows, least)
-        open_ = (p <= SMALL) & (share[row] * (1 + _ROUNDING) > told[cell])
-        return cell[open_], row[open_], p[open_]
+        highest, first = self._likeliest()
+        certain, total = self.whole.certain, self.whole.odds
+        free = (certain == 0) & (highest > 0)
+        odds = highest / np.where(highest < 1, 1 - highest, 1.0)
+        share = np.where(free, np.minimum(odds / np.where(free, total, 1.0), 1.0), 0.0)
+        best = np.zeros(len(self.counts))
+        np.maximum.at(best, first, share)
+        cell, row, p = self.large
+        sure = p == 1
+        np.maximum.at(best, cell[sure], 1 / certain[row[sure]])
+        others = np.minimum(1 / (self.counts + 1), max(float(share.max()), 0.5 * bool((certain > 0).any())))
+        return np.maximum(own, np.maximum(np.minimum(best, 1 / self.counts), others))
 
-    @property
-    def _frequent(self) -> Real:
-        """Records that arrive in every released cell with p > 0.1, flattened."""
-        cell, row, _ = self.large
-        stay = self.staying > SMALL
-        rows, n = np.concatenate([self.own[stay], row]), np.concatenate([self.counts[stay], self.counts[cell]])
-        return row_sums(rows, n, int(np.prod(self.shape)))
-
-    def _likeliest_away(self) -> Real:
-        """The largest p of any cell whose own key it is not, for every released cell, flattened."""
-        same, other = self.grid(np.ones(len(self.counts))), np.zeros(tuple(P.shape[1] for P in self.matrices))
-        for axis, (P, kept) in enumerate(zip(self.matrices, self.kept, strict=True)):
-            stay, rest = np.zeros_like(P), P.copy()
-            at = (kept, np.arange(P.shape[1]))
-            stay[at], rest[at] = P[at], 0.0
-            other = np.maximum(highest_along(other, P, axis), highest_along(same, rest, axis))
-            same = highest_along(same, stay, axis)
-        return np.asarray(other.ravel())
+    def _likeliest(self) -> tuple[Real, Array]:
+        """For every released cell, flattened, the largest p of any true cell, and the place of that cell."""
+        place = self.grid(np.arange(1, len(self.cells) + 1)).astype(np.int64)
+        out = (place > 0).astype(np.float64)
+        for axis, P in enumerate(self.matrices):
+            out, place = highest_from(out, P, axis, place)
+        return out.ravel(), np.maximum(place.ravel() - 1, 0)
 
     def _listed(self, rows: Array) -> Summands:
         place = np.full(int(np.prod(self.shape)), -1)
@@ -335,17 +306,16 @@ class Product:
         each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
         return block.counts, np.prod(each, axis=0)
 
-    def elsewhere(self, cells: Array, found: Real, level: float) -> tuple[Array, Array, Real]:
-        """Releases under which a record may be found more easily; none is left out that is above 5 % and found."""
+    def easiest(self, cells: Array, own: Real) -> Real:
+        """The strict risk of cells under the released value that is best for whoever looks, or a bound from above."""
         place = np.full(len(self.counts), -1)
         place[cells] = np.arange(len(cells))
-        before = np.where(place >= 0, found[place], np.inf)
-        lists = []
-        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
-            cell, row, p = block.elsewhere(before[block.cells], level)
-            lists.append((place[block.cells[cell]], row + first, p))
-        target, row, p = (np.concatenate(each) for each in zip(*lists, strict=True))
-        return target, row, p
+        found = own.copy()
+        for block in self.blocks:
+            at = place[block.cells]
+            asked = at >= 0
+            found[at[asked]] = block.easiest(np.where(asked, own[at], 0.0))[asked]
+        return found
 
     def best_guesses(self) -> Real:
         """For each released cell the expected records of the true key that most of them have."""

@@ -37,9 +37,15 @@ class FileRisk:
         Chance that the best guess of a record's true key from its released key is right.
     expected_uniques, expected_true_uniques
         Expected released uniques, and how many of them are true uniques in their own cell.
-    max_risk, max_risk_strict, max_risk_any_release
-        The largest chance of a correct match of any record: over the likely numbers of released records with its key,
-        over all possible ones, and for somebody who looks at the released value that is best for him.
+    max_risk
+        The largest chance of a correct match of any record, against the intruder that the report speaks of.
+    max_risk_in_range, max_risk_strict, max_risk_any_release
+        The same for somebody who looks only at records with the person's own key, over the numbers of them that are
+        likely and over all that are possible; and for somebody who looks at the released value that is best for them,
+        over all possible numbers.
+    max_risk_released_counts
+        The same of the file as it came out, for somebody who also compares all released counts with the true ones;
+        ``None`` where it is not drawn yet, or too large to tell.
     percentile_95
         The chance that 95 % of the records do not exceed.
     records_above
@@ -58,9 +64,11 @@ class FileRisk:
     expected_uniques: float
     expected_true_uniques: float
     max_risk: float
+    max_risk_in_range: float
     max_risk_strict: float
     max_risk_any_release: float
     percentile_95: float
+    max_risk_released_counts: float | None = None
     records_above: int | None = None
     expected_reidentifications: float | None = None
 
@@ -82,8 +90,10 @@ class FileRisk:
             "expected_uniques": self.expected_uniques,
             "expected_true_uniques": self.expected_true_uniques,
             "max_risk": self.max_risk,
+            "max_risk_in_range": self.max_risk_in_range,
             "max_risk_strict": self.max_risk_strict,
             "max_risk_any_release": self.max_risk_any_release,
+            "max_risk_released_counts": self.max_risk_released_counts,
             "percentile_95": self.percentile_95,
             "records_above": self.records_above,
             "expected_reidentifications": self.expected_reidentifications,

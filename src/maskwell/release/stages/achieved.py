@@ -8,12 +8,18 @@ Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.errors import InfeasibleError
+from maskwell.release.plans.entries import by_text
 from maskwell.release.stages.stage import Stage
+
+if TYPE_CHECKING:
+    from maskwell.release.plans.protection import Protection
 
 SLACK = 1e-9
 AT_LEAST = ("least_kept", "changed_at_least")
@@ -39,7 +45,40 @@ def is_kept(bound: str, asked: float, value: float) -> bool:
     >>> is_kept("least_kept", 0.5, 0.6), is_kept("posterior", 0.5, 0.6)
     (True, False)
     """
-    return value >= asked - SLACK if bound in AT_LEAST else value <= asked + SLACK
+    slack = SLACK * max(1.0, asked)
+    return value >= asked - slack if bound in AT_LEAST else value <= asked + slack
+
+
+def check_bounds(protection: Protection, stage: Stage, where: str) -> None:
+    """Raise where a stage does not keep a bound of its protection: its matrix was not made for it and these counts."""
+    for name, asked in protection.bounds.asked().items():
+        value = achieved(stage, name)
+        if value is not None and not is_kept(name, float(asked), value):
+            raise _broken(where, name, float(asked), value)
+    own = _own_posteriors(stage)
+    for label, cap in protection.caps.items():
+        reached = max((value for state, value in own if label in by_text([state[len(stage.within)]])), default=0.0)
+        if not is_kept("caps", float(cap), reached):
+            raise _broken(where, "one of caps", float(cap), reached)
+
+
+def _broken(where: str, name: str, asked: float, reached: float) -> InfeasibleError:
+    return InfeasibleError(
+        f"{where}: {name} = {asked:g} is not kept in this file: {reached:.4g} is reached",
+        hint="allow this value, or leave out again or the earlier matrices",
+        nearest=reached,
+    )
+
+
+def _own_posteriors(stage: Stage) -> list[tuple[tuple[Hashable, ...], float]]:
+    """For each state that can be released as itself the chance that it is the true one."""
+    released, true, flow, sums = _flows(stage)
+    places = {state: i for i, state in enumerate(stage.outputs)}
+    return [
+        (stage.states[j], float(f / sums[i]))
+        for i, j, f in zip(released.tolist(), true.tolist(), flow.tolist(), strict=True)
+        if places.get(stage.states[j]) == i
+    ]
 
 
 def _flows(stage: Stage) -> tuple[Array, Array, Real, Real]:
@@ -57,11 +96,19 @@ def _posterior(stage: Stage) -> float:
     return float((flow / sums[released]).max(initial=0.0))
 
 
-def _posterior_own(stage: Stage) -> float:
+def own_posteriors(stage: Stage) -> Real:
+    """Shape (k,): the chance that a record released with a state has it in truth; 0 where none is."""
     released, true, flow, sums = _flows(stage)
     places = {state: i for i, state in enumerate(stage.outputs)}
     own = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
-    return float((flow / sums[released])[released == own[true]].max(initial=0.0))
+    same = released == own[true]
+    found = np.zeros(len(stage.states))
+    found[true[same]] = (flow / sums[released])[same]
+    return found
+
+
+def _posterior_own(stage: Stage) -> float:
+    return float(own_posteriors(stage).max(initial=0.0))
 
 
 def _odds(stage: Stage) -> float:
@@ -69,11 +116,22 @@ def _odds(stage: Stage) -> float:
     return own / (1 - own) if own < 1 else np.inf
 
 
-def _guess(stage: Stage) -> float:
+def guessed(stage: Stage) -> float:
+    """Share of all records whose true state is the best guess from the released one."""
     released, _, flow, sums = _flows(stage)
     best = np.zeros(len(sums))
     np.maximum.at(best, released, flow)
     return float(best.sum() / sums.sum()) if sums.sum() else 0.0
+
+
+def _guess(stage: Stage) -> float:
+    """The same in the cell where it is largest: the bound is asked of every cell."""
+    released, true, flow, sums = _flows(stage)
+    best, cell = np.zeros(len(sums)), np.zeros(len(sums), dtype=np.int64)
+    np.maximum.at(best, released, flow)
+    cell[released] = stage.cells[true]
+    right, records = (np.bincount(cell, values) for values in (best, sums))
+    return float((right[records > 0] / records[records > 0]).max(initial=0.0))
 
 
 def _least_kept(stage: Stage) -> float:

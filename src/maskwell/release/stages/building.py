@@ -13,15 +13,17 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.mixing import mixed
+from maskwell.release.matrices.mixing import mixed, repeated
 from maskwell.release.plans.entries import find_levels
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection
+from maskwell.release.stages.achieved import check_bounds
 from maskwell.release.stages.combinations import check_combinations
+from maskwell.release.stages.earlier import recounted
 from maskwell.release.stages.fixed import FIXED, fixed_stage, known_levels
 from maskwell.release.stages.methods import Local, make_matrix
 from maskwell.release.stages.rule_checks import Tables, check_moves, check_rules, check_swaps, forbidden_moves
@@ -33,19 +35,27 @@ BY_COUNTS = {"inverse-frequency", "lowered", "swap"}
 
 
 def build_stages(
-    plan: ReleasePlan, tables: Tables, external: Mapping[str, CellTable] | None = None
+    plan: ReleasePlan,
+    tables: Tables,
+    external: Mapping[str, CellTable] | None = None,
+    earlier: Sequence[Stage] | None = None,
 ) -> tuple[Stage, ...]:
     """The stages of a plan, in its order.
 
     ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
+    ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
     """
     _check_codebook(plan, tables)
     check_rules(plan, tables)
     check_swaps(plan)
     found = []
     for number, protection in enumerate(plan.protections, 1):
+        where = f"[[protect]] number {number}"
+        if earlier is not None:
+            found.append(_again(plan, where, protection, tables, earlier[number - 1]))
+            continue
         other = (external or {}).get(",".join(protection.variables))
-        found.append(_stage(plan, f"[[protect]] number {number}", protection, tables, other))
+        found.append(_stage(plan, where, protection, tables, other))
     check_combinations(plan, found, tables)
     return tuple(found)
 
@@ -66,11 +76,38 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
         stage = fixed_stage(plan, protection, table, where)
     else:
         stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
+    if protection.again is not None:
+        stage = _randomized_again(stage, protection, where)
     check_moves(plan, stage, table, where)
     _check_linked(stage, linked, where)
     added = [name for name in stage.within if name not in protection.within]
     notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
+
+
+def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, earlier: Stage) -> Stage:
+    """A stage of an earlier release on this file: rules and bounds are looked at again, with its counts."""
+    within, variables = stage_columns(plan, protection)
+    table = tables[(*within, *variables)]
+    stage = recounted(plan, earlier, table, tables, where)
+    check_moves(plan, stage, table, where)
+    _check_linked(stage, stage.linked, where)
+    check_bounds(protection, stage, where)
+    return stage
+
+
+def _randomized_again(stage: Stage, protection: Protection, where: str) -> Stage:
+    """The stage with a second step that is drawn anew in each release; all that is said of it is about both steps."""
+    if [*stage.states] != [*stage.outputs]:
+        raise PlanError(
+            f"{where}: again needs a matrix whose reports are its categories, in the same order",
+            hint='leave out again, or hide changes with draws = "fresh"',
+        )
+    assert protection.again is not None
+    then, whole = repeated(stage.design, protection.again)
+    made = replace(stage, design=whole, steps=(stage.design, then))
+    check_bounds(protection, made, where)
+    return made
 
 
 def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
@@ -79,11 +116,11 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
     for *variables, label in table.labels():
         key = tuple(variables)
         if found.setdefault(key, label) != label:
-            given, both = ", ".join(map(str, key)), f"{shorten(str(found[key]), 15)} or {shorten(str(label), 15)}"
-            start = f"{where}: {shorten(name, 20)!r} does not follow: it is {both} for "
+            both = f"{shorten(str(found[key]), 40)} or {shorten(str(label), 40)}"
             raise PlanError(
-                start + shorten(given, max(12, MESSAGE - len(start))),
+                f"{where}: {shorten(name, 20)!r} does not follow: records that agree in the variables differ in it",
                 hint=f"randomize them jointly: variables = {[*table.columns]}",
+                values=f"{both} for {shorten(', '.join(map(str, key)), 80)}",
                 column=name,
             )
     return found
@@ -95,9 +132,9 @@ def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...
         for label in stage.outputs:
             if (own := label[len(stage.within) :]) not in follows:
                 raise PlanError(
-                    f"{where}: {shorten(', '.join(map(str, own)), 30)} may be released, but what {name!r} is then "
-                    "no record tells",
+                    f"{where}: a combination may be released for which no record has a value of {name!r}",
                     hint="keep to labels that occur, or randomize the linked column with the others",
+                    values=shorten(", ".join(map(str, own)), 80),
                     column=name,
                 )
 
@@ -209,7 +246,27 @@ def _open_states(protection: Protection, states: _States, where: str) -> Array:
             f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
             hint="look for columns without values, exclude that names every category, or weights that are all zero",
         )
+    _check_none_left_open(protection, states, excluded, where)
     return open_
+
+
+def _check_none_left_open(protection: Protection, states: _States, excluded: Array, where: str) -> None:
+    """Raise for records that would stay as they are, unasked, because what the matrix is made for has none of them."""
+    forgotten = np.flatnonzero((states.mass == 0) & (states.of(states.table.counts) > 0) & ~excluded)
+    if len(forgotten):
+        names = (" / ".join(map(str, states.labels[i])) for i in forgotten.tolist())
+        cells = listed(names, len(forgotten), 30)
+        if protection.counts_from is not None:
+            reason, hint = (
+                "not in counts_from",
+                "add it to that file with at least one record, or exclude it in the plan",
+            )
+        else:
+            reason, hint = (
+                "with a weight of 0 only",
+                'give these records weights, keep counts (invariance = "counts"), or exclude it',
+            )
+        raise PlanError(f"{where}: {cells} occurs, but {reason}: it would stay as it is", hint=hint)
 
 
 def _local(
@@ -228,6 +285,7 @@ def _local(
         bounds=_bounds(plan, protection, labels, n_within, where),
         forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables),
         where=where,
+        intruder=plan.intruder,
     )
 
 

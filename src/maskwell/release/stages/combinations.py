@@ -47,10 +47,11 @@ def _check_rule(rule: Rule, stages: Sequence[Stage], table: CellTable) -> None:
 
 
 def _forbidden(rule: Rule, stage: Stage, number: int, records: int) -> EditRuleError:
-    whose = f"of {records:,} records" if records else "of what earlier protections make"
+    whose = "of some records" if records else "of what earlier protections make"
     return EditRuleError(
         f"[[protect]] number {number}: {stage.method} could make {whose} what a rule forbids",
         hint="use a method that keeps the counts, such as optimal: it makes no new combinations",
+        values=f"{records:,} records" if records else "",
         rule=rule,
     )
 
@@ -88,7 +89,8 @@ class _Steps:
         released = _released(stage, seen, moved)
         hit = {out for outs in released.values() for out in outs if _meets(rule, moved, out)}
         forbidden = {key for key, outs in released.items() if not outs.isdisjoint(hit)}
-        return cls(rule, seen, moved, released, forbidden, stage.derived and seen == rule.columns)
+        of_file = stage.derived and stage.invariance != "external"
+        return cls(rule, seen, moved, released, forbidden, of_file and seen == rule.columns)
 
     def forbidden_from(self, cell: Labels) -> bool:
         """Whether a record with these labels of the rule's columns can become what the rule forbids."""

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from maskwell.core.cell_table import CellTable
 from maskwell.engines.cell_counting import count_tables
+from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.randomize import Progress
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.stages.tables_wanted import stage_columns, wanted_tables
@@ -19,25 +20,12 @@ Tables = dict[Columns, CellTable]
 
 
 def tables_of(plan: ReleasePlan) -> list[Columns]:
-    """All tables that a release needs: for its matrices, its risk and its utility, and of its weights."""
-    return [*dict.fromkeys([*counted_twice(plan), *weight_tables(plan)])]
+    """All tables that a release needs, of the true file and, where a column is randomized, of the released one.
 
-
-def counted_twice(plan: ReleasePlan) -> list[Columns]:
-    """Tables that are needed of the true file and, where a column is randomized, of the released one."""
+    They are for its matrices, its risk and its utility.
+    """
     risk = [risk_columns(plan)] if plan.keys else []
     return [*dict.fromkeys([*wanted_tables(plan), *risk, *compared_tables(plan)])]
-
-
-def weight_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables of each randomized column by weight: a weight that only one category has would give it away."""
-    return [(name, plan.weights) for name in plan.randomized] if plan.weights is not None else []
-
-
-def capped_columns(plan: ReleasePlan) -> list[str]:
-    """The weights, where nothing else needs all their values as labels: they may have as many as there are records."""
-    needed = {name for columns in counted_twice(plan) for name in columns}
-    return [plan.weights] if plan.weights is not None and plan.weights not in needed else []
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
@@ -70,12 +58,13 @@ def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
             return tuple(found)
 
 
-def count_file(path: str, plan: ReleasePlan, progress: Progress | None = None) -> Tables:
-    """Count a file in all tables of a plan, in one pass."""
+def count_file(
+    path: str, plan: ReleasePlan, progress: Progress | None = None, beside: DependenceCounter | None = None
+) -> Tables:
+    """Count a file in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
     wanted = tables_of(plan)
-    capped = capped_columns(plan)
     declared = plan.missing != "category"
-    found = count_tables(path, wanted, weights=plan.weights, capped=capped, declared=declared, progress=progress)
+    found = count_tables(path, wanted, weights=plan.weights, beside=beside, declared=declared, progress=progress)
     return dict(zip(wanted, found, strict=True))
 
 

@@ -14,7 +14,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import read_text
-from maskwell.core.phrases import MESSAGE, listed, shorten
+from maskwell.core.phrases import listed, shorten, shown_values
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
@@ -97,11 +97,11 @@ def known_levels(plan: ReleasePlan, table: CellTable, column: str) -> list[Hasha
     if extra:
         times = table.project([column])
         counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
-        shown = (f"{shorten(str(level), 20)!r} ({counts[level]:,} times)" for level in extra)
-        wrong = f"{shorten(column, 16)!r} has values outside its codebook: "
+        what = "1 value is" if len(extra) == 1 else f"{len(extra):,} values are"
         raise UnknownCategoryError(
-            wrong + listed(shown, len(extra), MESSAGE - len(wrong)),
-            hint="add them to [codebook], or correct the file",
+            f"column {shorten(column, 40)!r}: {what} not in its codebook",
+            hint="add what is missing to [codebook], or correct the file; --show-values lists it",
+            values=shown_values({level: counts[level] for level in extra}),
             offenders={level: counts[level] for level in extra},
         )
     return listed_
@@ -142,8 +142,9 @@ def _typed(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> list
         ) from error
     if twice := [label for label, times in Counter(found).items() if times > 1]:
         raise PlanError(
-            f"two categories of the design stand for {_shown(twice[0])} of the file",
+            "two categories of the design stand for one value of the file",
             hint="give every category of the matrix a label of its own",
+            values=_shown(twice[0]),
         )
     return found
 
@@ -155,11 +156,11 @@ def _counts(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels], where
     missing = plan.missing != "category"
     lost = [i for i in np.flatnonzero(where_each < 0) if not (missing and None in table.label(int(i)))]
     if lost:
-        shown = (f"{_shown(table.label(int(i)))} ({int(table.counts[i]):,} times)" for i in lost)
-        wrong = f"{where}: the matrix does not know "
+        what = "1 value of the file is" if len(lost) == 1 else f"{len(lost):,} values of the file are"
         raise UnknownCategoryError(
-            wrong + listed(shown, len(lost), MESSAGE - len(wrong)),
-            hint="add them to the matrix, or group them in the file",
+            f"{where}: {what} not in the matrix",
+            hint="add what is missing to the matrix, or group it in the file; --show-values lists it",
+            values=shown_values({_shown(table.label(int(i))): int(table.counts[i]) for i in lost}),
             offenders={table.label(int(i)): int(table.counts[i]) for i in lost},
         )
     kept = where_each >= 0
@@ -220,8 +221,9 @@ def _matrix_of(
     key = next((text for text in texts_of(cell) if text in matrices), None)
     if key is None:
         raise UnknownCategoryError(
-            f"{where}: there is no matrix for {_shown(cell)}",
+            f"{where}: a cell of {' and '.join(protection.within)} has no matrix",
             hint="give a matrix for every cell that occurs or that an earlier randomization can lead to",
+            values=_shown(cell),
         )
     design = given_design(matrices[key], protection.options, f"{where}, {_shown(cell)}")
     assert isinstance(design, CodedDesign)

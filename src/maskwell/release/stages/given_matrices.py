@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
@@ -63,10 +62,10 @@ def places_of(design: Design, labels: Sequence[tuple[Hashable, ...]], where: str
     for label in labels:
         place = next((known[text] for text in texts_of(label) if text in known), None)
         if place is None:
-            shown = ", ".join(map(str, label))
             raise UnknownCategoryError(
-                f"{where}: the matrix has no category {shorten(shown, 40)!r}",
+                f"{where}: the matrix lacks a category that occurs in the file",
                 hint="give categories = [...] in the order of the matrix, all that occur",
+                values=repr(", ".join(map(str, label))),
                 label=label,
             )
         found.append(place)

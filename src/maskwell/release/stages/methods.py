@@ -26,6 +26,7 @@ from maskwell.release.matrices.method2 import method2
 from maskwell.release.matrices.optimal import optimal_matrix
 from maskwell.release.matrices.sequential import sequential_uniform
 from maskwell.release.plans.method_entries import demand_of
+from maskwell.release.risk.intruders import ANY_LOOK
 from maskwell.release.stages.given_matrices import given_design, places_of
 from maskwell.release.stages.stage import state_categories
 
@@ -51,6 +52,8 @@ class Local:
         Pairs (released, true) of local places that must have probability zero.
     where
         The protection and the cell, for messages.
+    intruder
+        Whom the bound on a correct match is for.
     """
 
     counts: Array
@@ -62,6 +65,7 @@ class Local:
     bounds: Bounds
     forbidden: Sequence[tuple[int, int]] = ()
     where: str = ""
+    intruder: str = ANY_LOOK
 
     @property
     def categories(self) -> Categories:
@@ -82,7 +86,7 @@ Maker = Callable[[Local], Sparse]
 def _method1(local: Local) -> Sparse:
     if "theta" in local.options:
         return method1(local.mass, local.options["theta"], categories=local.categories)
-    return method1_for_match(local.counts, local.match, categories=local.categories).design
+    return method1_for_match(local.counts, local.match, intruder=local.intruder, categories=local.categories).design
 
 
 def _method2(local: Local) -> Sparse:
@@ -167,6 +171,7 @@ def _lowered(local: Local) -> Sparse:
         local.counts,
         local.match,
         bounds=replace(local.bounds, match=None),
+        intruder=local.intruder,
         forbidden=local.forbidden,
         cost=_cost(local),
         band=local.options.get("band"),

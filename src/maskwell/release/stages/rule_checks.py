@@ -13,7 +13,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import sorted_levels
-from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.phrases import shorten
 from maskwell.errors import EditRuleError, PlanError
 from maskwell.release.plans.entries import by_text, find_levels
 from maskwell.release.plans.plan import ReleasePlan
@@ -35,12 +35,12 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
         bad = np.flatnonzero(_forbidden(rule, table))
         if bad.size:
             cell = ", ".join(f"{c} = {label}" for c, label in zip(table.columns, table.label(int(bad[0])), strict=True))
-            there, every = int(table.counts[bad[0]]), int(table.counts[bad].sum())
-            start, end = f"[[rule]] number {number} forbids ", f": {there:,} records are there"
-            more = f" ({every:,} in all that it forbids)" if every > there else ""
+            there = int(table.counts[bad[0]])
             raise EditRuleError(
-                start + shorten(cell, MESSAGE - len(start + end + more)) + end + more,
+                f"[[rule]] number {number}: a combination of {shorten(' and '.join(rule.columns), 30)} that it forbids"
+                " occurs",
                 hint="correct these records before the release, or take the rule out of the plan",
+                values=f"{cell} ({there:,} records; {int(table.counts[bad].sum()):,} in all that it forbids)",
                 cell=table.label(int(bad[0])),
                 count=there,
             )
@@ -122,11 +122,12 @@ def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -
         if bad.size:
             i, j = stage.outputs[to[bad[0]]], stage.states[of[bad[0]]]
             raise EditRuleError(
-                f"{where}: {stage.method} could turn {_brief(j)} into {_brief(i)}, which a rule forbids",
+                f"{where}: {stage.method} could change {rule.variable!r} in a way that a rule forbids",
                 hint='use method = "optimal", which keeps to such rules',
+                values=f"{_brief(j)} into {_brief(i)}",
                 rule=rule,
             )
 
 
 def _brief(label: tuple[Hashable, ...]) -> str:
-    return shorten(", ".join(map(str, label)), 14)
+    return shorten(", ".join(map(str, label)), 80)

@@ -6,16 +6,21 @@ those of the variables that are randomized. The design works on the states; it n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.labels import texts
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.fingerprint import canonical_text, fingerprint_of, fingerprint_of_text
 from maskwell.designs.sparse import Sparse
+
+_STRETCH = 1 << 14
 
 
 def state_categories(labels: Sequence[tuple[Hashable, ...]]) -> Categories:
@@ -57,6 +62,9 @@ class Stage:
         Whether the matrix was worked out from the file, so that publishing it would publish counts.
     notes
         What a reader of the report should know, in words.
+    steps
+        Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept
+        across releases, that of the second is new in each. ``design`` is their product, and all that users need.
     """
 
     variables: tuple[str, ...]
@@ -73,6 +81,7 @@ class Stage:
     invariance: str
     derived: bool
     notes: tuple[str, ...] = ()
+    steps: tuple[CodedDesign, CodedDesign] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -95,7 +104,7 @@ class Stage:
         return released, true, P[released, true]
 
     @cached_property
-    def _own(self) -> Array:
+    def own(self) -> Array:
         """The released state that is the same as each true one, -1 where there is none."""
         places = {label: i for i, label in enumerate(self.outputs)}
         return np.array([places.get(label, -1) for label in self.states], dtype=np.int64)
@@ -105,9 +114,23 @@ class Stage:
         """Shape (k,): chance that a record of each state keeps all its labels."""
         released, true, p = self.transitions
         kept = np.zeros(len(self.states))
-        same = released == self._own[true]
+        same = released == self.own[true]
         kept[true[same]] = p[same]
         return kept
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names what a kept draw depends on: the columns, the labels of all states in order, and the exact matrix.
+
+        Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
+        States are told apart by their place, so two labels with one text do not become one.
+        """
+        head = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
+        kept = self.design if self.steps is None else self.steps[0]
+        outputs = "states" if [*self.outputs] == [*self.states] else "others"
+        labels = (self.states,) if outputs == "states" else (self.states, self.outputs)
+        parts = chain([{**head, "outputs": outputs}, _exact(kept)], *map(_label_texts, labels))
+        return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
 
     def expected_changed(self, variable: str | None = None) -> float:
         """Share of the records that are expected to change, in one of the variables or in any of them."""
@@ -115,7 +138,7 @@ class Stage:
         if not n:
             return 0.0
         released, true, p = self.transitions
-        differs = released != self._own[true]
+        differs = released != self.own[true]
         if variable is not None:
             place = self.columns.index(variable)
             seen: dict[Hashable, int] = {}
@@ -131,3 +154,18 @@ class Stage:
         totals = np.bincount(released, flows, minlength=len(self.outputs))
         some = flows > 0
         return float((flows[some] / totals[released[some]]).max(initial=0.0))
+
+
+def _exact(design: CodedDesign) -> str:
+    """Names the matrix as it is drawn from, whatever its labels: they stand beside it as states."""
+    if isinstance(design, Sparse):  # in stretches: there may be a million states
+        return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m)).fingerprint
+    return fingerprint_of({"kind": design.kind, "k": design.k, "m": design.m, "exact": design.exact_form()})
+
+
+def _label_texts(labels: Sequence[tuple[Hashable, ...]]) -> Iterator[list[list[str | None]]]:
+    """How many labels there are, and their texts in stretches."""
+    yield [[str(len(labels))]]
+    text = lru_cache(None, typed=True)(lambda one: None if one is None else texts(one)[-1])
+    for start in range(0, len(labels), _STRETCH):
+        yield [[one if type(one) is str else text(one) for one in label] for label in labels[start : start + _STRETCH]]

@@ -31,7 +31,7 @@ def with_ones(X):
 @pytest.mark.parametrize("design", [WARNER, FORCED, DIRECT, KUK])
 def test_it_finds_what_a_plain_newton_finds(design):
     X, z = logistic_data(3000, [-0.4, 0.8, -0.3], design)
-    found = fit_logistic(X, z, design)
+    found = fit_logistic(X, z, design, codes=True)
     beta, error = plain_newton(with_ones(X), z, design.matrix())
     np.testing.assert_allclose(found.estimates, beta, atol=1e-9)
     np.testing.assert_allclose(found.standard_error, error, rtol=1e-6)
@@ -43,7 +43,7 @@ def test_a_direct_question_gives_ordinary_logistic_regression():
     """Frozen numbers of an ordinary logistic regression (another library, same data)."""
     x = np.array([0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0])
     y = np.array([0, 0, 1, 0, 1, 0, 1, 1, 0, 1])
-    found = fit_logistic(x, 1 - y, DIRECT)
+    found = fit_logistic(x, 1 - y, DIRECT, codes=True)
     np.testing.assert_allclose(found.estimates, [-1.61490934, 0.58723976], atol=1e-7)
     np.testing.assert_allclose(found.standard_error, [1.5588859, 0.50925324], atol=1e-7)
     assert found.llf == pytest.approx(-6.162975401238) and found.llnull == pytest.approx(-6.931471805599)
@@ -61,7 +61,7 @@ def test_gradient_and_information_are_derivatives(design, model):
     z = rng.integers(0, design.m, 200)
     weights = rng.uniform(0.5, 2, 200)
     matrix = ModelMatrix.of([X], ("Intercept", "a", "b"), with_ones=True)
-    likelihood = Likelihood.shared(model(Evidence.of(z, design)), matrix, weights)
+    likelihood = Likelihood.shared(model(Evidence.of(z, design, codes=True)), matrix, weights)
     theta = rng.normal(size=likelihood.p) * 0.5
     at = likelihood.derivatives(theta)
     assert at.value == pytest.approx(
@@ -80,13 +80,15 @@ def test_expected_information_is_the_mean_of_the_observed_one(design):
     model = Logit if k == 2 else Softmax
     theta = rng.normal(size=2 * (k - 1)) * 0.5
     eta = np.column_stack([with_ones(X) @ (np.reshape(matrix.back @ theta[:2], 2)), np.zeros(6)])
-    likelihood = Likelihood.shared(model(Evidence.of(np.zeros(6, dtype=int), design)), matrix, None)
+    likelihood = Likelihood.shared(model(Evidence.of(np.zeros(6, dtype=int), design, codes=True)), matrix, None)
     full = likelihood.back @ theta
     eta = np.column_stack([with_ones(X) @ full.reshape(k - 1, 2).T, np.zeros(6)])
     pi = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
     lam = pi @ design.matrix().T
     mean = sum(
-        Likelihood.shared(model(Evidence.of(np.full(6, z), design)), matrix, lam[:, z]).derivatives(theta).information
+        Likelihood.shared(model(Evidence.of(np.full(6, z), design, codes=True)), matrix, lam[:, z])
+        .derivatives(theta)
+        .information
         for z in range(design.m)
     )
     np.testing.assert_allclose(likelihood.expected(theta), mean, rtol=1e-9, atol=1e-12)
@@ -95,26 +97,28 @@ def test_expected_information_is_the_mean_of_the_observed_one(design):
 def test_two_categories_are_the_same_as_a_multinomial_of_two():
     X, z = logistic_data(800, [0.2, 1.0])
     matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
-    likelihood = Likelihood.shared(Softmax(Evidence.of(z, WARNER)), matrix, None)
+    likelihood = Likelihood.shared(Softmax(Evidence.of(z, WARNER, codes=True)), matrix, None)
     found = climb(likelihood, np.zeros(2))
-    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER).estimates, atol=1e-9)
+    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER, codes=True).estimates, atol=1e-9)
 
 
 def test_rows_may_have_different_designs():
     X, z = logistic_data(4000, [-0.5, 0.7], WARNER, seed=5)
     Y, u = logistic_data(4000, [-0.5, 0.7], DIRECT, seed=6)
-    both = fit_logistic(np.vstack([X, Y]), np.concatenate([z, u]), [WARNER, DIRECT], groups=np.repeat([0, 1], 4000))
+    both = fit_logistic(
+        np.vstack([X, Y]), np.concatenate([z, u]), [WARNER, DIRECT], groups=np.repeat([0, 1], 4000), codes=True
+    )
     P = np.concatenate([WARNER.matrix(), DIRECT.matrix()])
     beta, _ = plain_newton(with_ones(np.vstack([X, Y])), np.concatenate([z, u + 2]), P)
     np.testing.assert_allclose(both.estimates, beta, atol=1e-9)
-    assert (both.standard_error < fit_logistic(Y, u, DIRECT).standard_error).all()
+    assert (both.standard_error < fit_logistic(Y, u, DIRECT, codes=True).standard_error).all()
 
 
 def test_weights_count_like_repeated_rows():
     X, z = logistic_data(500, [-0.2, 0.5])
     times = np.random.default_rng(0).integers(1, 5, 500)
-    weighted = fit_logistic(X, z, WARNER, weights=times, variance="observed")
-    repeated = fit_logistic(np.repeat(X, times, axis=0), np.repeat(z, times), WARNER)
+    weighted = fit_logistic(X, z, WARNER, weights=times, variance="observed", codes=True)
+    repeated = fit_logistic(np.repeat(X, times, axis=0), np.repeat(z, times), WARNER, codes=True)
     np.testing.assert_allclose(weighted.estimates, repeated.estimates, atol=1e-9)
     np.testing.assert_allclose(weighted.standard_error, repeated.standard_error, rtol=1e-7)
     assert weighted.llf == pytest.approx(repeated.llf) and weighted.llnull == pytest.approx(repeated.llnull)
@@ -122,21 +126,21 @@ def test_weights_count_like_repeated_rows():
 
 def test_shifted_and_stretched_columns_change_nothing_but_their_coefficients():
     X, z = logistic_data(2000, [-0.2, 0.5, 0.3])
-    plain = fit_logistic(X, z, WARNER)
-    moved = fit_logistic(X * [1e-6, 1e7] + [1e3, 1e12], z, WARNER)
+    plain = fit_logistic(X, z, WARNER, codes=True)
+    moved = fit_logistic(X * [1e-6, 1e7] + [1e3, 1e12], z, WARNER, codes=True)
     np.testing.assert_allclose(moved.estimates[1:] * [1e-6, 1e7], plain.estimates[1:], rtol=1e-4)
     assert moved.llf == pytest.approx(plain.llf, abs=1e-5)
 
 
 def test_many_rows_are_fitted_in_parts_and_end_at_the_same_point():
     X, z = logistic_data(80_000, [-0.4, 0.8])
-    found = fit_logistic(X, z, WARNER)
+    found = fit_logistic(X, z, WARNER, codes=True)
     np.testing.assert_allclose(found.estimates, plain_newton(with_ones(X), z, WARNER.matrix())[0], atol=1e-9)
 
 
 def test_an_intercept_alone_is_the_moment_estimate():
     z = np.repeat([0, 1], [120, 180])
-    found = fit_logistic(np.empty((300, 0)), z, WARNER)
+    found = fit_logistic(np.empty((300, 0)), z, WARNER, codes=True)
     assert found.predict()[0] == pytest.approx((0.4 - 0.2) / 0.6)
     assert found.llf == pytest.approx(found.llnull)
 
@@ -146,7 +150,7 @@ def test_multinomial_recovers_a_saturated_table():
     x = rng.integers(0, 2, 20_000)
     truth = np.where(rng.random(20_000) < 0.3, 0, np.where(rng.random(20_000) < 0.5 + 0.2 * x, 1, 2))
     z = draw(THREE.matrix(), truth, rng)
-    found = fit_multinomial(x[:, None], z, THREE, names=["x"])
+    found = fit_multinomial(x[:, None], z, THREE, names=["x"], codes=True)
     shares = np.array([np.bincount(z[x == g], minlength=3) / (x == g).sum() for g in (0, 1)])
     moments = (shares - 1 / 6) / 0.5
     np.testing.assert_allclose(found.predict([[0.0], [1.0]]), moments, atol=1e-8)
@@ -159,7 +163,7 @@ def test_multinomial_recovers_a_saturated_table():
 
 def test_an_intercept_that_runs_to_minus_infinity_is_flagged():
     z = np.repeat([0, 1], [30, 270])
-    found = fit_logistic(np.empty((300, 0)), z, WARNER)
+    found = fit_logistic(np.empty((300, 0)), z, WARNER, codes=True)
     assert not found.converged
     assert "Intercept runs to minus infinity" in found.flags[0]
     assert np.isnan(found.standard_error[0]) and found.estimates[0] < -9
@@ -169,14 +173,14 @@ def test_an_intercept_that_runs_to_minus_infinity_is_flagged():
 def test_a_cell_with_fewer_reports_than_chance_is_flagged_and_the_rest_is_kept():
     x = np.repeat([0.0, 1.0], 300)
     z = np.repeat([0, 1, 0, 1], [150, 150, 20, 280])
-    found = fit_logistic(x, z, WARNER)
+    found = fit_logistic(x, z, WARNER, codes=True)
     assert not found.converged and "x1" in found.flags[0] and "300 of 600 rows" in found.flags[0]
     assert np.isfinite(found.standard_error[0]) and np.isnan(found.standard_error[1])
 
 
 def test_perfect_separation_is_flagged():
     x = np.linspace(-1, 1, 40)
-    found = fit_logistic(x, (x < 0).astype(int), DIRECT)
+    found = fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True)
     assert not found.converged and "no finite estimate" in found.flags[0]
     assert np.isnan(found.standard_error).any()
 
@@ -184,56 +188,58 @@ def test_perfect_separation_is_flagged():
 def test_a_collinear_column_is_named():
     X, z = logistic_data(100, [0.0, 1.0, 1.0])
     with pytest.raises(InputError, match=r"column 'sum' is a combination of the columns 'a', 'b'"):
-        fit_logistic(np.column_stack([X, X.sum(axis=1)]), z, WARNER, names=["a", "b", "sum"])
+        fit_logistic(np.column_stack([X, X.sum(axis=1)]), z, WARNER, names=["a", "b", "sum"], codes=True)
     with pytest.raises(InputError, match="column 'c' is a combination of the columns 'Intercept'"):
-        fit_logistic(np.column_stack([X, np.full(100, 3.0)]), z, WARNER, names=["a", "b", "c"])
+        fit_logistic(np.column_stack([X, np.full(100, 3.0)]), z, WARNER, names=["a", "b", "c"], codes=True)
     with pytest.raises(InputError, match="is zero in every row"):
-        fit_logistic(np.column_stack([X, np.zeros(100)]), z, WARNER)
+        fit_logistic(np.column_stack([X, np.zeros(100)]), z, WARNER, codes=True)
 
 
 def test_what_cannot_be_fitted_is_refused():
     X, z = logistic_data(50, [0.0, 1.0])
     coin = mw.Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
     with pytest.raises(NotIdentifiableError, match="this design cannot tell 2 categories apart"):
-        fit_logistic(X, z, coin)
+        fit_logistic(X, z, coin, codes=True)
     with pytest.raises(ParameterError, match="two categories; this design has 3"):
-        fit_logistic(X, z, THREE)
+        fit_logistic(X, z, THREE, codes=True)
     with pytest.raises(ReportError, match="all 50 reports are the same"):
-        fit_logistic(X, np.zeros(50, dtype=int), WARNER)
+        fit_logistic(X, np.zeros(50, dtype=int), WARNER, codes=True)
     with pytest.raises(ReportError, match="49 reports for 50 rows"):
-        fit_logistic(X, z[1:], WARNER)
+        fit_logistic(X, z[1:], WARNER, codes=True)
     with pytest.raises(InputError, match="2 rows for 2 coefficients"):
-        fit_logistic(X[:2], [0, 1], WARNER)
+        fit_logistic(X[:2], [0, 1], WARNER, codes=True)
     with pytest.raises(MissingValueError, match="'x1': 1 of 50 values are missing"):
-        fit_logistic(np.where(np.arange(50)[:, None] == 7, np.nan, X), z, WARNER)
+        fit_logistic(np.where(np.arange(50)[:, None] == 7, np.nan, X), z, WARNER, codes=True)
     with pytest.raises(ReportError, match=r"outside 0\.\.m-1"):
-        fit_logistic(X, z + 1, WARNER)
+        fit_logistic(X, z + 1, WARNER, codes=True)
     with pytest.raises(ReportError, match="not from"):
-        fit_logistic(X, FORCED.sample(z), WARNER)
+        fit_logistic(X, FORCED.sample(z), WARNER, codes=True)
     with pytest.raises(ReportError, match="reports sets"):
-        fit_logistic(X, z, mw.Subset.from_gamma(3, mw.Categories.numbered(4), size=2))
+        fit_logistic(X, z, mw.Subset.from_gamma(3, mw.Categories.numbered(4), size=2), codes=True)
 
 
 def test_a_report_that_cannot_occur_is_refused():
     triangular = mw.Dense.of([["1", "0.5"], ["0", "0.5"], ["0", "0"]])
     with pytest.raises(ReportError, match="impossible under the stated design"):
-        fit_logistic(np.arange(4.0), [0, 1, 2, 0], triangular)
+        fit_logistic(np.arange(4.0), [0, 1, 2, 0], triangular, codes=True)
 
 
 def test_far_from_the_top_where_newton_would_go_down_fisher_climbs():
     X, z = logistic_data(1000, [-0.4, 0.8])
     matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
-    likelihood = Likelihood.shared(Logit(Evidence.of(z, WARNER)), matrix, None)
+    likelihood = Likelihood.shared(Logit(Evidence.of(z, WARNER, codes=True)), matrix, None)
     far = np.array([3.0, -3.0])
     assert np.linalg.eigvalsh(likelihood.derivatives(far).information)[0] < 0  # not concave there
     found = climb(likelihood, far)
     assert found.converged
-    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER).estimates, atol=1e-8)
+    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER, codes=True).estimates, atol=1e-8)
 
 
 def test_summary_names_the_latent_part_and_fits_the_line():
     X, z = logistic_data(300, [0.1, 0.5])
-    found = fit_logistic(X, z, WARNER, names=["a name that is much longer than anybody would give to a column"])
+    found = fit_logistic(
+        X, z, WARNER, names=["a name that is much longer than anybody would give to a column"], codes=True
+    )
     lines = found.summary().splitlines()
     assert max(map(len, lines)) <= 100 and "No. observations:" in found.summary()
     assert found.to_dict()["converged"] is True and found.to_dict()["coefficients"][0]["term"] == "Intercept"

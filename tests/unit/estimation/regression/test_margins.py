@@ -12,7 +12,7 @@ def several():
     rng = np.random.default_rng(5)
     X = np.column_stack([rng.normal(size=900), rng.integers(0, 2, 900)])
     z = draw(THREE.matrix(), rng.integers(0, 3, 900), rng)
-    return X, fit_multinomial(X, z, THREE, names=["a", "b"], weights=rng.uniform(1, 3, 900))
+    return X, fit_multinomial(X, z, THREE, names=["a", "b"], weights=rng.uniform(1, 3, 900), codes=True)
 
 
 def chances(found, X, beta):
@@ -45,7 +45,7 @@ def test_switching_a_dummy_of_two_categories():
     rng = np.random.default_rng(6)
     X = np.column_stack([rng.normal(size=800), rng.integers(0, 2, 800)])
     _, z = logistic_data(800, [0.1, 0.4])
-    found = fit_logistic(X, z, WARNER)
+    found = fit_logistic(X, z, WARNER, codes=True)
     on, off = X.copy(), X.copy()
     on[:, 1], off[:, 1] = 1, 0
     effect = found.marginal_effects(dummy=True)
@@ -55,6 +55,6 @@ def test_switching_a_dummy_of_two_categories():
 
 def test_new_rows_must_have_the_columns_of_the_fit():
     X, z = logistic_data(300, [0.1, 0.4, 0.2])
-    found = fit_logistic(X, z, WARNER)
+    found = fit_logistic(X, z, WARNER, codes=True)
     with pytest.raises(InputError, match="a model with 2 columns"):
         found.predict(np.ones((3, 5)))

@@ -22,7 +22,7 @@ def mixture(outcome, predictor, seed=0, n=60):
     width = outcome.k - 1
     predictors = [Predictor(0, j, a * matrix.p) for j in range(k) for a in range(width)]
     predictors += [Predictor(1, 0, width * matrix.p + c * 2) for c in range(k - 1)]
-    rows = MixtureRows(Evidence.of(y, outcome), Evidence.of(z, predictor))
+    rows = MixtureRows(Evidence.of(y, outcome, codes=True), Evidence.of(z, predictor, codes=True))
     return Likelihood(rows, (matrix, latent), tuple(predictors), rng.uniform(0.5, 2, n))
 
 
@@ -57,7 +57,9 @@ def test_expected_information_of_a_mixture_is_the_mean_over_all_reports():
     mean = np.zeros((likelihood.p, likelihood.p))
     for y in range(WARNER.m):
         for z in range(KUK.m):
-            rows = MixtureRows(Evidence.of(np.full(5, y), WARNER), Evidence.of(np.full(5, z), KUK))
+            rows = MixtureRows(
+                Evidence.of(np.full(5, y), WARNER, codes=True), Evidence.of(np.full(5, z), KUK, codes=True)
+            )
             for i in range(5):
                 alone = np.eye(5)[i]
                 one = Likelihood(rows, likelihood.matrices, likelihood.predictors, alone)
@@ -70,8 +72,8 @@ def test_a_predictor_asked_directly_gives_the_ordinary_regression():
     rng = np.random.default_rng(3)
     x, w = rng.integers(0, 2, 500), rng.normal(size=500)
     y = (rng.random(500) < 1 / (1 + np.exp(-(0.3 + 0.8 * (x == 0) - 0.5 * w)))).astype(int)
-    found = fit_predictor(y, x, DIRECT, w, names=["w"])
-    ordinary = mw.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT)
+    found = fit_predictor(y, x, DIRECT, w, names=["w"], codes=True)
+    ordinary = mw.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT, codes=True)
     np.testing.assert_allclose(found.estimates, ordinary.estimates, atol=1e-8)
     np.testing.assert_allclose(found.standard_error, ordinary.standard_error, rtol=1e-6)
     assert found.terms == ("Intercept", "x[T.yes]", "w")
@@ -88,12 +90,12 @@ def test_it_recovers_coefficients_that_a_naive_use_of_reports_loses():
     x = np.where(rng.random(n) < 1 / (1 + np.exp(-(-0.5 + 0.8 * w))), 0, 1)
     y = (rng.random(n) < 1 / (1 + np.exp(-(-0.7 + 1.5 * (x == 0) + 0.4 * w)))).astype(int)
     z = draw(WARNER.matrix(), x, rng)
-    found = fit_predictor(y, z, WARNER, w, latent=w)
+    found = fit_predictor(y, z, WARNER, w, latent=w, codes=True)
     assert (np.abs(found.estimates - [-0.7, 1.5, 0.4]) < 6 * found.standard_error).all()
     assert (np.abs(found.latent.estimates - [-0.5, 0.8]) < 6 * found.latent.standard_error).all()
-    naive = mw.fit_logistic(np.column_stack([z == 0, w]), 1 - y, DIRECT)
+    naive = mw.fit_logistic(np.column_stack([z == 0, w]), 1 - y, DIRECT, codes=True)
     assert abs(naive.estimates[1] - 1.5) > 10 * found.standard_error[1]
-    forgetful = fit_predictor(y, z, WARNER, w)  # x depends on w, and the model of x does not know it
+    forgetful = fit_predictor(y, z, WARNER, w, codes=True)  # x depends on w, and the model of x does not know it
     assert abs(forgetful.estimates[2] - 0.4) > 4 * forgetful.standard_error[2]
 
 
@@ -106,7 +108,7 @@ def test_linear_regression_by_corrected_equations():
     w = rng.normal(size=n) + 0.5 * x
     y = np.array([1.0, 2.0, -1.0])[x] + 0.7 * w + rng.normal(size=n)
     z = draw(THREE.matrix(), x, rng)
-    found = fit_predictor(y, z, THREE, w, family="linear", names=["w"])
+    found = fit_predictor(y, z, THREE, w, family="linear", names=["w"], codes=True)
     assert (np.abs(found.estimates - [-1.0, 2.0, 3.0, 0.7]) < 6 * found.standard_error).all()
     U = np.linalg.inv(THREE.matrix())[:, z].T
     naive = np.linalg.lstsq(np.column_stack([U, w]), y, rcond=None)[0]
@@ -120,8 +122,11 @@ def test_the_error_of_a_linear_fit_is_that_of_its_jackknife():
     x = rng.choice(2, 2000, p=[0.4, 0.6])
     y = 1.0 * (x == 0) + rng.normal(size=2000) + rng.normal(size=40)[cluster]
     z = draw(WARNER.matrix(), x, rng)
-    found = fit_predictor(y, z, WARNER, family="linear", clusters=cluster)
-    left = [fit_predictor(y[cluster != c], z[cluster != c], WARNER, family="linear").estimates for c in range(40)]
+    found = fit_predictor(y, z, WARNER, family="linear", clusters=cluster, codes=True)
+    left = [
+        fit_predictor(y[cluster != c], z[cluster != c], WARNER, family="linear", codes=True).estimates
+        for c in range(40)
+    ]
     spread = 39 / 40 * ((np.array(left) - found.estimates) ** 2).sum(axis=0)
     np.testing.assert_allclose(found.standard_error, np.sqrt(spread), rtol=0.08)
 
@@ -130,17 +135,17 @@ def test_what_cannot_be_fitted_is_refused():
     z = np.array([0, 1] * 20)
     y = np.array([0, 0, 1, 1] * 10)
     with pytest.raises(InputError, match="zeros and ones"):
-        fit_predictor(y + 1, z, WARNER)
+        fit_predictor(y + 1, z, WARNER, codes=True)
     with pytest.raises(InputError, match="family = 'probit'"):
-        fit_predictor(y, z, WARNER, family="probit")
+        fit_predictor(y, z, WARNER, family="probit", codes=True)
     with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
-        fit_predictor(np.where(np.arange(40) == 3, np.nan, y), z, WARNER, family="linear")
+        fit_predictor(np.where(np.arange(40) == 3, np.nan, y), z, WARNER, family="linear", codes=True)
     with pytest.raises(InputError, match="an outcome of shape"):
-        fit_predictor(y[1:], z, WARNER, family="linear")
+        fit_predictor(y[1:], z, WARNER, family="linear", codes=True)
 
 
 def test_a_rare_category_is_flagged():
     rng = np.random.default_rng(7)
     z = draw(WARNER.matrix(), np.where(rng.random(5000) < 0.005, 0, 1), rng)
-    found = fit_predictor(rng.integers(0, 2, 5000), z, WARNER)
+    found = fit_predictor(rng.integers(0, 2, 5000), z, WARNER, codes=True)
     assert any("few are yes in x" in flag or "no finite estimate" in flag for flag in found.flags)

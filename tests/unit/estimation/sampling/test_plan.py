@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maskwell import SamplingPlan, Scheme, calibrate, estimate_survey, make_design
-from maskwell.errors import InputError, MaskwellError, ParameterError
+from maskwell.errors import InputError, LabelError, MaskwellError, ParameterError
 
 WARNER = make_design("warner", p="7/10")
 YES, NO = WARNER.outputs.labels
@@ -20,23 +20,24 @@ REPORTS = [YES, NO, YES, NO]
     [
         ({"weights": [1, 2, 3]}, "rows"),
         ({"weights": [1, 2, 0, 1]}, "above 0"),
-        ({"weights": [1, 2, -1, 1]}, "-1 in row 3"),
-        ({"weights": [1, np.nan, 1, 1]}, "nan in row 2"),
-        ({"weights": [1, np.inf, 1, 1]}, "inf in row 2"),
+        ({"weights": [1, 2, -1, 1]}, "the value in row 3"),
+        ({"weights": [1, np.nan, 1, 1]}, "the value in row 2"),
+        ({"weights": [1, np.inf, 1, 1]}, "the value in row 2"),
         ({"weights": ["a", "b", "c", "d"]}, "not numbers"),
-        ({"inclusion": [0.5, 0, 0.5, 0.5]}, "0 in row 2"),
-        ({"inclusion": [0.5, 1.5, 0.5, 0.5]}, "1.5 in row 2"),
+        ({"inclusion": [0.5, 0, 0.5, 0.5]}, "the value in row 2"),
+        ({"inclusion": [0.5, 1.5, 0.5, 0.5]}, "the value in row 2"),
         ({"inclusion": [50, 25, 100, 50]}, "divide by 100"),
         ({"draw_probabilities": [0.1, 0.2, 0.0, 0.1]}, "draw probabilities"),
         ({"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}, "twice"),
-        ({"population": 3}, "4 units drawn from a population of 3"),
+        ({"population": 3}, "more units drawn than the population has"),
         ({"population": 0.1}, "not a number of units"),
         ({"population": np.nan}, "not a number of units"),
         ({"population": [10, 10, 10]}, "rows"),
         ({"strata": ["a", "a", "b", "b"], "population": 20}, "one population of 20 for 2 strata"),
-        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20}}, "no population of stratum 'b'"),
-        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20, "b": 1}}, "in stratum 'b'"),
-        ({"strata": ["a", "a", "b", "b"], "population": [20, 21, 5, 5]}, "both 20 and 21"),
+        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20}}, "no population of 1 stratum"),
+        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20, "b": 1}}, "in a stratum"),
+        ({"strata": ["a", "a", "b", "b"], "population": [20, 21, 5, 5]}, "different numbers within one stratum"),
+        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20, "b": 30, "c": 9}}, "no row of stratum 'c'"),
         ({"population": {"a": 20}}, "without strata"),
         ({"strata": ["a", "a", "b"]}, "rows"),
         ({"strata": ["a", None, "b", "b"]}, "row 2"),
@@ -116,6 +117,29 @@ def test_a_scheme_says_what_it_needs() -> None:
         Scheme("replicates")
 
 
+# ---- strata, samples and replicates without rows
+
+
+def test_a_stratum_with_a_share_and_no_row_is_named() -> None:
+    with pytest.raises(LabelError, match="no row of stratum 'c', which has a share") as caught:
+        SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.4, "b": 0.3, "c": 0.3})
+    assert caught.value.objects["strata"] == ["c"]
+    plan = SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4, "c": 0})
+    assert plan.weights.tolist() == pytest.approx([0.3, 0.3, 0.2, 0.2])
+
+
+def test_a_sample_with_a_design_and_no_row_is_named() -> None:
+    designs = {"1": WARNER, "2": make_design("warner", p="8/10")}
+    with pytest.raises(LabelError, match="no row of the samples '2', which have a design"):
+        estimate_survey(REPORTS, designs, SamplingPlan(), samples=["1"] * 4)
+
+
+def test_a_replicate_without_weight_is_named() -> None:
+    plan = SamplingPlan(weights=[1.0] * 4, replicates=[[1, 0], [2, 0], [1, 0], [0, 0]], rule="bootstrap")
+    with pytest.raises(ParameterError, match="replicate 2 has the weight 0"):
+        estimate_survey(REPORTS, WARNER, plan)
+
+
 # ---- calibration
 
 
@@ -123,7 +147,7 @@ def test_a_scheme_says_what_it_needs() -> None:
     ("x", "totals", "words"),
     [
         ([[1, 2]] * 4, [10, 20], "depend on each other"),
-        ([[1, 0]] * 4, [10, 20], "depend on each other"),
+        ([[1, 0]] * 4, [10, 20], "column 2 is zero in every row"),
         ([[1], [1], [1], [1]], [10, 20], "totals"),
         ([[1], [np.nan], [1], [1]], [10], "finite"),
         ([[1], [1]], [10], "rows"),

@@ -296,7 +296,7 @@ STRATA = ["a"] * 5 + ["b"]
 
 @pytest.mark.parametrize("more", [{}, {"clusters": [1, 2, 3, 4, 5, 6]}, {"population": {"a": 10, "b": 4}}])
 def test_a_single_unit_is_refused_unless_an_option_says_what_to_do(more: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"only one (row|cluster) was drawn in stratum 'b'") as raised:
+    with pytest.raises(InputError, match=r"only one (row|cluster) was drawn in a stratum") as raised:
         estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, **more))
     assert "certainty" in raised.value.hint
     certain = estimate_survey(answers(6, 24), WARNER, SamplingPlan(strata=STRATA, lonely="certainty", **more))
@@ -380,7 +380,7 @@ def test_cells_of_another_design_are_refused() -> None:
         estimate_cells(Cells.of([0, 2]), WARNER)
     with pytest.raises(InputError, match="one design for 2 samples"):
         estimate_cells(Cells.of([0, 1], sample=["a", "b"]), WARNER)
-    with pytest.raises(InputError, match="no design for the samples"):
+    with pytest.raises(InputError, match="no design for 1 of 2 samples"):
         estimate_cells(Cells.of([0, 1], sample=["a", "b"]), {"a": WARNER})
     with pytest.raises(ReportError, match="different categories"):
         estimate_cells(Cells.of([0, 1], sample=["a", "b"]), {"a": WARNER, "b": Dense.of(P)})

@@ -176,7 +176,7 @@ def test_every_unit_with_its_own_design() -> None:
     def estimate(sample: Sample, reports: tuple[int, ...]) -> Any:
         labels = [designs[i].outputs.labels[z] for i, z in zip(sample, reports, strict=True)]
         plan = SamplingPlan(inclusion=[chances[i] for i in sample], poisson=True)
-        return estimate_survey(labels, designs, plan, samples=list(sample))
+        return estimate_survey(labels, {i: designs[i] for i in sample}, plan, samples=list(sample))
 
     columns = [designs[i].matrix()[:, t] for i, t in enumerate(truth)]
     check(poisson(chances), estimate, columns, np.bincount(truth))

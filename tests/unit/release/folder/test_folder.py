@@ -16,7 +16,7 @@ def test_it_gets_its_name_at_the_end(tmp_path: Path) -> None:
     with release_folder(target) as partial:
         (partial / "public" / "data.csv").write_text("a\n1\n")
         assert not target.exists()
-        assert partial.parent == tmp_path and partial.name.startswith(".labour-2025.partial-")
+        assert partial.parent == tmp_path and partial.name.startswith(".labour-2025.")
     assert [p.name for p in tmp_path.iterdir()] == ["labour-2025"]
     assert (target / "public" / "data.csv").read_text() == "a\n1\n"
     assert (target / "internal").is_dir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.quiet import quiet
 
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
@@ -48,7 +49,7 @@ def test_parts_within_cells() -> None:
 
 
 def test_bad_parts() -> None:
-    with pytest.raises(UnknownCategoryError, match="no matrix for 'east'"):
+    with quiet(UnknownCategoryError, match="a category has no matrix", values="'east'"):
         conditional_matrix({"north": [[1]]}, levels=["north", "east"])
     with pytest.raises(MatrixError, match="different sizes"):
         conditional_matrix([[[1]], [[1, 0], [0, 1]]])
@@ -70,9 +71,9 @@ def test_two_stages_of_a_table() -> None:
 
 def test_records_in_forbidden_cells_are_named() -> None:
     forbidden = np.array([False, True, True])
-    with pytest.raises(EditRuleError) as caught:
+    said = r"7 records in \('child', 'married'\), 8 records in all"
+    with quiet(EditRuleError, match="most of them in cell 3", values=said) as caught:
         check_no_forbidden([5, 1, 7], forbidden, [("adult", "no"), ("child", "divorced"), ("child", "married")])
-    assert "7 records in the forbidden cell ('child', 'married') (8 records in all" in caught.value.message
     assert caught.value.objects == {"cell": 2, "count": 7, "total": 8}
 
 
@@ -82,6 +83,6 @@ def test_a_matrix_that_makes_forbidden_cells_is_refused() -> None:
     check_never_creates(within, forbidden)
     assert expected_failures(within, table, forbidden) == 0
     alone = conditional_matrix([method1([30, 70], "1/2")] * 2)
-    with pytest.raises(EditRuleError, match=r"can turn \(1, 1\) into \(0, 1\)"):
+    with quiet(EditRuleError, match="can turn category 4 into category 2", values=r"\(1, 1\) into \(0, 1\)"):
         check_never_creates(alone, forbidden)
     assert expected_failures(alone, table, forbidden) == pytest.approx(10.7142857)

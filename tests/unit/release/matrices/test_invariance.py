@@ -26,7 +26,7 @@ COUNTS = [512, 301, 87, 14, 1]
 def test_the_category_that_moves_most_is_named() -> None:
     with pytest.raises(NotInvariantError) as caught:
         check_invariant(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5])
-    assert "the share of 0 changes by +0.1" in caught.value.message
+    assert "the share of category 1 changes by +0.1" in caught.value.message
     check_invariant(Dense.of([[0.8, 0.3], [0.2, 0.7]]), [6, 4])
 
 

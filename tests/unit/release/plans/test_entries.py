@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.quiet import quiet
 
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import UnknownCategoryError
-from maskwell.release.plans.entries import by_text, find_levels
+from maskwell.release.plans.entries import by_text, find_levels, unknown_label
 
 
 def test_a_label_is_found_by_its_text_whatever_its_type() -> None:
@@ -18,10 +19,13 @@ def test_the_empty_text_is_the_missing_value() -> None:
     assert by_text(["a", None]) == {"a": "a", "": None}
 
 
-def test_an_unknown_label_is_named_with_the_nearest() -> None:
-    with pytest.raises(UnknownCategoryError, match="exclude: there is no category 'refusd'") as caught:
+def test_an_unknown_label_is_named_but_none_of_the_file() -> None:
+    with quiet(
+        UnknownCategoryError, match="exclude: there is no category 'refusd'", values="'refused', 'yes'"
+    ) as found:
         find_levels(["refusd"], ["refused", "yes"], "exclude")
-    assert caught.value.hint == "did you mean 'refused'?"
+    assert "refused" not in found.value.hint
+    assert unknown_label("refusd", ["refused"], "exclude", ["refused"]).hint == "did you mean 'refused'?"
 
 
 def test_many_labels_fit_a_line() -> None:

@@ -63,9 +63,10 @@ def test_after_a_release() -> None:
     assert after.expected_matches < 4
     assert 5 / 11 <= after.guess_probability < 1
     assert after.expected_true_uniques < after.expected_uniques < 1
-    assert after.max_risk <= after.max_risk_strict
+    assert after.max_risk_in_range <= after.max_risk_strict <= after.max_risk_any_release == after.max_risk
     assert report.flags == (UNUSUAL,)
-    assert set(report.per_cell) == {"before", "after", "unconditional", "strict", "any_release", "kept"}
+    measures = {"unconditional", "in_range", "strict", "any_release", "released_counts", "kept"}
+    assert set(report.per_cell) == {"before", "after"} | measures
 
 
 def test_a_file_that_is_not_drawn_has_no_counts() -> None:
@@ -94,7 +95,9 @@ def test_an_exchange_that_keeps_the_counts_exactly() -> None:
     flows = np.array([[0, 1, 0, 0], [1, 3, 0, 1], [0, 0, 2, 1], [0, 1, 1, 0]])
     P = (flows / flows.sum(axis=0)).tolist()
     report = assess_risk(TOWNS, ["town", "job"], [stage(P, method="swap")])
-    np.testing.assert_allclose(report.per_cell["after"], np.diag(flows) / flows.sum(axis=0) ** 2)
+    np.testing.assert_allclose(report.per_cell["strict"], np.diag(flows) / flows.sum(axis=0) ** 2)
+    looks = flows / np.outer(flows.sum(axis=1), flows.sum(axis=0))
+    np.testing.assert_allclose(report.per_cell["after"], looks.max(axis=0))
     assert report.after is not None
     assert report.after.expected_uniques == 1
     assert report.per_cell["any_release"][0] == pytest.approx(1 / 5)  # the baker is one of the five clerks of A
@@ -172,10 +175,13 @@ def test_a_bound_that_is_kept_says_what_it_does_not_hold_for() -> None:
     """A baker mostly becomes a smith of B, and only bakers do: there is where to look."""
     P = [["1/4", "1/5", "1/5", 0], [0, "4/5", 0, "1/10"], [0, 0, "4/5", "8/10"], ["3/4", 0, 0, "1/10"]]
     plain = assess_risk(TOWNS, ["town", "job"], [stage(P)]).after
-    assert plain is not None and plain.max_risk < plain.max_risk_any_release
-    told = assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=plain.max_risk)
+    assert plain is not None and plain.max_risk_in_range < plain.max_risk_any_release == plain.max_risk
+    told = assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=plain.max_risk_in_range, intruder="own-key-95")
     assert told.after is not None and told.after.records_above == 0
-    assert any("best for him" in flag for flag in told.flags)
-    assert any("in others a record" in flag for flag in told.flags) == (plain.max_risk_strict > plain.max_risk + 1e-9)
-    most = max(plain.max_risk_strict, plain.max_risk_any_release)
-    assert len(assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=most).flags) == 1
+    assert told.headline["kept"] and told.headline["worst"] == plain.max_risk > told.headline["risk"]
+    assert any("serves best" in flag for flag in told.flags)
+    rises = plain.max_risk_strict > plain.max_risk_in_range + 1e-9
+    assert any("is unusual" in flag for flag in told.flags) == rises
+    against_all = assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=plain.max_risk_in_range)
+    assert against_all.after is not None and against_all.after.records_above and not against_all.headline["kept"]
+    assert len(assess_risk(TOWNS, ["town", "job"], [stage(P)], threshold=plain.max_risk).flags) == 1

@@ -1,0 +1,331 @@
+"""Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match.
+
+A bound is for every record of the columns that it protects. Records that a method leaves as they are (the only value of
+their cell, missing values) break it, unless the plan exempts them; labels in ``exclude`` are exempt by being named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cell_table import CellTable
+from maskwell.core.exact import to_decimal
+from maskwell.errors import InfeasibleError
+from maskwell.release.plans.entries import by_text
+from maskwell.release.plans.method_entries import demand_of
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.protection import Protection
+from maskwell.release.released import Release
+from maskwell.release.risk.cell_risks import risks_of
+from maskwell.release.risk.components import acting
+from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
+from maskwell.release.risk.listed import Listed
+from maskwell.release.risk.swapped import swapped_risks
+from maskwell.release.stages.achieved import achieved, is_kept, own_posteriors
+from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.tables_wanted import stage_columns
+
+TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
+"""Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
+
+
+DRAWS = 20
+"""How often a file is drawn at most, until it keeps a limit on what all released counts tell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundKept:
+    """One bound of a plan, and what is reached.
+
+    Attributes
+    ----------
+    number, stage
+        The protection by its number in the plan, and its stage.
+    name, asked, value
+        The bound, what was asked, and what is reached by the records that are not exempt.
+    alone, missing
+        Records that stay as they are and are not exempt: the only value of their cell, and without a value.
+    label
+        The label that the bound is for, where it is a cap.
+    """
+
+    number: int
+    stage: Stage
+    name: str
+    asked: Fraction
+    value: float
+    alone: int = 0
+    missing: int = 0
+    label: str | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the bound holds."""
+        return is_kept(self.name, float(self.asked), self.value)
+
+
+def bounds_kept(release: Release) -> list[BoundKept]:
+    """Every bound that a protection of the plan asks for, with what is reached."""
+    return [one for number in range(1, len(release.stages) + 1) for one in _of_protection(release, number)]
+
+
+def exempted(release: Release) -> list[str]:
+    """Which records no bound covers because the plan exempts them, in words."""
+    found = []
+    for protection, stage in zip(release.plan.protections, release.stages, strict=True):
+        if not asked_of(protection) and not protection.caps:
+            continue
+        excluded, alone = _excluded(protection, stage), _alone(protection, stage)
+        lacking = _without_value(release, protection)
+        parts = [(int(stage.counts[excluded].sum()), "with an excluded label")]
+        parts += [(int(stage.counts[alone].sum()), "with the only value of their cell")] * (
+            "alone" in protection.exempt
+        )
+        parts += [(0 if lacking is None else lacking.n, "without a value")] * ("missing" in protection.exempt)
+        told = ", ".join(f"{n:,} {'record' if n == 1 else 'records'} {why}" for n, why in parts if n)
+        if told:
+            found.append(f"the bounds of {protection.title} do not cover {told}")
+    return found
+
+
+def check_bounds(release: Release) -> None:
+    """Raise unless every bound of every protection is kept."""
+    broken = next((one for one in bounds_kept(release) if not one.kept), None)
+    if broken is not None:
+        raise _not_kept(release.plan, broken)
+
+
+def check_match(release: Release) -> None:
+    """Raise unless the bound on a correct match is kept for every record, against the intruder of the plan."""
+    plan, risk = release.plan, release.risk
+    if plan.match is None or risk is None or risk.after is None:
+        return
+    above = risk.after.records_above
+    if above:
+        worst = risk.after.max_risk
+        raise InfeasibleError(
+            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
+            f" (largest {worst:.3g})",
+            hint=_match_hint(release),
+            nearest=worst,
+        )
+
+
+def check_drawn(release: Release) -> None:
+    """Raise unless the file as it was drawn keeps the limit, where the plan asks for that."""
+    plan, risk = release.plan, release.risk
+    if plan.intruder != RELEASED_COUNTS or plan.match is None or risk is None or risk.after is None:
+        return
+    if risk.after.max_risk_released_counts is None:
+        raise InfeasibleError(
+            "the file is too large to tell what comparing all released counts adds",
+            hint='use method = "inverse-frequency", or ask for the limit against intruder = "any-look"',
+        )
+    if risk.after.records_above:
+        raise InfeasibleError(
+            f"the drawn file leaves someone who compares all counts a chance of {risk.after.max_risk:.3g},"
+            f" limit {float(plan.match):g}",
+            hint="leave room: protect with a smaller xi or match than that of [release]",
+            nearest=risk.after.max_risk,
+        )
+
+
+def drawn_until_kept(draw: Callable[[], Release], *, repeatable: bool) -> Release:
+    """A release drawn again, a few times at most, until the file keeps the limit where the plan asks for that."""
+    for draws in range(1, DRAWS + 1):
+        release = replace(draw(), draws=draws)
+        try:
+            check_drawn(release)
+        except InfeasibleError:
+            if repeatable or draws == DRAWS:
+                raise
+        else:
+            break
+    return release
+
+
+def check_kept(release: Release) -> None:
+    """Raise unless a release keeps everything that its plan asks for in numbers."""
+    check_match(release)
+    check_bounds(release)
+
+
+# ---- what is asked and what is reached
+
+
+def asked_of(protection: Protection) -> dict[str, Fraction]:
+    """The bounds of one protection that are its own; ``xi`` is one on a correct match, a demand one on the parity."""
+    asked = protection.bounds.asked()
+    if "xi" in protection.options:
+        asked["match"] = Fraction(protection.options["xi"])
+    demand = demand_of(protection.options) if protection.method == "uniform" else None
+    return asked if demand is None else asked | {"parity": demand.gamma_exact}
+
+
+def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
+    protection, stage = release.plan.protections[number - 1], release.stages[number - 1]
+    alone = _alone(protection, stage)
+    lacking = _without_value(release, protection)
+    missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
+    covered = _covered(protection, stage)
+    part = _only(stage, covered)
+    left = int(stage.counts[alone & covered].sum())
+    for name, asked in asked_of(protection).items():
+        if name == "match":
+            value = _match(release, protection, stage, covered, lacking)
+        elif name in ("posterior_own", "odds"):
+            value = _own(part, name, _capped(protection, stage))
+        else:
+            value = achieved(part, name) or 0.0
+        if missing and name in TELLING:
+            value = np.inf if name in ("odds", "factor", "parity") else 1.0
+        yield BoundKept(number=number, stage=stage, name=name, asked=asked, value=value, alone=left, missing=missing)
+    for label, cap in protection.caps.items():
+        value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
+        yield BoundKept(
+            number=number, stage=stage, name="posterior_own", asked=cap, value=value, alone=left, label=label
+        )
+
+
+def _match(release: Release, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None) -> float:
+    """The largest chance that somebody who knows all columns of a stage finds a record that it covers."""
+    risk, plan = release.risk, release.plan
+    if risk is not None and risk.after is not None and covered.all():
+        same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
+        if same and "missing" not in protection.exempt:
+            return risk.after.max_risk
+    arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
+    found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
+    every = np.zeros(len(stage.states))
+    every[found.cells] = chosen(plan.intruder, vars(found))
+    most = float(every[covered].max(initial=0.0))
+    open_ = lacking is not None and "missing" not in protection.exempt
+    return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most
+
+
+def _own(part: Stage, name: str, capped: Array) -> float:
+    """The largest chance that a released value is the true one, or its odds, of labels without a cap of their own."""
+    most = float(own_posteriors(part)[~capped].max(initial=0.0))
+    if name == "posterior_own":
+        return most
+    return most / (1 - most) if most < 1 else float(np.inf)
+
+
+def _only(stage: Stage, covered: Array) -> Stage:
+    """A stage with the records of some states only; the others exchange none with them."""
+    if covered.all():
+        return stage
+
+    def some(values: Array | Real | None) -> Array | None:
+        return None if values is None else np.where(covered, values, 0)
+
+    return replace(stage, counts=np.where(covered, stage.counts, 0), weights=some(stage.weights))
+
+
+def _covered(protection: Protection, stage: Stage) -> Array:
+    """States that the bounds are for: all but those that the plan exempts."""
+    left = _excluded(protection, stage)
+    return ~(left | _alone(protection, stage)) if "alone" in protection.exempt else ~left
+
+
+def _alone(protection: Protection, stage: Stage) -> Array:
+    """States that are the only one of their cell with records, but for excluded ones."""
+    there = (stage.counts > 0) & ~_excluded(protection, stage)
+    size = np.bincount(stage.cells[there], minlength=int(stage.cells.max(initial=-1)) + 1)
+    return np.asarray(there & (size[stage.cells] == 1) & (len(size) > 0))
+
+
+def _excluded(protection: Protection, stage: Stage) -> Array:
+    out = np.zeros(len(stage.states), dtype=bool)
+    for column, labels in protection.exclude.items():
+        out |= _labelled(stage, column, labels)
+    return out
+
+
+def _capped(protection: Protection, stage: Stage, label: str | None = None) -> Array:
+    if not protection.caps:
+        return np.zeros(len(stage.states), dtype=bool)
+    return _labelled(stage, protection.variables[0], [*protection.caps] if label is None else [label])
+
+
+def _labelled(stage: Stage, column: str, labels: tuple[str, ...] | list[str]) -> Array:
+    """States with one of some labels, given as texts, in a column."""
+    place = stage.columns.index(column)
+    own = [state[place] for state in stage.states]
+    known = by_text(dict.fromkeys(own))
+    wanted = {known[text] for text in labels if text in known}
+    return np.array([label in wanted for label in own], dtype=bool)
+
+
+def _without_value(release: Release, protection: Protection) -> CellTable | None:
+    """The cells of records without a value in some variable, which stay as they are; None where there are none."""
+    if release.plan.missing == "category":
+        return None
+    within, variables = stage_columns(release.plan, protection)
+    table = release.tables[(*within, *variables)]
+    lacking = np.zeros(len(table), dtype=bool)
+    for name in variables:
+        levels = table.levels[table.place(name)]
+        if levels and levels[-1] is None:
+            lacking |= table.codes[:, table.place(name)] == len(levels) - 1
+    if not lacking.any():
+        return None
+    return CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
+
+
+# ---- words
+
+
+def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
+    asked = f"{broken.name} = {to_decimal(broken.asked)}"
+    asked = f"the cap of {broken.label!r} is {to_decimal(broken.asked)}" if broken.label is not None else asked
+    asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
+    reached = f"[[protect]] number {broken.number}: {asked}, but {broken.value:.3g} is reached"
+    objects = {"bound": broken.name, "nearest": broken.value}
+    if broken.missing and broken.name in TELLING:
+        return InfeasibleError(
+            f"{reached}: {_records(broken.missing, 'has', 'have')} no value",
+            hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
+            **objects,
+        )
+    if broken.alone:
+        return InfeasibleError(
+            f"{reached}: {_records(broken.alone, 'is', 'are')} alone in a cell with one value",
+            hint='use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]',
+            **objects,
+        )
+    hint = "loosen the bound, merge labels, or protect within larger cells"
+    if plan.protections[broken.number - 1].counts_from is not None:
+        hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
+    return InfeasibleError(reached, hint=hint, **objects)
+
+
+def _records(n: int, one: str, many: str) -> str:
+    return f"{n:,} record {one}" if n == 1 else f"{n:,} records {many}"
+
+
+def _match_hint(release: Release) -> str:
+    plan = release.plan
+    open_ = [key for key in plan.keys if key not in plan.randomized]
+    if open_ and len(open_) == len(plan.keys):
+        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
+    if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
+        return 'records with a missing key stay as they are: set missing = "category" in [release]'
+    if _milder_is_kept(release):
+        return 'use method = "inverse-frequency", or say whom the limit is for: intruder = "own-key"'
+    if len(plan.protections) > 1 or open_:
+        return 'randomize all keys jointly with method = "inverse-frequency", or allow a larger match'
+    return "use larger blocks or fewer columns in within, drop a key, or allow a larger match"
+
+
+def _milder_is_kept(release: Release) -> bool:
+    """Whether only somebody who looks under another value than the person's own breaks the bound."""
+    after = None if release.risk is None else release.risk.after
+    if after is None or release.plan.match is None:
+        return False
+    return is_kept("match", float(release.plan.match), after.max_risk_strict) and after.max_risk > after.max_risk_strict

@@ -1,0 +1,409 @@
+"""Side channels: columns that are published unchanged and give records or protected values away.
+
+All rows are looked at (:mod:`maskwell.engines.dependence`). A column that identifies records, or that restores a
+protected column more often than the plan's bounds allow, is refused unless the plan accepts it; a warning names weaker
+ones. What is published all the same enters the risk: that of an intruder who knows these columns too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.cell_table import CellTable
+from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
+from maskwell.errors import PlanError, TooLargeError
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.risk.components import needed_columns
+from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.stages.stage import Stage
+
+FEWEST_RECORDS = 20
+"""In smaller files values differ by chance."""
+
+MOST = Fraction(1, 2)
+"""A column identifies records where more than this share of them is in small groups."""
+
+SMALL_GROUP = 5
+MANY_VALUES = 200
+"""With so many values, groups of fewer than five records are small: households, for example."""
+
+NOTED_GROUPS = 0.05
+NOTED_GAIN = 0.5
+"""From here on a warning names a column: records in small groups, and wrong guesses that the column corrects."""
+
+MATCH_GAIN, MOST_GAIN = Fraction(3, 4), Fraction(9, 10)
+"""Wrong guesses that a column may correct where a match is bounded, and where nothing is."""
+
+CLEARLY = 0.1
+"""By so much two columns correct more guesses than one of them."""
+
+FOLLOWS = 0.9
+_ALONE = ("value", "size", "place")
+MOST_CELLS = 20_000
+"""Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell."""
+
+SHOWN = 60
+
+
+@dataclass(frozen=True)
+class SideChannel:
+    """One unchanged column, and what it gives away.
+
+    Attributes
+    ----------
+    column, kind
+        The kind is ``"identifies"``, ``"copies"``, ``"restores"``, ``"restores rare"`` (one rare value of a protected
+        column) or ``"shows changes"``.
+    of
+        The column that is copied or restored, or whose changes show; none where records are identified.
+    share, without
+        Share of the records that are identified or restored, and restored by the best guess without the column.
+    gain
+        Of the values that would be guessed wrong without the column, the share that it corrects.
+    by
+        What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
+        :class:`~maskwell.engines.dependence.Restored`.
+    size
+        Records in groups smaller than this are identified.
+    alone
+        Whether some records are alone with their value.
+    refused, accepted
+        Whether it is beyond the limit, and whether the plan accepts it.
+    """
+
+    column: str
+    kind: str
+    of: str | None
+    share: float
+    without: float = 0.0
+    gain: float = 0.0
+    by: str = "value"
+    size: int = 2
+    alone: bool = False
+    refused: bool = False
+    accepted: bool = False
+
+    @property
+    def words(self) -> str:
+        """What it gives away, with its figure.
+
+        >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").words
+        'hsize can be recomputed from hid by counting its records (right for 100 % of records, 28 % without it)'
+        """
+        name = shorten(self.column, 30)
+        if self.kind == "identifies":
+            return f"{name} identifies records: {_percent(self.share)} {_groups(self.size)}"
+        if self.kind == "copies":
+            return f"{name} has one value for each value of {self.of}, which is not published"
+        if self.kind == "restores rare":
+            told = f"right for {_percent(self.share)} of its records"
+            return f"a rare value of {self.of} can be worked out from {name} ({told})"
+        if self.kind == "shows changes":
+            return f"{name} follows from {self.of} for {_percent(self.share)} of records"
+        told = f"right for {_percent(self.share)} of records, {_percent(self.without)} without it"
+        return f"{self.of} can be {self._how(name)} ({told})"
+
+    def _how(self, name: str) -> str:
+        if self.by == "size":
+            return f"recomputed from {name} by counting its records"
+        if self.by == "place":
+            return f"recomputed from the place of a record among those with the same {name}"
+        return f"worked out from {name}" + ("" if self.by == "value" else f" and {shorten(self.by, 30)}")
+
+    @property
+    def short(self) -> str:
+        """The same in a few words, for an error that names several columns."""
+        told = {
+            "identifies": f"{_percent(self.share)} {'alone' if self.size <= 2 else 'in small groups'}",
+            "copies": f"copy of {self.of}",
+            "restores": f"{self.of} {_percent(self.share)}",
+            "restores rare": f"rare {self.of} {_percent(self.share)}",
+        }
+        return f"{shorten(self.column, 20)} ({told[self.kind]})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        restores = self.kind == "restores"
+        return {
+            "column": self.column,
+            "kind": self.kind,
+            "of": self.of,
+            "share": self.share,
+            **({"without": self.without, "gain": self.gain, "by": self.by} if restores else {}),
+            "accepted": self.accepted,
+            "words": self.words,
+        }
+
+
+@dataclass(frozen=True)
+class SideChannelRisk:
+    """The risk of an intruder who knows the keys and unchanged columns that give records or keys away.
+
+    Attributes
+    ----------
+    keys, columns
+        What he knows: the keys of the plan, and these columns too.
+    chance
+        The largest chance of a correct match.
+    exact
+        Whether it is worked out, or bounded by the size of the smallest cell.
+    """
+
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    chance: float
+    exact: bool
+
+    @property
+    def words(self) -> str:
+        """One sentence.
+
+        >>> SideChannelRisk(("sex",), ("zip",), 0.5, True).words
+        'someone who knows zip as well as the keys finds a record with a chance of up to 50 %'
+        """
+        known = listed([shorten(name, 30) for name in self.columns], len(self.columns), SHOWN)
+        keys = " as well as the keys" if self.keys else ""
+        return f"someone who knows {known}{keys} finds a record with a chance of up to {_percent(self.chance)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "keys": list(self.keys),
+            "columns": list(self.columns),
+            "max_risk": self.chance,
+            "exact": self.exact,
+            "words": self.words,
+        }
+
+
+def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCounter:
+    """What follows the unchanged columns of a file through its rows, for a plan."""
+    hidden = {*plan.randomized, *plan.drop, plan.id}
+    columns = [name for name in names if name not in hidden and names.count(name) == 1]
+    return DependenceCounter(
+        columns,
+        [*dict.fromkeys(plan.randomized)],
+        together=[key for key in plan.keys if key in columns],
+        ids=[*([plan.id] if plan.id else []), *plan.drop],
+        ordered=plan.order == "kept",
+    )
+
+
+def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[SideChannel, ...]:
+    """What the unchanged columns of a file give away."""
+    judge = _Judge(plan, facts)
+    return tuple(found for one in facts for found in judge.column(one))
+
+
+def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
+    """The size below which groups are small, where most records are in such groups; else 0.
+
+    Small are groups in which a record is found with a chance above the bound on a match, and with many values those of
+    fewer than five records.
+    """
+    if facts.rows < FEWEST_RECORDS:
+        return 0
+    sizes = [_least_size(plan), *([SMALL_GROUP] if facts.values >= MANY_VALUES else [])]
+    return next((size for size in sizes if facts.share_below(size) > MOST), 0)
+
+
+def _least_size(plan: ReleasePlan) -> int:
+    return 2 if plan.match is None else max(2, math.ceil(1 / plan.match))
+
+
+class _Judge:
+    """Compares what was counted with what a plan allows."""
+
+    def __init__(self, plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> None:
+        self._plan = plan
+        self._known = {*plan.keys, *(name for one in plan.protections for name in one.within)}
+        self._alone = {(one.column, r.column): r.gain for one in facts for r in one.restored if r.by == "value"}
+
+    def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        """What one column gives away; too few records say nothing."""
+        if facts.rows < FEWEST_RECORDS:
+            return
+        own = [] if facts.column in self._known else [*self._identifies(facts)]
+        yield from own or self._copies(facts)
+        yield from self._restores(facts)
+        yield from self._shows(facts)
+
+    def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
+        accepted = facts.column in self._plan.accept
+        return SideChannel(facts.column, kind, of, share, alone=facts.share_below(2) > 0, accepted=accepted, **more)
+
+    def _identifies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        """Most records are in groups that are too small for the bound, or as small as households."""
+        size = identifies(self._plan, facts)
+        shown = size or _least_size(self._plan)
+        share = facts.share_below(shown)
+        if size or share >= NOTED_GROUPS:
+            yield self._made(facts, "identifies", None, share, size=shown, refused=size > 0)
+
+    def _copies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        for name in facts.stands_for:
+            if name == self._plan.id or facts.share_below(SMALL_GROUP) > MOST:
+                yield self._made(facts, "copies", name, 1.0, refused=True)
+                return
+
+    def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        for target in dict.fromkeys(one.column for one in facts.restored):
+            within = self._within(target)
+            if facts.column in within:
+                continue
+            ways = [one for one in facts.restored if one.column == target and one.by not in within]
+            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == "value"))
+            rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
+            told = best.gain >= NOTED_GAIN and not self._told_alone(best)
+            refused = told and self._is_refused(facts.column, best)
+            if told and (refused or rare <= MOST_GAIN):
+                more = {"without": best.without, "gain": best.gain, "by": best.by}
+                yield self._made(facts, "restores", target, best.share, refused=refused, **more)
+            elif rare > MATCH_GAIN:
+                yield self._made(facts, "restores rare", target, rare, refused=rare > MOST_GAIN)
+
+    def _told_alone(self, best: Restored) -> bool:
+        """Whether the second column of a pair tells as much without the first."""
+        other = self._alone.get((best.by, best.column), 0.0)
+        return best.by not in _ALONE and best.gain < other + CLEARLY
+
+    def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
+        told = {one.column: one.gain for one in facts.restored if one.by == "value"}
+        for one in facts.shown:
+            within = facts.column in self._within(one.column)
+            if one.gain >= FOLLOWS and told.get(one.column, 0.0) < FOLLOWS and not within:
+                yield self._made(facts, "shows changes", one.column, one.share)
+
+    def _within(self, target: str) -> tuple[str, ...]:
+        return next((one.within for one in self._plan.protections if target in one.moved), ())
+
+    def _is_refused(self, column: str, best: Restored) -> bool:
+        """Whether a column tells more of another than the bounds on that one allow."""
+        protection = next(one for one in self._plan.protections if best.column in one.moved)
+        bounds = protection.bounds
+        beliefs = [one for one in (bounds.posterior, bounds.posterior_own, bounds.guess, _chance(bounds.odds)) if one]
+        if beliefs and best.share > min(beliefs):
+            return True
+        if column in self._plan.keys and best.column in self._plan.keys:
+            return False  # the risk of a match counts with it
+        asked = self._plan.match_of(protection) or protection.options.get("xi")
+        return best.gain > (MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
+
+
+def _chance(odds: Fraction | None) -> Fraction | None:
+    return None if odds is None else odds / (1 + odds)
+
+
+def check_side_channels(found: Sequence[SideChannel]) -> None:
+    """Raise for columns beyond the limits that the plan does not accept.
+
+    Raises
+    ------
+    PlanError
+        Names the columns, what they give away, and what to write into the plan.
+    """
+    refused = [one for one in found if one.refused and not one.accepted]
+    if not refused:
+        return
+    names = [*dict.fromkeys(one.column for one in refused)]
+    start = "unchanged columns tell too much: "
+    items = [next(one.short for one in refused if one.column == name) for name in names]
+    message = start + listed(items, len(items), MESSAGE - len(start))
+    if len(refused) == 1 and len(refused[0].words) <= MESSAGE:
+        message = refused[0].words
+    raise PlanError(message, hint=_hint(names), columns=names, found=[one.to_dict() for one in refused])
+
+
+def _hint(names: Sequence[str]) -> str:
+    """What to write.
+
+    >>> _hint(["hid"])
+    'add drop = ["hid"] to [release], or accept = ["hid"] if it may be published'
+    """
+    written = json.dumps([*names], ensure_ascii=False)
+    which = "it" if len(names) == 1 else "they"
+    whole = f"add drop = {written} to [release], or accept = {written} if {which} may be published"
+    if len(whole) <= HINT:
+        return whole
+    start = "name them in drop in the table [release], or in accept: "
+    return start + listed([json.dumps(name, ensure_ascii=False) for name in names], len(names), HINT - len(start))
+
+
+def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | None) -> Iterator[str]:
+    """What is published all the same, in words, with the risk that it brings."""
+    accepted = [*dict.fromkeys(one.words for one in found if one.accepted and one.kind != "shows changes")]
+    if accepted:
+        yield f"accepted by the plan: {'; '.join(accepted)}"
+    left = [one for one in found if not one.accepted]
+    if identifying := [one for one in left if one.kind == "identifies"]:
+        names = _names(identifying)
+        yield f"{'; '.join(one.words for one in identifying)}; coarsen {names}, or drop {_it(identifying)}"
+    if restoring := [one for one in left if one.kind.startswith("restores")]:
+        told, names = "; ".join(one.words for one in restoring), _names(restoring)
+        advice = f"protect them together, coarsen {names}, or drop {_it(restoring)}"
+        yield f"unchanged columns give protected ones away: {told}; {advice}"
+    if showing := [one for one in left if one.kind == "shows changes"]:
+        told, names = "; ".join(one.words for one in showing), _names(showing)
+        advice = f"name {names} in linked, or drop {_it(showing)}"
+        yield f"unchanged columns show which values were changed: {told}; {advice}"
+    if risk is not None:
+        yield risk.words
+
+
+def _names(found: Sequence[SideChannel]) -> str:
+    names = [*dict.fromkeys(shorten(one.column, 30) for one in found)]
+    return listed(names, len(names), SHOWN)
+
+
+def _it(found: Sequence[SideChannel]) -> str:
+    return "it" if len({one.column for one in found}) == 1 else "them"
+
+
+def side_channel_risk(
+    plan: ReleasePlan,
+    found: Sequence[SideChannel],
+    stages: Sequence[Stage],
+    count: Callable[[Sequence[str]], CellTable],
+) -> SideChannelRisk | None:
+    """The risk of an intruder who knows the columns that were found too; ``count`` counts the file once more.
+
+    Somebody who is alone with an unchanged value is found for sure by whoever knows it. Otherwise the columns are
+    added to the keys. No randomization makes a match likelier than one in the records of the cell, which is the bound
+    where there are too many cells to work it out.
+    """
+    telling = [one for one in found if one.kind != "shows changes"]
+    columns = tuple(dict.fromkeys(one.column for one in telling if one.column not in plan.keys))
+    if not columns:
+        return None
+    if any(one.alone for one in telling if one.column in columns):
+        return SideChannelRisk(plan.keys, columns, 1.0, exact=True)
+    known = (*plan.keys, *columns)
+    try:
+        table = count(needed_columns(stages, known))
+    except TooLargeError:
+        return SideChannelRisk(plan.keys, columns, 1.0, exact=False)
+    if len(table) > MOST_CELLS:
+        return SideChannelRisk(plan.keys, columns, 1 / float(table.project(known).counts.min()), exact=False)
+    after = assess_risk(table, known, stages).after
+    assert after is not None
+    return SideChannelRisk(plan.keys, columns, max(after.max_risk_strict, after.max_risk_any_release), exact=True)
+
+
+def _groups(size: int) -> str:
+    return "are alone with their value" if size <= 2 else f"share their value with fewer than {size - 1:,} others"
+
+
+def _percent(share: float) -> str:
+    """Rounded up, to a tenth of a per cent where it is not whole.
+
+    >>> _percent(0.9991), _percent(1.0), _percent(0.28), _percent(0.0001)
+    ('100 %', '100 %', '28 %', '0.1 %')
+    """
+    up = math.ceil(round(share * 1000, 6)) / 10
+    return f"{up:g} %"

@@ -1,0 +1,286 @@
+"""``maskwell release --key``: what two waves of the same people keep, and what they must not tell."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.command_line import refused, run
+
+from maskwell.core.keyed import KeyedRandom
+from maskwell.release.folder.receipt_making import draws_told
+from maskwell.release.plans.plan_file import load_plan
+from maskwell.release.released import Release
+from maskwell.release.releasing import release_folder_of
+
+pytest.importorskip("pyarrow")
+
+ROWS = 3000
+JOBS = [f"job {i}" for i in range(16)]
+HEAD = '[release]\nid = "pid"\ndataset = "panel"\norder = "kept"\n'
+UNIFORM = '[[protect]]\nvariables = ["job"]\nmethod = "uniform"\nepsilon = 3\n'
+METHOD1 = '[[protect]]\nvariables = ["job"]\nmethod = "method1"\ntheta = 1\n'
+
+
+def write(name: str, columns: dict[str, Sequence[object]]) -> None:
+    with Path(name).open("w", newline="") as file:
+        csv.writer(file).writerows([[*columns], *zip(*columns.values(), strict=True)])
+
+
+def jobs_of(folder: str) -> list[str]:
+    with Path(folder, "public", "data.csv").open(newline="") as file:
+        return [row["job"] for row in csv.DictReader(file)]
+
+
+@pytest.fixture
+def waves() -> tuple[list[str], list[str]]:
+    """True jobs in two waves: half of the people change theirs."""
+    draw = np.random.default_rng(4)
+    first = draw.integers(0, 16, ROWS)
+    later = np.where(np.arange(ROWS) % 2, first, (first + draw.integers(1, 16, ROWS)) % 16)
+    columns = {"pid": range(ROWS), "sex": draw.choice(["f", "m"], ROWS)}
+    labels = [[JOBS[i] for i in wave] for wave in (first, later)]
+    for name, own in zip(("one.csv", "two.csv"), labels, strict=True):
+        write(name, {**columns, "job": own})
+    run("release", "--new-key", "secret.key")
+    return labels[0], labels[1]
+
+
+def release(file: str, plan: str, folder: str, matrices: str | None = None) -> Release:
+    """As the command does, without the page for the board, which takes a second to draw."""
+    Path("plan.toml").write_text(plan)
+    key = KeyedRandom.from_file("secret.key", "panel")
+    return release_folder_of(file, load_plan("plan.toml"), folder, key=key, matrices=matrices)
+
+
+# ---- what two waves tell
+
+
+def test_a_changed_report_does_not_tell_both_truths(waves: tuple[list[str], list[str]]) -> None:
+    """With words that did not depend on the truth, every report that changed was true in both waves."""
+    first, later = waves
+    done = release("one.csv", HEAD + UNIFORM, "one")
+    release("two.csv", HEAD + UNIFORM, "two")
+    one, two = jobs_of("one"), jobs_of("two")
+    same = [i for i in range(ROWS) if first[i] == later[i]]
+    assert all(one[i] == two[i] for i in same), "same truth, same matrix, same report"
+    differ = [i for i in range(ROWS) if one[i] != two[i]]
+    assert differ
+    assert {first[i] != later[i] for i in differ} == {True}, "a report that changed proves that the truth did"
+    true = sum(one[i] == first[i] and two[i] == later[i] for i in differ) / len(differ)
+    assert 0.2 < true < 0.5, "0.35 for independent draws; 9 standard errors either way"
+    (told,) = draws_told(done)
+    assert told["draws"] == "kept"
+    assert told["parity_of_two_releases"]["change"] == "inf"
+
+
+def test_matrices_made_from_the_counts_change_and_so_do_all_draws(waves: tuple[list[str], list[str]]) -> None:
+    first, later = waves
+    release("one.csv", HEAD + METHOD1, "one")
+    release("two.csv", HEAD + METHOD1, "two")
+    one, two = jobs_of("one"), jobs_of("two")
+    changed = [first[i] == later[i] and one[i] != two[i] for i in range(ROWS)]
+    assert sum(changed) > 400, "of 1,500 people whose truth is the same"
+
+
+def test_kept_reports_that_are_randomized_once_more_hide_changes(waves: tuple[list[str], list[str]]) -> None:
+    first, later = waves
+    done = release("one.csv", HEAD + UNIFORM + 'again = "1/2"\n', "one")
+    release("two.csv", HEAD + UNIFORM + 'again = "1/2"\n', "two")
+    one, two = jobs_of("one"), jobs_of("two")
+    stayed = [i for i in range(ROWS) if first[i] == later[i]]
+    moved = sum(one[i] != two[i] for i in stayed) / len(stayed)
+    assert 0.3 < moved < 0.7, "a report that changed proves nothing"
+    (told,) = draws_told(done)
+    assert told["draws"] == "kept, then fresh"
+    assert all(value != "inf" for value in told["parity_of_two_releases"].values())
+    assert not any("proves that the true value changed" in note for note in done.notes)
+
+
+def test_switching_the_second_randomization_on_keeps_the_first(waves: tuple[list[str], list[str]]) -> None:
+    """A report that was kept stays the one that is randomized again, so it is not told by two independent draws."""
+    release("one.csv", HEAD + UNIFORM, "one")
+    release("one.csv", HEAD + UNIFORM + 'again = "0.1"\n', "two")
+    agree = np.mean([a == b for a, b in zip(jobs_of("one"), jobs_of("two"), strict=True)])
+    assert agree > 0.8, "two independent draws agree in less than half of the records"
+
+
+def test_fresh_draws_are_new_in_each_release(waves: tuple[list[str], list[str]]) -> None:
+    plan = HEAD + UNIFORM + 'draws = "fresh"\n[[protect]]\nvariables = ["sex"]\nmethod = "uniform"\ngamma = 3\n'
+    done = [release("one.csv", plan, name) for name in ("one", "two")]
+    assert jobs_of("one") != jobs_of("two")
+    assert [told["draws"] for told in draws_told(done[0])] == ["fresh", "kept"]
+    Path("plan.toml").write_text(HEAD + UNIFORM + 'draws = "fresh"\n')
+    refused(
+        *("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "-o", "three"),
+        saying="a key is of no use",
+    )
+
+
+def test_the_kind_of_file_does_not_matter(waves: tuple[list[str], list[str]]) -> None:
+    """Codes that are numbers in one file and texts in the other: one truth, one report."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    codes = np.random.default_rng(1).integers(1, 5, ROWS)
+    write("codes.csv", {"pid": range(ROWS), "job": codes.tolist()})
+    table = pyarrow.table({"pid": [str(i) for i in range(ROWS)], "job": [str(code) for code in codes]})
+    parquet.write_table(table, "codes.parquet")
+    release("codes.csv", HEAD + UNIFORM, "one")
+    release("codes.parquet", HEAD + UNIFORM, "two")
+    assert jobs_of("one") == parquet.read_table("two/public/data.parquet")["job"].to_pylist()
+
+
+def test_a_label_that_is_new_changes_the_design_unless_the_codebook_has_it(waves: tuple[list[str], list[str]]) -> None:
+    first, _ = waves
+    write("more.csv", {"pid": range(ROWS + 1), "job": [*first, "job 99"]})
+    listed = "[codebook]\njob = " + json.dumps([*JOBS, "job 99"]) + "\n"
+    for more, agree in (("", False), (listed, True)):
+        for name in ("one", "more"):
+            release(f"{name}.csv", HEAD + UNIFORM + more, f"{name} {agree}")
+        same = np.array(jobs_of(f"one {agree}")) == np.array(jobs_of(f"more {agree}"))[:ROWS]
+        assert same.all() == agree
+
+
+# ---- what is said
+
+
+def test_everything_says_what_a_key_does(waves: tuple[list[str], list[str]]) -> None:
+    text = " ".join(run("release", "--new-key", "other.key").out.split())
+    assert "A report that changed shows that the true value changed" in text
+    assert "a report that changed shows that the true value did" in " ".join(run("release", "--help").out.split())
+    Path("plan.toml").write_text(HEAD + UNIFORM)
+    lines = run("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "-o", "one").out
+    assert "proves that the true value changed" in " ".join(lines.split())
+    page = Path("one/internal/report.html").read_text()
+    assert "proves that the true value changed" in page
+    assert "infinite between one that stays and one that changes" in page
+    assert "key" not in Path("one/public/README.md").read_text()
+    tried = run("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "--dry-run").out
+    assert "proves that the true value changed" in " ".join(tried.split())
+    assert "--key secret.key" in tried.splitlines()[-1]
+    without = run("release", "one.csv", "--plan", "plan.toml", "-o", "two").out
+    assert "kept by key" not in " ".join(without.split())
+
+
+# ---- matrices of an earlier release
+
+
+def test_earlier_matrices_keep_the_draws_of_unchanged_records(waves: tuple[list[str], list[str]]) -> None:
+    first, later = waves
+    release("one.csv", HEAD + METHOD1, "one")
+    done = release("two.csv", HEAD + METHOD1, "two", "one/internal/receipt.json")
+    one, two = jobs_of("one"), jobs_of("two")
+    assert all(a == b for a, b, s, t in zip(one, two, first, later, strict=True) if s == t)
+    assert any(a != b for a, b in zip(one, two, strict=True))
+    assert done.stages[0].invariance == "external"
+    public, internal = (json.loads(Path(f"two/{kind}/receipt.json").read_text()) for kind in ("public", "internal"))
+    (group,) = public["groups"]
+    assert (group["invariance"], group["matrix"]) == ("external", "withheld")
+    assert "biased as they stand" in public["advice"][0]
+    assert internal["groups"][0]["stage"]["counts"] == [later.count(job) for job in sorted(JOBS)]
+    release("one.csv", HEAD + METHOD1, "three", "two/internal/receipt.json")
+    assert jobs_of("three") == one, "and so on, from release to release"
+
+
+def test_the_same_counts_are_still_kept(waves: tuple[list[str], list[str]]) -> None:
+    release("one.csv", HEAD + METHOD1, "one")
+    done = release("one.csv", HEAD + METHOD1, "two", "one/internal/receipt.json")
+    assert done.stages[0].invariance == "counts"
+    assert jobs_of("one") == jobs_of("two")
+
+
+def test_the_data_holder_estimates_with_the_earlier_matrices(waves: tuple[list[str], list[str]]) -> None:
+    _, later = waves
+    release("one.csv", HEAD + METHOD1, "one")
+    release("two.csv", HEAD + METHOD1, "two", "one/internal/receipt.json")
+    data = ("estimate", "two/public/data.csv", "--columns", "job")
+    found = run(*data, "--receipt", "two/internal/receipt.json", "--json").json()
+    for one in found["estimates"]:
+        away = abs(one["estimate"] - later.count(one["category"]) / ROWS)
+        assert away < 6 * one["standard_error"]
+    refused(*data, "--receipt", "two/public/receipt.json", saying="withheld")
+
+
+def test_states_that_the_earlier_matrices_do_not_know_are_refused_without_naming_them(
+    waves: tuple[list[str], list[str]],
+) -> None:
+    first, _ = waves
+    release("one.csv", HEAD + METHOD1, "one")
+    write("secret.csv", {"pid": range(ROWS), "job": ["spy", *first[1:]]})
+    more = ("--key", "secret.key", "--matrices", "one/internal/receipt.json", "-o", "two")
+    said = refused(
+        "release", "secret.csv", "--plan", "plan.toml", *more, saying="all categories of 'job': 1 new, records 1"
+    )
+    assert "spy" not in said
+    assert not Path("two").exists()
+
+
+def test_combinations_that_the_earlier_matrices_do_not_know_are_refused(waves: tuple[list[str], list[str]]) -> None:
+    plan = HEAD + METHOD1.replace("method =", 'within = ["sex"]\nmethod =')
+    write("one.csv", {"pid": range(60), "sex": ["f"] * 30 + ["m"] * 30, "job": ["a", "b"] * 15 + ["a", "c"] * 15})
+    write("two.csv", {"pid": range(60), "sex": ["f"] * 30 + ["m"] * 30, "job": ["a", "c"] * 15 + ["a", "b"] * 15})
+    release("one.csv", plan, "one")
+    more = ("--key", "secret.key", "--matrices", "one/internal/receipt.json", "-o", "two")
+    refused(
+        "release", "two.csv", "--plan", "plan.toml", *more, saying="all combinations of sex, job: 2 new, records 30"
+    )
+
+
+def test_bounds_rules_and_risk_are_looked_at_again(waves: tuple[list[str], list[str]]) -> None:
+    more = ("--key", "secret.key", "--matrices", "one/internal/receipt.json", "-o", "two")
+    even = {"pid": range(100), "sex": ["f"] * 50 + ["m"] * 50, "job": ["a", "b"] * 50}
+    skew = {**even, "job": ["a"] * 95 + ["b"] * 5}
+    write("one.csv", even)
+    write("two.csv", skew)
+    optimal = HEAD + '[[protect]]\nvariables = ["job"]\nmethod = "optimal"\nposterior = 0.7\n'
+    release("one.csv", optimal, "one")
+    refused("release", "two.csv", "--plan", "plan.toml", *more, saying="posterior = 0.7 is not kept")
+
+    risky = HEAD + 'keys = ["job"]\nmatch = 0.1\n' + METHOD1.replace("theta = 1", "theta = 0.01")
+    Path("one").rename("first")
+    release("one.csv", risky, "one")
+    refused("release", "two.csv", "--plan", "plan.toml", *more, saying="above 0.1 of being matched")
+
+    ruled = HEAD + METHOD1 + '[[rule]]\nforbid = { sex = ["f"], job = ["b"] }\n'
+    Path("one").rename("second")
+    release("two.csv", ruled, "one")
+    refused("release", "one.csv", "--plan", "plan.toml", *more, saying="forbids")
+
+
+def test_receipts_of_other_releases_are_refused(waves: tuple[list[str], list[str]]) -> None:
+    release("one.csv", HEAD + METHOD1, "one")
+    run("release", "--new-key", "other.key")
+    internal = ("--matrices", "one/internal/receipt.json", "-o", "two")
+    start = ("release", "two.csv", "--plan", "plan.toml")
+    refused(*start, *internal, saying="without a key")
+    refused(*start, "--key", "other.key", *internal, saying="another key")
+    public = ("--matrices", "one/public/receipt.json", "-o", "two")
+    refused(*start, "--key", "secret.key", *public, saying="public receipt")
+    for plan, saying in (
+        (HEAD + METHOD1.replace("theta = 1", "theta = 0.5"), "theta is not as in the earlier release"),
+        (HEAD + METHOD1.replace('"job"', '"sex"'), "variables is not as in the earlier release"),
+        (HEAD + METHOD1 + METHOD1.replace('"job"', '"sex"'), "that of the earlier release 1"),
+        (HEAD + 'missing = "category"\n' + METHOD1, "missing is not as in the earlier release"),
+        (HEAD.replace("panel", "other"), "another key"),
+    ):
+        Path("plan.toml").write_text(plan if "protect" in plan else plan + METHOD1)
+        refused(*start, "--key", "secret.key", *internal, saying=saying)
+    Path("plan.toml").write_text(HEAD + METHOD1)
+    run("release", "one.csv", "--plan", "plan.toml", "-o", "unkeyed")
+    unkeyed = ("--matrices", "unkeyed/internal/receipt.json", "-o", "two")
+    refused(*start, "--key", "secret.key", *unkeyed, saying="drawn without a key")
+    assert not Path("two").exists()
+
+
+def test_a_swap_is_drawn_anew_beside_kept_draws(waves: tuple[list[str], list[str]]) -> None:
+    swap = '[[protect]]\nvariables = ["sex"]\nmethod = "swap"\nbase = "sequential"\n'
+    Path("plan.toml").write_text(HEAD + UNIFORM + swap)
+    keyed = ("--key", "secret.key", "-o", "one")
+    said = refused("release", "one.csv", "--plan", "plan.toml", *keyed, saying="cannot be kept by key")
+    assert 'draws = "fresh"' in said
+    release("one.csv", HEAD + UNIFORM + swap + 'draws = "fresh"\n', "one")
+    more = (*keyed[:2], "--matrices", "one/internal/receipt.json", "-o", "two")
+    refused("release", "two.csv", "--plan", "plan.toml", *more, saying="swap")

@@ -1,0 +1,90 @@
+"""Run tests as on other processors: what is printed must not depend on the last bits of a computation.
+
+OpenBLAS has a kernel for each family of processors, NumPy and the C library have functions for each set of vector
+instructions, and their results differ in the last bits. All three can be told to work as on an older processor::
+
+    python -m tests.support.processors tests/end_to_end docs
+
+runs pytest on these paths once for each of :data:`OTHERS` processors that this one can stand in for, and that is not
+its own kind. Where there are none (no OpenBLAS, or a processor with one kernel only) it says so and succeeds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+OTHERS = 2
+KERNELS = ("Haswell", "Nehalem", "Sandybridge", "Prescott", "ARMV8", "NEOVERSEN1")
+"""In order of preference. Prescott runs on every 64-bit x86, Nehalem and Haswell stand for before and after FMA."""
+WITH_FMA = ("Haswell",)
+NO_FMA = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"
+PYTEST = ("-m", "pytest", "-q", "--numprocesses", "auto", "--maxprocesses", "8", "--dist", "worksteal")
+
+
+def kernel() -> str | None:
+    """The kernel that NumPy's own OpenBLAS uses in this process, None where NumPy brings no OpenBLAS."""
+    package = Path(np.__file__).parent
+    for path in sorted([*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")]):
+        library = ctypes.CDLL(str(path))
+        for name in ("scipy_openblas_get_corename64_", "openblas_get_corename64_", "openblas_get_corename"):
+            if hasattr(library, name):
+                tell = getattr(library, name)
+                tell.restype = ctypes.c_char_p
+                return str(tell().decode())
+    return None
+
+
+def environment(name: str) -> dict[str, str]:
+    """What makes a process compute as on a processor with this kernel."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    newer = [one for one in __cpu_dispatch__ if name not in WITH_FMA or "512" in one or one == "X86_V4"]
+    disabled = " ".join(one for one in newer if __cpu_features__.get(one))
+    plain = {"OPENBLAS_CORETYPE": name, "OPENBLAS_NUM_THREADS": "1", "NPY_DISABLE_CPU_FEATURES": disabled}
+    return plain if name in WITH_FMA else plain | {"GLIBC_TUNABLES": NO_FMA}
+
+
+def others(limit: int = OTHERS) -> list[str]:
+    """Processors that this one can stand in for: each is tried in a process of its own, and has another kernel."""
+    used, found = [kernel()], list[str]()
+    for name in KERNELS if used[0] is not None else ():
+        if len(found) < limit and (other := _kernel_of(name)) is not None and other not in used:
+            used.append(other)
+            found.append(name)
+    return found
+
+
+def _kernel_of(name: str) -> str | None:
+    """The kernel of a process that works as on this processor; None where it ends, on an illegal instruction say."""
+    probe = (
+        "import numpy as np; from tests.support.processors import kernel; np.linalg.inv(np.eye(70)); print(kernel())"
+    )
+    command, folder = [sys.executable, "-W", "error", "-c", probe], Path(__file__).parents[2]
+    env = os.environ | environment(name)
+    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def main(paths: list[str]) -> int:
+    """Run pytest on the paths as on each of the other processors; 1 if a test fails on any of them."""
+    found = others()
+    if len(found) < OTHERS:
+        own = kernel()
+        why = "NumPy brings no OpenBLAS" if own is None else f"this processor ({own}) stands in for {len(found)} others"
+        print(f"skipped{' in part' if found else ''}: {why}", flush=True)
+    failed = False
+    for name in found:
+        print(f"as on {name}:", flush=True)
+        command = [sys.executable, *PYTEST, *paths]
+        failed |= subprocess.run(command, env=os.environ | environment(name), check=False).returncode != 0
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,27 @@
+"""Errors about data: what they must say, and what they must keep for those who ask."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from maskwell.errors import MaskwellError
+
+
+@contextmanager
+def quiet(
+    error: type[MaskwellError], *, match: str | None = None, values: str
+) -> Iterator[pytest.ExceptionInfo[MaskwellError]]:
+    """Expect an error that holds ``values`` (a pattern) and prints them nowhere, not even in its traceback."""
+    with pytest.raises(error, match=match) as caught:
+        yield caught
+    found = re.search(values, caught.value.values)
+    assert found, caught.value.values
+    printed = caught.value.message + caught.value.hint
+    said = "".join(line for line in traceback.format_exception(caught.value) if not line.startswith("  "))
+    word = rf"(?<!\w){re.escape(found.group())}(?!\w)"
+    assert not re.search(word, printed) and not re.search(word, said), said

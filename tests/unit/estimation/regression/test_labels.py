@@ -1,0 +1,94 @@
+"""Reports are given as labels: numbers are taken for codes only where the caller says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell import (
+    Categories,
+    Dense,
+    estimate_survey,
+    estimate_with_anchor,
+    fit_logistic,
+    fit_multinomial,
+    fit_predictor,
+    fit_with_anchor,
+    make_design,
+)
+from maskwell.errors import MaskwellError, ReportError
+from maskwell.estimation.sampling.plan import SamplingPlan
+
+WARNER = make_design("warner", p="0.8")
+YES = np.repeat([True, False, True, False], [30, 20, 15, 35])
+LABELS = np.where(YES, "yes", "no")
+X = np.repeat([0.0, 1.0], 50)[:, None]
+
+
+def logistic(reports: Any, **options: Any) -> float:
+    return float(fit_logistic(X, reports, WARNER, **options).estimates[1])
+
+
+FITS: list[Callable[..., Any]] = [
+    logistic,
+    lambda reports, **options: fit_multinomial(X, reports, WARNER, **options),
+    lambda reports, **options: fit_predictor(YES[::-1], reports, WARNER, **options),
+    lambda reports, **options: fit_with_anchor(X, reports, reports, WARNER, WARNER, **options),
+    lambda reports, **options: estimate_with_anchor(reports, reports, WARNER, WARNER, **options),
+]
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("kind", [bool, int, np.int8, np.uint64])
+def test_numbers_and_truth_values_are_refused_where_reports_have_names(fit: Callable[..., Any], kind: type) -> None:
+    with pytest.raises(ReportError, match=r"but this design reports 'yes', 'no'") as caught:
+        fit(YES.astype(kind))
+    assert "map them to these labels" in (caught.value.hint or "")
+    assert "codes=True, where 0 stands for 'yes'" in (caught.value.hint or "")
+
+
+def test_labels_and_codes_that_are_called_so_say_the_same() -> None:
+    codes = np.where(YES, 0, 1)
+    assert logistic(LABELS) == logistic(codes, codes=True) < 0
+    assert logistic(1 - codes, codes=True) == pytest.approx(-logistic(LABELS))
+    assert logistic(LABELS.tolist()) == logistic(LABELS)
+    anchored = estimate_with_anchor(LABELS, LABELS, WARNER, WARNER)
+    assert anchored.naive == estimate_with_anchor(codes, codes, WARNER, WARNER, codes=True).naive
+
+
+def test_numbers_are_labels_where_the_labels_are_these_numbers() -> None:
+    codes, P = np.where(YES, 0, 1), [["0.8", "0.2"], ["0.2", "0.8"]]
+    turned = np.where(YES, 1, 0)
+    for labels in ([1, 0], ["1", "0"]):
+        design = Dense.of(P, Categories.of(labels))  # 1 is the first category
+        assert fit_logistic(X, turned, design).estimates[1] == pytest.approx(logistic(codes, codes=True))
+    assert fit_logistic(X, codes, Dense.of(P)).estimates[1] == pytest.approx(logistic(LABELS))
+
+
+def test_numbers_that_are_no_labels_are_unknown() -> None:
+    with pytest.raises(MaskwellError, match="2"):
+        fit_logistic(X, np.where(YES, 1, 2), Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], Categories.of([1, 0])))
+
+
+def test_labels_of_several_designs() -> None:
+    designs, groups = [WARNER, make_design("warner", p="0.7")], np.arange(100) % 2
+    found = fit_logistic(X, LABELS, designs, groups=groups)
+    same = fit_logistic(X, np.where(YES, 0, 1), designs, groups=groups, codes=True)
+    np.testing.assert_array_equal(found.estimates, same.estimates)
+    with pytest.raises(ReportError, match="but this design reports 'yes', 'no'"):
+        fit_logistic(X, YES, designs, groups=groups)
+
+
+def test_a_design_that_no_row_used_is_named() -> None:
+    with pytest.raises(ReportError, match="no row used design 1 of the 2"):
+        fit_logistic(X, LABELS, [WARNER, WARNER], groups=np.zeros(100, dtype=int))
+
+
+@pytest.mark.parametrize("reports", [YES, YES.astype(int)])
+def test_shares_of_numbers_are_refused_too(reports: Any) -> None:
+    for ask in (lambda: WARNER.tally(reports), lambda: estimate_survey(reports, WARNER, SamplingPlan())):
+        with pytest.raises(MaskwellError, match=r"True|False|0|1"):
+            ask()

@@ -1,0 +1,221 @@
+"""Stages whose draws may be kept: what names them, and kept reports that are randomized once more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.chisquare import fits
+
+from maskwell.core.categories import Categories
+from maskwell.core.cell_table import CellTable
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs.composed import Composed
+from maskwell.designs.dense import Dense
+from maskwell.designs.sparse import Sparse
+from maskwell.designs.uniform import Uniform
+from maskwell.designs.wire import save_design
+from maskwell.errors import InfeasibleError, PlanError
+from maskwell.release.carrying_out import draws_of
+from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
+from maskwell.release.matrices.invariance import is_invariant
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.stages.building import build_stages
+from maskwell.release.stages.counting import tables_of
+from maskwell.release.stages.stage import Stage, state_categories
+
+WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
+COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}
+
+
+def stage_of(labels: list[Any], P: Any = WARNER, **changes: Any) -> Stage:
+    states = [(label,) for label in labels]
+    made = Stage(
+        variables=("v",),
+        states=states,
+        outputs=states,
+        design=Sparse.of_matrix(P, state_categories(states)),
+        counts=np.ones(len(states), dtype=np.int64),
+        cells=np.zeros(len(states), dtype=np.int64),
+        method="fixed",
+        invariance="none",
+        derived=False,
+    )
+    return replace(made, **changes)
+
+
+def tables(plan: ReleasePlan, counts: Any = COUNTS) -> Any:
+    table = CellTable.of(["sex", "job"], counts)
+    return {own: table.project(own) for own in tables_of(plan)}
+
+
+def planned(**protect: Any) -> ReleasePlan:
+    return ReleasePlan.of([{"variables": "job", **protect}])
+
+
+def built(**protect: Any) -> Stage:
+    plan = planned(**protect)
+    return build_stages(plan, tables(plan))[0]
+
+
+# ---- the name of a stage
+
+
+OTHERS = {
+    "labels": stage_of(["a", "c"]),
+    "order of labels": stage_of(["b", "a"]),
+    "one column of the matrix": stage_of(["a", "b"], [["3/4", "1/3"], ["1/4", "2/3"]]),
+    "variable": stage_of(["a", "b"], variables=("w",)),
+    "released labels": stage_of(["a", "b"], outputs=[("a",), ("c",)]),
+    "one more label": stage_of(["a", "b", "c"], [["3/4", "1/4", 0], ["1/4", "3/4", 0], [0, 0, 1]]),
+    "structure": stage_of(["a", "b"], design=Dense.of(WARNER)),
+    "missing value": stage_of(["a", None]),
+    "word for it": stage_of(["a", "missing"]),
+    "within": stage_of(["a", "b"], within=("sex",), states=[("f", "a"), ("f", "b")], outputs=[("f", "a"), ("f", "b")]),
+}
+
+
+@pytest.mark.parametrize("what", list(OTHERS))
+def test_whatever_a_draw_depends_on_names_the_stage(what: str) -> None:
+    names = {stage.fingerprint for stage in OTHERS.values()} | {stage_of(["a", "b"]).fingerprint}
+    assert OTHERS[what].fingerprint != stage_of(["a", "b"]).fingerprint
+    assert len(names) == len(OTHERS) + 1
+
+
+def test_labels_count_by_their_text() -> None:
+    assert stage_of([7, 8]).fingerprint == stage_of(["7", "8"]).fingerprint == stage_of([7.0, 8.0]).fingerprint
+    assert stage_of([7, "7"]).fingerprint != stage_of([7, 8]).fingerprint
+
+
+def test_counts_and_notes_do_not_name_the_stage() -> None:
+    other = stage_of(["a", "b"], counts=np.array([5, 9]), notes=("x",), invariance="counts", derived=True)
+    assert other.fingerprint == stage_of(["a", "b"]).fingerprint
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Uniform.from_gamma(3, Categories.of(["a", "b"])),
+        Dense.of(WARNER, Categories.of(["a", "b"])),
+        Composed.of(Uniform.from_gamma(3, Categories.of(["a", "b"])), Uniform.from_gamma(4, Categories.of(["a", "b"]))),
+    ],
+)
+def test_the_name_is_that_of_the_receipt(design: Any) -> None:
+    stage = stage_of(["a", "b"], design=design)
+    read = stage_from_dict(json.loads(json.dumps(stage_to_dict(stage))))
+    assert read.fingerprint == stage.fingerprint
+
+
+def test_two_labels_with_one_text_get_draws_of_their_own() -> None:
+    """States are told apart by their place: 7 and "7" in one column do not share words. False-alarm rate 1e-6."""
+    stage = stage_of([7, "7"])
+    key = KeyedRandom.of(bytes(range(32)), "d")
+    draws, names = draws_of(stage, SeededRandom(1), key), key.names(np.arange(40_000))
+    first, later = (draws.draw(np.full(40_000, t, dtype=np.uint32), names).astype(int) for t in (0, 1))
+    assert fits(np.bincount(2 * first + later, minlength=4), np.array([3, 9, 1, 3]) / 16)
+
+
+# ---- kept, and once more
+
+
+@pytest.mark.parametrize("again", ["1/4", "1"])
+@pytest.mark.parametrize(
+    "protect",
+    [
+        {"method": "method1", "theta": "1/2"},
+        {"method": "method1", "theta": "1/2", "within": ["sex"]},
+        {"method": "sequential"},
+        {"method": "uniform", "gamma": 3},
+        {"method": "method2", "diagonal": "0.8"},
+        {"method": "inverse-frequency", "theta": 2},
+        {"method": "optimal", "posterior": "0.9"},
+        {"method": "method1", "theta": "1/2", "exclude": ["c"]},
+    ],
+    ids=str,
+)
+def test_both_steps_are_their_product_exactly(protect: Any, again: str) -> None:
+    once, twice = built(**protect), built(**protect, again=again)
+    assert twice.steps is not None
+    P, C, whole = (np.array(d.exact_matrix(), dtype=object) for d in (*twice.steps, twice.design))
+    a = Fraction(again)
+    assert (np.array(once.design.exact_matrix(), dtype=object) == P).all()
+    unit = np.array([[Fraction(int(i == j)) for j in range(len(P))] for i in range(len(P))], dtype=object)
+    assert (a * P + (1 - a) * unit == C).all()
+    assert (whole == C @ P).all()
+    assert twice.fingerprint == once.fingerprint, "the kept draw does not depend on the second step"
+    if once.invariance == "counts":
+        assert twice.invariance == "counts"
+        assert is_invariant(twice.design, twice.counts)
+
+
+def test_what_is_drawn_is_the_product() -> None:
+    """False-alarm rate 1e-6 each; the first step alone is not taken for it."""
+    stage = built(method="method1", theta="1/2", again="1/2")
+    key = KeyedRandom.of(bytes(range(32)), "d")
+    n = 100_000
+    for truth in range(3):
+        for keyed in (key, None):
+            draws = draws_of(stage, SeededRandom(truth), keyed)
+            drawn = draws.draw(np.full(n, truth, dtype=np.uint32), key.names(np.arange(n)))
+            counts = np.bincount(drawn, minlength=3)
+            assert fits(counts, stage.design.matrix()[:, truth])
+            assert stage.steps is not None
+            assert not fits(counts, stage.steps[0].matrix()[:, truth])
+
+
+def test_both_steps_are_in_the_internal_receipt() -> None:
+    stage = built(method="method1", theta="1/2", again="1/2")
+    read = stage_from_dict(json.loads(json.dumps(stage_to_dict(stage))))
+    assert read.steps is not None
+    assert stage.steps is not None
+    assert [d.fingerprint for d in read.steps] == [d.fingerprint for d in stage.steps]
+    assert "steps" not in stage_to_dict(built(method="sequential"))
+
+
+def test_a_bound_that_the_second_step_breaks_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match=r"least_kept = 0\.7 is not kept in this file"):
+        built(method="optimal", posterior="0.8", least_kept="0.7", again=1)
+
+
+def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:
+    rows = [["1/2", 0, 0], ["1/2", "1/2", 0], [0, "1/2", 1]]
+    file = str(tmp_path / "design.json")
+    save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)
+    with pytest.raises(PlanError, match="whose reports are its categories, in the same order"):
+        built(method="design", file=file, again="1/2")
+
+
+@pytest.mark.parametrize(
+    ("entries", "saying"),
+    [
+        ({"again": 0}, "again"),
+        ({"again": 2}, "again"),
+        ({"again": "half"}, "again"),
+        ({"draws": "sometimes"}, "draws"),
+        ({"draws": "fresh", "again": "1/2"}, "keeps none"),
+    ],
+)
+def test_entries_that_make_no_sense_are_refused(entries: Any, saying: str) -> None:
+    with pytest.raises(PlanError, match=saying):
+        planned(method="sequential", **entries)
+
+
+def test_a_swap_is_not_drawn_again() -> None:
+    with pytest.raises(PlanError, match="exact counts of a swap"):
+        planned(method="swap", base="sequential", again="1/2")
+
+
+def test_a_plan_writes_what_it_read() -> None:
+    plan = planned(method="sequential", again="0.3")
+    assert ReleasePlan.from_dict(plan.to_dict()) == plan
+    assert "again = 0.3" in plan.to_toml()
+    fresh = planned(method="sequential", draws="fresh")
+    assert ReleasePlan.from_dict(fresh.to_dict()) == fresh
+    assert 'draws = "fresh"' in fresh.to_toml()
+    assert "draws" not in planned(method="sequential").to_toml()

@@ -1,0 +1,195 @@
+"""What a plan asks for in numbers is kept by every record it covers, or the release is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from maskwell.core.cell_table import CellTable
+from maskwell.errors import InfeasibleError, PlanError
+from maskwell.release import keeping
+from maskwell.release.assessing import assess_tables, judged
+from maskwell.release.in_memory import release_table
+from maskwell.release.keeping import bounds_kept, check_bounds, check_kept, check_match, exempted
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.released import Release
+from maskwell.release.stages.counting import tables_of
+from maskwell.reports.release_page import release_page
+from maskwell.reports.release_words import promises
+from maskwell.reports.text_release import dry_run_text, refusal, release_text
+
+CELLS = {("n", "a"): 30, ("n", "b"): 20, ("s", "a"): 25, ("s", "b"): 25, ("w", "a"): 3}
+"""The west has one value only."""
+
+
+def assessed(protect: dict[str, Any], cells: dict[Any, int] | None = None, **release: Any) -> Release:
+    table = CellTable.of(["region", "x"], cells or CELLS)
+    plan = ReleasePlan.of([{"variables": "x", **protect}], **release)
+    return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+
+
+BOUNDS = [
+    {"posterior": "0.6"},
+    {"posterior_own": "0.6"},
+    {"odds": "3/2"},
+    {"guess": "0.6"},
+    {"changed_at_least": "0.2", "posterior": "0.75"},
+]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=lambda bounds: next(iter(bounds)))
+def test_a_cell_with_one_value_breaks_what_is_asked_of_released_values(bounds: dict[str, str]) -> None:
+    optimal = {"method": "optimal", "within": ["region"], **bounds}
+    release = assessed(optimal)
+    with pytest.raises(InfeasibleError, match="3 records are alone in a cell with one value") as caught:
+        check_bounds(release)
+    assert 'exempt = ["alone"]' in caught.value.hint and "[[protect]] number 1" in caught.value.message
+    assert any(one.kept is False for one in promises(release))
+    allowed = assessed({**optimal, "exempt": ["alone"]})
+    check_kept(allowed)
+    assert all(one.kept for one in promises(allowed))
+    assert exempted(allowed) == [
+        "the bounds of x within region do not cover 3 records with the only value of their cell"
+    ]
+    assert any("do not cover 3 records" in " ".join(line.split()) for line in [" ".join(release_text(allowed, "out"))])
+    assert "do not cover 3 records with the only value of their cell" in release_page(allowed)
+
+
+@pytest.mark.parametrize("bounds", [{"factor": "3"}, {"parity": "3"}, {"least_kept": "0.3", "posterior": "0.9"}])
+def test_bounds_that_a_single_value_does_not_break(bounds: dict[str, str]) -> None:
+    """Within its cell a single value tells nothing that was not known."""
+    cells = {key: n for key, n in CELLS.items() if key[0] != "w" or "posterior" not in bounds}
+    check_kept(assessed({"method": "optimal", "within": ["region"], **bounds}, cells))
+
+
+def test_a_refused_plan_is_told_in_the_first_line_when_tried_out() -> None:
+    release = assessed({"method": "optimal", "within": ["region"], "posterior": "0.6"})
+    lines = dry_run_text(release, [], source="a", plan="b")
+    first = " ".join(" ".join(lines[:2]).split())
+    assert first.startswith(
+        "The plan would be refused: [[protect]] number 1: posterior = 0.6, but 1 is reached: 3 records"
+    )
+    assert refusal(release) is not None and lines[-1].startswith("Next: change the plan")
+
+
+def test_missing_values_that_stay_break_a_bound() -> None:
+    cells = {("n", "a"): 30, ("n", "b"): 20, ("n", None): 2}
+    for method in ({"method": "optimal", "posterior": "0.7"}, {"method": "uniform", "gamma": "3"}):
+        release = assessed(method, cells)
+        with pytest.raises(InfeasibleError, match="2 records have no value"):
+            check_bounds(release)
+        check_kept(assessed({**method, "exempt": ["missing"]}, cells))
+        check_kept(assessed(method, cells, missing="category"))
+    told = exempted(assessed({"method": "uniform", "gamma": "3", "exempt": ["missing"]}, cells))
+    assert told == ["the bounds of x do not cover 2 records without a value"]
+
+
+def test_labels_that_are_excluded_are_exempt_by_name() -> None:
+    release = assessed({"method": "optimal", "posterior": "0.6", "exclude": ["c"]}, {**CELLS, ("n", "c"): 4})
+    check_kept(release)
+    assert exempted(release) == ["the bounds of x do not cover 4 records with an excluded label"]
+
+
+def test_caps_take_the_place_of_the_bound_and_are_checked_themselves() -> None:
+    cells = {("n", "a"): 40, ("n", "b"): 30, ("n", "c"): 30}
+    release = assessed({"method": "optimal", "posterior_own": "0.6", "caps": {"a": "0.9", "b": "0.5"}}, cells)
+    check_kept(release)
+    found = {(one.name, one.label): one for one in bounds_kept(release)}
+    assert {label for _, label in found} == {None, "a", "b"} and all(one.kept for one in found.values())
+    assert found["posterior_own", None].value <= 0.6 + 1e-9
+    assert found["posterior_own", "b"].value <= 0.5 + 1e-9
+
+
+def test_a_bound_on_the_match_of_one_protection_is_measured() -> None:
+    """The west has one cell of three: whoever knows the region finds its records with one chance in three."""
+    for given in ({"xi": "0.3"}, {"match": "0.3"}):
+        method = {"method": "inverse-frequency", "within": ["region"], **given}
+        release = assessed(method)
+        (one,) = bounds_kept(release)
+        assert (one.name, one.value) == ("match", pytest.approx(1 / 3))
+        with pytest.raises(InfeasibleError, match=r"but 0\.333 is reached: 3 records are alone"):
+            check_bounds(release)
+        check_kept(assessed({**method, "exempt": ["alone"]}))
+    check_kept(assessed({"method": "inverse-frequency", "within": ["region"], "xi": "0.4"}))
+
+
+def test_blocks_that_cannot_keep_a_bound_are_refused() -> None:
+    cells = {("n", "a"): 1, ("n", "b"): 40}
+    with pytest.raises(InfeasibleError, match=r"xi = 0.5, but 0\.\d+ is reached"):
+        check_bounds(assessed({"method": "inverse-frequency", "xi": "0.5"}, cells))
+
+
+def test_tables_in_memory_are_refused_alike() -> None:
+    rows = {"region": ["n"] * 8 + ["w"] * 2, "x": ["a", "b"] * 4 + ["a", "a"]}
+    protect = {"variables": "x", "within": ["region"], "method": "optimal", "posterior": "0.6"}
+    with pytest.raises(InfeasibleError, match="2 records are alone"):
+        release_table(rows, ReleasePlan.of([protect]))
+    assert release_table(rows, ReleasePlan.of([{**protect, "exempt": ["alone"]}])).release.rows == 10
+
+
+def test_words_that_are_not_known_are_refused() -> None:
+    with pytest.raises(PlanError, match="exempt = 'single' is not allowed"):
+        ReleasePlan.of([{"variables": "x", "method": "sequential", "exempt": ["single"]}])
+    with pytest.raises(PlanError, match="intruder = 'nobody' is not allowed") as caught:
+        ReleasePlan.of([{"variables": "x", "method": "sequential"}], intruder="nobody")
+    assert "any-look, own-key, own-key-95, released-counts" in caught.value.hint
+    plan = ReleasePlan.of([{"variables": "x", "method": "sequential", "exempt": ["alone"]}], intruder="own-key")
+    assert ReleasePlan.from_dict(plan.to_dict()) == plan and 'intruder = "own-key"' in plan.to_toml()
+
+
+# ---- the intruder that a limit is for
+
+EASY = {
+    "method": "fixed",
+    "orientation": "columns",
+    "categories": ["a", "b", "c"],
+    "matrix": [["1/5", "1/10", "0"], ["0", "9/10", "1/2"], ["4/5", "0", "1/2"]],
+}
+"""The only a mostly becomes a c."""
+PEOPLE = {("n", "a"): 1, ("n", "b"): 40, ("n", "c"): 3}
+
+
+def test_a_limit_is_for_whoever_looks_where_it_is_easiest_unless_the_plan_says_otherwise() -> None:
+    default = assessed(EASY, PEOPLE, keys=["x"], match="0.35")
+    assert default.risk is not None and default.risk.after is not None
+    assert default.risk.after.max_risk == default.risk.after.max_risk_any_release > 0.35
+    assert default.risk.after.max_risk_strict <= 0.35
+    with pytest.raises(InfeasibleError, match=r"above 0\.35") as caught:
+        check_match(default)
+    assert 'intruder = "own-key"' in caught.value.hint
+    milder = assessed(EASY, PEOPLE, keys=["x"], match="0.35", intruder="own-key")
+    check_match(milder)
+    first = " ".join(" ".join(release_text(milder, "out")[:4]).split())
+    assert "someone who knows x and looks only at records released with the person's own keys finds the" in first
+    assert "(limit 35 %);" in first and "% for someone who looks where it is easiest." in first
+
+
+def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"x": ["a"] + ["b"] * 2 + ["c"] * 2 + ["d"] * 3}
+    protect = {"variables": "x", "method": "inverse-frequency", "xi": "0.51"}
+    open_ = release_table(rows, ReleasePlan.of([protect], keys=["x"], match="0.51")).release
+    assert open_.risk is not None and open_.risk.after is not None and open_.draws == 1
+    for _ in range(3):
+        plan = ReleasePlan.of([protect], keys=["x"], match="0.51", intruder="released-counts")
+        found = release_table(rows, plan).release
+        assert found.risk is not None and found.risk.after is not None
+        assert (found.risk.after.max_risk_released_counts or 1) <= 0.51 + 1e-9
+        assert (found.draws > 1) == any(f"drawn {found.draws} times" in note for note in found.notes)
+    monkeypatch.setattr(keeping, "DRAWS", 3)
+    never = ReleasePlan.of([{**protect, "xi": "0.5"}], keys=["x"], match="0.5", intruder="released-counts")
+    tried: list[int] = []
+
+    def worst() -> Release:
+        tried.append(1)
+        table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 2, ("d",): 3})
+        release = assess_tables(dict.fromkeys(tables_of(never), table), never)
+        return judged(replace(release, released_tables=release.tables))
+
+    with pytest.raises(InfeasibleError, match=r"compares all counts a chance of 0\.61"):
+        keeping.drawn_until_kept(worst, repeatable=False)
+    assert len(tried) == 3
+    with pytest.raises(InfeasibleError):
+        keeping.drawn_until_kept(worst, repeatable=True)
+    assert len(tried) == 4, "draws by key come out the same again"

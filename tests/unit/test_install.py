@@ -1,0 +1,72 @@
+"""Setting up shows how far it is, on a terminal and in a log, and what pip said when it fails."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+LINES = [
+    "Collecting click==8.3.0 (from -r dev.txt (line 1))",
+    "  Downloading click-8.3.0-py3-none-any.whl (107 kB)",
+    "Requirement already satisfied: pip==26.0 in ./lib",
+    "Collecting numpy==2.4.6 (from -r dev.txt (line 9))",
+    "  Using cached numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.whl (16.8 MB)",
+    "Installing collected packages: click, numpy",
+    "Successfully installed click-8.3.0 numpy-2.4.6",
+]
+
+
+@pytest.fixture
+def installer(root: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("install", root / "requirements/install.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def steps(installer: ModuleType) -> list[str]:
+    done, found = 0, []
+    for line in LINES:
+        step = installer.step_of(line, done, 2)
+        if step is not None:
+            done = step[0]
+            found.append(step[1])
+    return found
+
+
+def test_each_package_is_named_with_its_size(installer: ModuleType) -> None:
+    assert steps(installer) == [
+        "package 1 of 2: click",
+        "package 1 of 2: click, downloading 107 kB",
+        "package 2 of 2: numpy",
+        "unpacking 2 packages, about a minute",
+    ]
+
+
+def test_every_package_of_the_lock_is_counted(installer: ModuleType, root: Path) -> None:
+    lock = (root / "requirements/dev.txt").read_text(encoding="utf-8")
+    assert installer.count_of(lock) == sum(
+        "==" in line for line in lock.splitlines() if not line.startswith((" ", "#"))
+    )
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_log_stays_short_and_ends_with_the_fault(
+    installer: ModuleType,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text("click==8.3.0\nnumpy==2.4.6\n", encoding="utf-8")
+    program = f"import sys; print({chr(10).join(LINES)!r}); sys.exit({status})"
+    monkeypatch.setattr(installer, "PIP", ("-c", program))
+    assert installer.install(lock) == status
+    out, err = capfd.readouterr()
+    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about a minute"]
+    assert ("Successfully installed" in err) == bool(status)
