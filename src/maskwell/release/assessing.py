@@ -16,7 +16,7 @@ from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.plans.starting_plan import starting_plan
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.risk.file_risk import RiskReport, assess_risk, unchanged_columns
 from maskwell.release.side_channels import (
     SideChannel,
     check_side_channels,
@@ -137,7 +137,7 @@ def _risk(release: Release) -> RiskReport | None:
         return None
     released = None
     if release.released_tables is not None:
-        released = release.released_tables[risk_columns(plan)].project(plan.keys)
+        released = release.released_tables[risk_columns(plan)]
     return assess_risk(
         release.tables[risk_columns(plan)],
         plan.keys,
@@ -146,6 +146,7 @@ def _risk(release: Release) -> RiskReport | None:
         threshold=None if plan.match is None else float(plan.match),
         weights=plan.weights is not None,
         intruder=plan.intruder,
+        seen=[name for name in unchanged_columns(release.stages, plan.keys) if name not in plan.drop],
     )
 
 
