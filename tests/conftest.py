@@ -10,6 +10,14 @@ from hypothesis import settings
 settings.register_profile("house", deadline=None, derandomize=True)  # the same examples everywhere, however busy it is
 settings.load_profile("house")
 
+LONGEST = "test_documents.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first, so that no process is left with one of them at the end."""
+    items.sort(key=lambda item: item.path.name != LONGEST)
+
+
 ROOT = Path(__file__).parents[1]
 
 

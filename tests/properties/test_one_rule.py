@@ -58,7 +58,8 @@ def verdicts(design: Design, demand: Demand, gamma: Any) -> set[tuple[bool, bool
     found |= {(proof.claims["meets"], "slack" in proof.claims)}
     checked = verify_text(proof.text(), design=design)
     assert checked.ok
-    found |= {(bool(checked.meets), any("slack for decimals" in check.words for check in checked.checks))}
+    assert checked.slack_used == any("slack for decimals" in check.words for check in checked.checks)
+    found |= {(bool(checked.meets), checked.slack_used)}
     assert made.page_holds(proof.text())
     used = next(iter(found))[1]
     met = not any("is not kept" in sentence for sentence in explain(design, demand))
@@ -155,4 +156,7 @@ def test_products_remember_their_decimals() -> None:
     assert both.decimals
     assert math.isclose(both.parity(), 4)
     assert Demand.from_gamma(4).verdict(both).slack_used
+    assert both.is_admissible() == Kronecker.of([near, near]).is_admissible() is False
+    alone = Kronecker.of([near, Dense.of([["1/2", "1/2"], ["1/2", "1/2"]])])
+    assert design_from_dict(json.loads(json.dumps(alone.to_dict()))).is_admissible() == alone.is_admissible() is True
     assert Fraction(4) < both.parity_exact() <= 4 * (1 + SLACK)  # type: ignore[operator]

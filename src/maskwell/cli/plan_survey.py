@@ -117,8 +117,10 @@ def _shares(design: Design, asked: Mapping[str, Any]) -> Real | None:
     return None if asked["pi"] is None else read_shares(asked["pi"], "--pi", design)
 
 
-def _category(design: Design, asked: Mapping[str, Any]) -> int | None:
-    return None if asked["category"] is None else read_codes(asked["category"], "--category", design)[0]
+def _category(design: Design, asked: Mapping[str, Any]) -> Any:
+    if asked["category"] is None:
+        return None
+    return design.inputs.labels[read_codes(asked["category"], "--category", design)[0]]
 
 
 def _complex(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,7 +179,7 @@ def _stratum(row: Mapping[str, str], design: Design | None, folder: Path, asked:
         raise ParameterError(
             f"stratum {row['stratum']} has no design", hint="name a design file, or fill the column design"
         )
-    category = _category(used, asked) or 0
+    category = _category(used, asked)
     return Stratum(row["stratum"], row["share"], used, _row_shares(row["pi"], used), row.get("cost") or "1", category)
 
 

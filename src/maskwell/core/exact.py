@@ -27,6 +27,7 @@ _EXPONENT_DIGITS = 5
 _PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
 _TYPED_DIGITS = 12
 _FULL_DIGITS = 17
+_ROUND_DIGITS = 3  # of a number that people take for exact
 
 
 def as_fraction(value: Number, name: str = "number") -> Fraction:
@@ -317,21 +318,24 @@ def parity_text(parity: Parity, digits: int = 6) -> str:
     ('2.66667', '1e+400', 'infinite')
     >>> parity_text(1 + Fraction(1, 10**6)), parity_text(2 + Fraction(1, 10**15))
     ('1.000001', '2.000000000000001')
+    >>> parity_text(Fraction(10**6, 10**6 - 1)), parity_text(Fraction(10**6, 10**6 - 1), 10)
+    ('1.000001', '1.000001')
     """
     nearest = to_float(parity)
     if isinstance(parity, float) or math.isinf(nearest):
         return rounded(parity, digits, up=True)
     shown = f"{nearest:.{digits}g}"
-    if Fraction(shown) >= parity or len(shown.partition("e")[0].replace(".", "").strip("0")) > digits - 2:
-        return shown
-    return _with_tail(parity, Fraction(shown), digits)
+    is_round = len(shown.partition("e")[0].replace(".", "").strip("0")) <= _ROUND_DIGITS
+    return _with_tail(parity, shown, digits) if is_round and Fraction(shown) < parity else shown
 
 
-def _with_tail(value: Fraction, rounder: Fraction, digits: int) -> str:
-    """With as many digits as show what exceeds the rounder number, rounded up; 17 at most."""
-    tail = value - rounder
-    texts = (rounded(value, more, up=True) for more in range(digits + 1, _FULL_DIGITS + 1))
-    return next((text for text in texts if Fraction(text) - value <= tail / 2), rounded(value, _FULL_DIGITS, up=True))
+def _with_tail(value: Fraction, rounder: str, digits: int) -> str:
+    """With as many digits as tell it from the rounder number, which it exceeds; 17 at most."""
+    for more in range(digits + 1, _FULL_DIGITS + 1):
+        text = f"{Context(prec=more).divide(Decimal(value.numerator), Decimal(value.denominator)).normalize():f}"
+        if Fraction(text) > Fraction(rounder):
+            return text
+    return rounded(value, _FULL_DIGITS, up=True)
 
 
 def told_apart(one: Parity, two: Parity) -> tuple[str, str]:

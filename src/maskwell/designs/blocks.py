@@ -119,7 +119,7 @@ class Blocks(CodedDesign):
     def is_admissible(self) -> bool:
         """A single part's answer; with more cells, only when every part tells the truth."""
         if len(self.parts) == 1:
-            return self.parts[0].is_admissible()
+            return self.parts[0].noting_decimals(self).is_admissible()
         return all(part.k == 1 or (math.isinf(part.parity()) and part.is_admissible()) for part in self.parts)
 
     def guess_probability(self, prior: Real | None = None) -> float:

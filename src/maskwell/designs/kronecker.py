@@ -90,7 +90,7 @@ class Kronecker(CodedDesign):
         if self.parity_exact() == math.inf:
             return all(f.k == 1 or (f.parity_exact() == math.inf and f.is_admissible()) for f in self.factors)
         informative = [f for f in self.factors if f.parity_exact() > 1]
-        return len(informative) == 1 and informative[0].is_admissible()
+        return len(informative) == 1 and informative[0].noting_decimals(self).is_admissible()
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """The product over the factors for the uniform prior; another prior needs the matrix."""

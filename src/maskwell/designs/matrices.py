@@ -34,11 +34,10 @@ def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
     values = _values(P)
     given = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
     check_columns(given)
-    _check_fractions(_transposed(values), given)
     columns = _exact(_transposed(values), given)
     flat = zip(chain.from_iterable(given), chain.from_iterable(columns), strict=True)
     settled = max(float(abs(old - new)) for old, new in flat)
-    noted = {"settled": settled} if settled else {}
+    noted: dict[str, Any] = {"settled": settled} if settled else {}
     if any(map(is_decimal, chain.from_iterable(values))):
         noted |= {"given": DECIMALS}
     return [_over_one_denominator(column) for column in columns], noted
@@ -154,6 +153,7 @@ def _simplest(values: list[list[Any]], given: Columns) -> Columns:
 
 def _settled(values: list[list[Any]], given: Columns) -> Columns:
     """Binary values of the floats; what is missing to one, at most 1e-9, goes to the largest entry of the column."""
+    _check_fractions(values, given)
     columns = [
         [Fraction(float(v)) if is_float(v) else p for v, p in zip(as_given, exact, strict=True)]
         for as_given, exact in zip(values, given, strict=True)

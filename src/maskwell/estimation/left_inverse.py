@@ -81,8 +81,10 @@ class LeftInverse:
 
     def __repr__(self) -> str:
         k, m = self.L.shape
-        certified = f", value={Printed(self.value):.6g}, gap={Printed(self.gap):.1e}" if self.value is not None else ""
-        return f"LeftInverse({self.name}, {k} categories from {m} reports{certified})"
+        shown = f"LeftInverse({self.name}, {k} categories from {m} reports"
+        if self.value is None or self.gap is None:
+            return f"{shown})"
+        return f"{shown}, value={Printed(self.value):.6g}, gap={Printed(self.gap):.1e})"
 
 
 def best_left_inverse(design: Design, pi_0: Real | None = None) -> LeftInverse:

@@ -85,6 +85,11 @@ class Comparison:
         return alike(*self.protections, decimals=self.first.rounded or self.second.rounded)
 
     @property
+    def slack_used(self) -> bool:
+        """Whether the protections are equal only within slack; see :mod:`maskwell.privacy.slack`."""
+        return self.equally_private and self.protections[0] != self.protections[1]
+
+    @property
     def prior(self) -> Real:
         """What is believed before a report: the prior of the measure, else ``pi``, else equal shares."""
         if self.measure.prior:
@@ -124,7 +129,7 @@ class Comparison:
             "parity": _both(*map(to_float, self.parities)),
             "parity_exact": _both(*map(to_text, self.parities)),
             "equally_private": self.equally_private,
-            "slack_used": self.equally_private and self.protections[0] != self.protections[1],
+            "slack_used": self.slack_used,
             "added_variance": _both(*self.added_variances),
             "less_variance": self.winner_by_variance,
             "information": _both(*(_information(d, self.pi) for d in (self.first, self.second))),

@@ -15,6 +15,7 @@ Source: standard; variances from [Adeshiyan2011, eq. (3.5)].
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -120,7 +121,7 @@ def plan_test(
     against: Number | None = None,
     power: Number | None = None,
     n: Number | None = None,
-    category: int | None = None,
+    category: Hashable | None = None,
     alpha: Number = 0.05,
     deff: Number = 1,
     cv_weights: Number = 0,
@@ -139,7 +140,7 @@ def plan_test(
     power, n
         Chance to find the difference, and respondents.
     category
-        The code of the category; without it, the first of two.
+        The label of the category; without it, the first of two.
     alpha
         Chance of a false alarm, both sides together.
     deff, cv_weights
@@ -181,14 +182,14 @@ class _Question:
     line: Line
 
     @classmethod
-    def of(cls, design: Design, pi: Any, category: int | None, alpha: Number, sampling: Sampling) -> _Question:
+    def of(cls, design: Design, pi: Any, category: Hashable | None, alpha: Number, sampling: Sampling) -> _Question:
         shares = design.check_distribution(np.asarray(pi))
         design.check_identifiable()
         if category is None and design.k > 2:
             raise ParameterError(
                 f"a test of one of {design.k:,} shares needs the category", hint="say which one: category, --category"
             )
-        j = check_category(design, category or 0)
+        j = 0 if category is None else check_category(design, category)
         level = float(check_probability(alpha, "alpha", open_=True))
         if level < RAREST:
             raise ParameterError(f"alpha = {alpha} is below {RAREST:g}", hint="give one such as 0.05", alpha=alpha)

@@ -9,6 +9,7 @@ Source: derived from the covariance [Adeshiyan2011, eq. (3.5)].
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
+from maskwell.core.phrases import listed, shorten
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
-from maskwell.errors import ParameterError, TooLargeError
+from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
 from maskwell.planning.sample_size import (
     check_level,
     check_margin,
@@ -119,7 +121,7 @@ def plan_sample(
     pi: Real | list[float] | None = None,
     n: Number | None = None,
     margin: Number | None = None,
-    category: int | None = None,
+    category: Hashable | None = None,
     level: Number = 0.95,
     deff: Number = 1,
     cv_weights: Number = 0,
@@ -135,7 +137,7 @@ def plan_sample(
     n, margin
         One of them: the number of respondents, or the half width of the interval that is wanted.
     category
-        The code of the category of interest; without it, the one that is hardest to estimate.
+        The label of the category of interest; without it, the one that is hardest to estimate.
     level
         Of the interval.
     deff, cv_weights
@@ -192,15 +194,14 @@ class _Place:
     worst: float | None
 
 
-def _place(design: Design, pi: Any, category: int | None, sampling: Sampling) -> _Place:
-    if category is not None:
-        check_category(design, category)
+def _place(design: Design, pi: Any, category: Hashable | None, sampling: Sampling) -> _Place:
+    code = None if category is None else check_category(design, category)
     if pi is None:
-        found = worst_shares(design, category=category, sampling=sampling)
+        found = worst_shares(design, category=code, sampling=sampling)
         return _Place(found.pi, found.category, found.variance, found.variance.total)
     shares = design.check_distribution(np.asarray(pi))
     open_, added = unit_variances(design, shares, sampling=sampling)
-    j = int((open_ + added).argmax()) if category is None else category
+    j = int((open_ + added).argmax()) if code is None else code
     worst = _worst_total(design, j, sampling)
     return _Place(shares, j, UnitVariance(float(open_[j]), float(added[j])), worst)
 
@@ -212,14 +213,19 @@ def _worst_total(design: Design, category: int, sampling: Sampling) -> float | N
         return None
 
 
-def check_category(design: Design, category: int) -> int:
-    """The code of a category of the design."""
-    given: Any = category
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 0 <= given < design.k:
-        raise ParameterError(
-            f"no category has the code {category}", hint=f"give a code from 0 to {design.k - 1}", category=category
-        )
-    return category
+def check_category(design: Design, category: Hashable) -> int:
+    """The code of a category, given by its label: a number is the code of none, unless it is a label itself."""
+    labels = design.inputs.labels
+    try:
+        if not isinstance(category, bool) or category in [label for label in labels if isinstance(label, bool)]:
+            return design.inputs.code(category)
+    except (UnknownCategoryError, TypeError):
+        pass
+    raise ParameterError(
+        f"no category has the label {shorten(repr(category), 30)}",
+        hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
+        category=category,
+    )
 
 
 def plain_label(label: Any) -> Any:

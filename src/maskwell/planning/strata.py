@@ -15,7 +15,7 @@ costs are derived.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -51,7 +51,7 @@ class Stratum:
     cost
         Of one respondent, in any unit.
     category
-        The code of the category that is estimated.
+        The label of the category that is estimated; the first if it is left out.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Stratum:
     design: Design
     pi: Sequence[float] | Real
     cost: Number = 1
-    category: int = 0
+    category: Hashable | None = None
 
     def variance(self, sampling: Sampling) -> UnitVariance:
         """``n_h Var(pi_hat_h)``."""
-        check_category(self.design, self.category)
-        return unit_variance(self.design, np.asarray(self.pi), category=self.category, sampling=sampling)
+        code = 0 if self.category is None else check_category(self.design, self.category)
+        return unit_variance(self.design, np.asarray(self.pi), category=code, sampling=sampling)
 
 
 def allocate_strata(

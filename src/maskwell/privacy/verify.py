@@ -47,7 +47,8 @@ class Check:
 class Verified:
     """What came of the checks.
 
-    ``meets`` is the proved answer to the demand, None without one or when a check failed.
+    ``meets`` is the proved answer to the demand, None without one or when a check failed; ``slack_used`` says that it
+    is yes only within the slack for decimals (:mod:`.slack`).
 
     >>> from maskwell.core.categories import Categories
     >>> from maskwell.designs.uniform import Uniform
@@ -61,6 +62,7 @@ class Verified:
 
     checks: tuple[Check, ...]
     meets: bool | None = None
+    slack_used: bool = False
 
     @property
     def ok(self) -> bool:
@@ -75,7 +77,7 @@ class Verified:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         checks = [{"name": check.name, "ok": check.ok, "words": check.words} for check in self.checks]
-        return {"ok": self.ok, "meets": self.meets, "checks": checks}
+        return {"ok": self.ok, "meets": self.meets, "slack_used": self.slack_used, "checks": checks}
 
 
 def verify_certificate(content: Any, *, design: Design | None = None) -> Verified:
@@ -90,7 +92,9 @@ def verify_certificate(content: Any, *, design: Design | None = None) -> Verifie
     """
     checks = tuple(_checks(content, design))
     proved = all(check.ok for check in checks)
-    return Verified(checks, content["claims"].get("meets") if proved else None)
+    if not proved:
+        return Verified(checks)
+    return Verified(checks, content["claims"].get("meets"), "slack" in content["claims"])
 
 
 def verify_text(text: str, *, design: Design | None = None) -> Verified:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.cell_table import CellTable
+from maskwell.release.analysis.kept import is_kept
 from maskwell.release.folder.publishing import protection_of
 from maskwell.release.stages.stage import Stage
 
@@ -26,6 +27,14 @@ KEPT = (
 CHANGE_IS_TOLD = (
     "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
     ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
+)
+WEARS_OUT = (
+    "the second randomization of {variables} is new in each release: many releases together tell the kept report, and"
+    " bounds are checked for it, too"
+)
+FROM_COUNTS = (
+    "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
+    " only if it is released with this matrix (--matrices with internal/receipt.json)"
 )
 WITHIN_FRESH = (
     "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
@@ -155,6 +164,12 @@ class Release:
             yield KEPT
         if any(stage.steps is None for stage in kept):
             yield CHANGE_IS_TOLD
+        again = [name for stage in kept if stage.steps is not None for name in stage.variables]
+        if again:
+            yield WEARS_OUT.format(variables=", ".join(again))
+        made = [name for stage in kept if stage.derived for name in stage.variables]
+        if made:
+            yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))
         new = {name for stage in self.stages if self.draws_of(stage) != "kept" for name in stage.variables}
         for stage in kept:
             if within := [name for name in stage.within if name in new]:
@@ -170,7 +185,7 @@ class Release:
     def summary(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""
         return {
-            name: {**_about(stage, name), **self._expected(name), **self._realised(name)}
+            name: {**_about(stage, name, self.stages), **self._expected(name), **self._realised(name)}
             for name, stage in self.variables.items()
         }
 
@@ -186,14 +201,14 @@ class Release:
         return {"changed": self.changed[name], "realised_changed": self.changed[name] / self.rows if self.rows else 0.0}
 
 
-def _about(stage: Stage, name: str) -> dict[str, Any]:
+def _about(stage: Stage, name: str, stages: Sequence[Stage]) -> dict[str, Any]:
     follows = name not in stage.variables
     return {
         "method": stage.method,
         "variables": list(stage.variables),
         "within": list(stage.within),
         "linked": follows,
-        "invariant": stage.invariance in ("counts", "weights"),
+        "invariant": is_kept(stages, [name]),
         "invariance": stage.invariance,
         "derived": stage.derived,
         "states": len(stage.states),

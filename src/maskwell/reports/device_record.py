@@ -10,6 +10,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
+from maskwell.privacy.slack import stands_for
 from maskwell.procedures.realise import Device
 from maskwell.procedures.spoken import report_labels, truth_labels
 from maskwell.reports.tables import parity_text
@@ -50,7 +51,7 @@ def assigned(design: Design, name: str, path: str) -> str:
 
 def _facts(device: Device, design_file: str | None) -> list[tuple[str, str]]:
     deck, design = device.general, device.realised
-    wished, found = deck.parities
+    found, wished = (stands_for(design) for design in (deck.realised, deck.wish))
     asked = [] if deck.exact else [("Parity asked for", parity_text(wished))]
     nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {Printed(float(deck.error)):.2g}"
     together = design.provenance.get("samples")

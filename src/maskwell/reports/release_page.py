@@ -35,7 +35,7 @@ from maskwell.reports.release_numbers import (
     utility_rows,
 )
 from maskwell.reports.release_risk import plot_release_risk
-from maskwell.reports.release_words import KEPT, made_by, promises, rule_in_words, shown
+from maskwell.reports.release_words import made_by, promises, rule_in_words, shown, stays_right
 from maskwell.reports.risk_words import assumptions, headline, rise_in_words, risk_notes
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
@@ -311,10 +311,11 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
     included = is_included(release.plan, stage)
     told = [
         ("Method", made_by(protection)),
-        ("What stays right", KEPT[stage.invariance]),
+        ("What stays right", stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
         ("What a released value tells", _told(stage)),
+        ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
         ("Draws", _drawn(release, stage)),
         ("Two releases tell", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
@@ -330,12 +331,10 @@ def _drawn(release: Release, stage: Stage) -> str:
     """Whether draws are kept, in a release with a key."""
     if release.keyed is None:
         return ""
-    again = protection_of(release.plan, stage).again
-    more = "" if again is None else f", with {to_decimal(again)} of the matrix"
     return {
         "fresh": "new in each release",
         "kept": "kept by key",
-        "kept, then fresh": f"kept by key, then randomized once more, anew in each release{more}",
+        "kept, then fresh": "kept by key, then randomized once more, anew in each release",
     }[release.draws_of(stage)]
 
 
@@ -348,8 +347,8 @@ def _two_releases(release: Release, stage: Stage) -> str:
         return "not worked out: too many combinations, or none that can be released as another"
     same, change, both = (rounded(one, 4, up=True) for one in (found.unchanged, found.change, found.changed))
     return (
-        f"parity {same} between true values that stay the same, {change} between one that stays and one that changes, "
-        f"{both} between two that change; among values that can be released as each other"
+        f"with this same matrix parity {same} between true values that stay the same, {change} between one that stays "
+        f"and one that changes, {both} between two that change; among values that can be released as each other"
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
+from maskwell.release.analysis.kept import kept_columns, moved_by
 from maskwell.release.folder.advice import in_words
 from maskwell.release.keeping import BoundKept, bounds_kept
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
@@ -15,13 +17,13 @@ from maskwell.release.plans.rules import AnyRule, Moves, Rule
 from maskwell.release.released import Release
 from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
 from maskwell.release.stages.achieved import AT_LEAST, is_kept
+from maskwell.release.stages.stage import Stage
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.tables import rounded
 from maskwell.reports.words import SPACE, as_decimal, percent_bound
 
-KEPT = {
-    "counts": "counts stay right on average",
-    "weights": "weighted counts stay right on average",
+KEPT = {"counts": "counts", "weights": "weighted counts"}
+NOT_KEPT = {
     "external": "counts of another file stay right on average, not those of this one",
     "none": "counts do not stay right; users need the matrix",
 }
@@ -72,6 +74,21 @@ class Promise:
     def verdict(self) -> str:
         """In a word."""
         return "not measured" if self.kept is None else "kept" if self.kept else "not kept"
+
+
+def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
+    """Which counts of one stage stay right on average after all stages."""
+    if stage.invariance not in KEPT:
+        return NOT_KEPT[stage.invariance]
+    kept = kept_columns(stages, stage)
+    if kept:
+        return f"{KEPT[stage.invariance]} of {in_words(kept)} stay right on average"
+    before = [name for other in stages[: stages.index(stage)] for name in moved_by(other)]
+    moved = [name for name in stage.within if name in before]
+    return (
+        f"counts do not stay right: {in_words(moved) or 'a column of these'} was randomized before, apart from"
+        f" {in_words(stage.variables)}; users need the matrices"
+    )
 
 
 def promises(release: Release) -> list[Promise]:

@@ -45,7 +45,8 @@ def _answer(found: FairComparison, names: tuple[str, str]) -> str:
     fair = found.equalised
     if fair is None:
         return f"{_told(found.given, names)}; variances are not compared: {found.why}."
-    where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])})"
+    near = " within 1e-9" if fair.slack_used else ""
+    where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])}{near})"
     return f"{where} {_told(fair, names)}{_ranked(fair, names)}."
 
 
@@ -54,7 +55,7 @@ def _told(compared: Comparison, names: tuple[str, str]) -> str:
     return {
         "first": f"{one} tells all that {two} does, and more",
         "second": f"{two} tells all that {one} does, and more",
-        "equivalent": f"{one} and {two} tell exactly the same",
+        "equivalent": f"{one} and {two} tell {'exactly the same' if compared.order.exact else 'the same within 1e-8'}",
         "incomparable": f"neither of {one} and {two} tells all that the other does",
         "undecided": f"which of {one} and {two} tells more is undecided",
     }[compared.order.verdict]
@@ -218,7 +219,12 @@ def _remarks(found: FairComparison, names: tuple[str, str]) -> list[str]:
             remarks.append(f"the added variance of {name} is that of its best linear estimator, at equal shares")
     answers = (given.order.first_for_second, given.order.second_for_first)
     if any(answer.holds is not None and not answer.exact for answer in answers):
-        remarks.append("part of the order is numerical, not proved in exact numbers; --json shows which")
+        remarks.append(
+            "part of the order holds within 1e-8 and is not proved exactly: a design was given as decimals, or "
+            "rounded; --json shows which part"
+        )
+    if given.slack_used:
+        remarks.append("protections within 1e-9 count as equal: a design was given as decimals, or rounded")
     return remarks
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
 from maskwell.core.printed import Printed
+from maskwell.privacy.slack import stands_for
 from maskwell.procedures.dice import DiceTable, faces_in_words
 from maskwell.procedures.realise import Device
 from maskwell.reports.device_cards import faces_of, letter
@@ -70,10 +71,10 @@ _PROCEDURES = {
 
 
 def _facts(device: Device, realised: str | None) -> list[tuple[str, str]]:
-    wished, found = device.general.parities
     exact = device.general.exact
     general = device.general
-    shown = [("parity", parity_text(found) + ("" if exact else f", where {parity_text(wished)} was asked for"))]
+    found, wished = (parity_text(stands_for(design)) for design in (general.realised, general.wish))
+    shown = [("parity", found if exact else f"{found}, where {wished} was asked for")]
     if not exact:
         shown.append(("largest error", f"{Printed(float(device.general.error)):.3g}"))
     if device.dice is not None:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
+from maskwell.release.analysis.kept import kept_columns
 from maskwell.release.keeping import check_kept, exempted
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.release_numbers import NONE, ROUNDED, factor_text, risk_rows, utility_rows
-from maskwell.reports.release_words import promises, shown
+from maskwell.reports.release_words import KEPT, promises, shown
 from maskwell.reports.risk_words import (
     above_in_words,
     assumptions,
@@ -27,7 +28,6 @@ from maskwell.reports.tables import broken, counted, notes, table
 from maskwell.reports.words import SPACE, percent
 
 LABEL_WIDTH = 18
-KEPT = {"counts": "counts", "weights": "weighted counts"}
 ABOVE = "records whose chance of a correct match is above the limit of the plan, {bound}"
 BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
@@ -183,10 +183,16 @@ def _changes(release: Release) -> list[str]:
 
 def _kept(stages: Sequence[Stage]) -> list[str]:
     """What stays right on average, each group of columns once."""
-    kept = [f"{KEPT[one.invariance]} of {_columns(one)}" for one in stages if one.invariance in KEPT]
-    lost = [_columns(one) for one in stages if one.invariance not in KEPT]
+    found = [(one, kept_columns(stages, one)) for one in stages]
+    kept = [f"{KEPT[one.invariance]} of {_table(one, columns)}" for one, columns in found if columns]
+    lost = [_columns(one) for one, columns in found if not columns]
     lines = broken(f"Right on average: {'; '.join(kept)}.", "  ") if kept else []
     return lines + (broken(f"Not right as they stand, users need the matrix: {'; '.join(lost)}.", "  ") if lost else [])
+
+
+def _table(stage: Stage, kept: Sequence[str]) -> str:
+    """The stage where all its columns are kept together, else those that are."""
+    return _columns(stage) if {*stage.columns} <= {*kept} else names_in_short(kept)
 
 
 def _columns(stage: Stage) -> str:

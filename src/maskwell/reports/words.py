@@ -27,6 +27,9 @@ FACTOR_DIGITS, LARGE_DIGITS = 4, 3
 CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
 """How close to a number of few digits a factor is shown with more of them, and how many at most."""
 
+LAST_BITS = Fraction(1, 2**50)
+"""How far a float may lie from the number that it stands for, relative to it."""
+
 
 def factor_up(parity: Parity) -> str:
     """What a design does, as a factor with four digits: never below its value.
@@ -40,10 +43,12 @@ def factor_up(parity: Parity) -> str:
 
 
 def factor_down(gamma: Parity) -> str:
-    """What is allowed, as a factor with four digits: never above its value.
+    """What is allowed, as a factor with four digits: never above its value, but for the last bits of a float.
 
     >>> factor_down(Fraction(8, 3)), factor_down(Fraction(9)), factor_down(math.inf)
     ('2.666', '9', 'infinity')
+    >>> factor_down(Fraction(2.4)), factor_down(9 - Fraction(1, 10**8))   # 2.399 and 8.999 would say something else
+    ('2.4', '8.99999999')
     """
     return _factor(gamma, ROUND_FLOOR)
 
@@ -59,6 +64,8 @@ def _factor(value: Parity, rounding: str) -> str:
         return f"{shown:.{LARGE_DIGITS - 1}e}"
     other = _quotient(value, digits, ROUND_FLOOR if rounding == ROUND_CEILING else ROUND_CEILING)
     rest = abs(value - Fraction(other))
+    if rounding == ROUND_FLOOR and rest < value * LAST_BITS:
+        return f"{other.normalize():f}"
     if 0 < rest < value * CLOSE:  # so close to a rounder number that the other one would turn the meaning around
         finer = (_quotient(value, more, rounding) for more in range(digits + 1, FULL_DIGITS + 1))
         shown = next((x for x in finer if abs(Fraction(x) - value) <= rest), _quotient(value, FULL_DIGITS, rounding))

@@ -111,7 +111,7 @@ def test_many_categories_need_shares() -> None:
         ({"n": 0}, "at least one respondent"),
         ({"n": 10, "deff": 0}, "deff = 0 is not above 0"),
         ({"n": 10, "cv_weights": -1}, "cv_weights = -1 is below 0"),
-        ({"n": 10, "category": 2}, "no category has the code 2"),
+        ({"n": 10, "category": 2}, "no category has the label 2"),
     ],
 )
 def test_bad_numbers(given: dict[str, Number], said: str) -> None:
@@ -208,7 +208,7 @@ def test_no_difference_is_never_what_can_be_found() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"level": 1 - 2**-53}, "too near to 1"), ({"category": "yes"}, "no category has the code yes")],
+    [({"level": 1 - 2**-53}, "too near to 1"), ({"category": "maybe"}, "no category has the label 'maybe'")],
 )
 def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
@@ -218,3 +218,15 @@ def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], 
 def test_false_alarms_rarer_than_any_quantile_are_refused() -> None:
     with pytest.raises(ParameterError, match="below 1e-12"):
         plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")
+
+
+def test_a_category_is_named_by_its_label() -> None:
+    """Category 1 of the labels 1, 2 and 3 is the first one, and 1 is none of yes and no."""
+    pi = [0.2, 0.5, 0.3]
+    numbered = Dense.of(THREE.matrix().tolist(), Categories.of([1, 2, 3]))
+    plans = [plan_sample(numbered, pi=pi, margin=0.05, category=label).n for label in (1, 2, 3)]
+    assert plans == [plan_sample(THREE, pi=pi, margin=0.05, category=code).n for code in (0, 1, 2)]
+    assert plan_sample(WARNER, pi=[0.2, 0.8], margin=0.05, category="no").label == "no"
+    for wrong in (0, 1, True):
+        with pytest.raises(ParameterError, match=f"no category has the label {wrong}"):
+            plan_sample(WARNER, pi=[0.2, 0.8], margin=0.05, category=wrong)

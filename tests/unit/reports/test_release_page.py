@@ -14,13 +14,17 @@ from maskwell.core.cell_table import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.release.assessing import assess_tables
+from maskwell.release.folder.advice import advice_of
+from maskwell.release.folder.ddi import processing
+from maskwell.release.folder.receipt_making import public_receipt
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.stages.counting import tables_of
+from maskwell.release.utility.expected import expected_table
 from maskwell.reports.plots import plot_release_risk
 from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
-from maskwell.reports.release_page import _stages, lead, release_page
+from maskwell.reports.release_page import _stage_facts, _stages, lead, release_page
 from maskwell.reports.release_words import promises, rule_in_words, shown
 from maskwell.reports.tables import WIDTH
 from maskwell.reports.text_release import dry_run_text, release_text
@@ -335,3 +339,50 @@ def test_the_page_says_what_a_released_value_tells(release: Release, text: str) 
         flows[released, true] = p * stage.counts[true]
         guess = flows.max(axis=1).sum() / stage.counts.sum()
         assert f"right for {shown('guess', guess)} of the records" in text
+
+
+# ---- what stays right, after all stages
+
+
+APART = [
+    {"variables": ["region", "sex"], "method": "method1", "theta": "0.5"},
+    {"variables": ["income"], "within": ["region"], "method": "method1", "theta": "0.5"},
+]
+
+
+def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
+    """Income is randomized within a region that was moved without it: the true expected counts of it are others."""
+    release = release_of(ReleasePlan.of(APART))
+    first, second = (dict(_stage_facts(release, stage)) for stage in release.stages)
+    assert first["What stays right"] == "counts of region and sex stay right on average"
+    assert second["What stays right"].startswith("counts do not stay right: region was randomized before, apart from")
+    text = " ".join(" ".join(release_text(release, "out")).split())
+    assert "Right on average: counts of region, sex. Not right as they stand, users need the matrix: income" in text
+    groups = public_receipt(release)["groups"]
+    done, advice = processing(groups), advice_of(groups, None)
+    assert "counts of region and sex are kept on average" in done[0]
+    assert "counts are not kept" in done[1]
+    assert "biased" in advice[1]
+    assert {name: about["invariant"] for name, about in release.summary().items()} == {
+        "region": True,
+        "sex": True,
+        "income": False,
+    }
+
+
+def test_the_shift_of_a_share_is_that_of_all_stages_together() -> None:
+    release = release_of(ReleasePlan.of(APART))
+    assert release.utility is not None
+    told = release.utility.variables["income"].inflation
+    assert told is not None
+    expected = expected_table(release.stages, FILE, ["income"])
+    moved = dict(zip(expected.labels(), expected.counts, strict=True))
+    before = FILE.project(["income"])
+    for (label,), n in zip(before.labels(), before.counts, strict=True):
+        place = told.categories.index(label)
+        assert told.shift[place] == pytest.approx((moved[(label,)] - n) / FILE.n, abs=1e-12)
+    assert np.abs(told.shift).max() > 1e-4
+    kept = release_of(ReleasePlan.of(APART[::-1])).utility
+    assert kept is not None
+    assert kept.variables["income"].inflation is not None
+    assert np.abs(kept.variables["income"].inflation.shift).max() < 1e-12

@@ -6,7 +6,7 @@ used. There are few different rows; they are kept once, and each respondent keep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -177,11 +177,7 @@ def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableE
 def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
     """The reports as one column; with several designs as an array, of which rows can be taken."""
     for design in designs:
-        if design.reports_are_sets:
-            raise ReportError(
-                f"a {design.kind} design reports sets; a regression needs one report out of a list",
-                hint="use a design with coded reports, such as k-ary",
-            )
+        _labels_of_reports(design)
     if len(designs) == 1:
         return reports
     if isinstance(reports, Reports):
@@ -205,7 +201,17 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
         return reports_of(design, reports).astype(np.intp)
     if codes:
         return _given_codes(reports, design.m, name)
-    return np.asarray(design.outputs.encode(reports, match=_match(reports, design, name)).codes, dtype=np.intp)
+    outputs = _labels_of_reports(design)
+    return np.asarray(outputs.encode(reports, match=_match(reports, outputs.labels, name)).codes, dtype=np.intp)
+
+
+def _labels_of_reports(design: Design) -> Categories:
+    if isinstance(design.outputs, Categories):
+        return design.outputs
+    raise ReportError(
+        f"a {design.kind} design reports sets; a regression needs one report out of a list",
+        hint="use a design with coded reports, such as k-ary",
+    )
 
 
 def _given_codes(reports: Any, m: int, name: str) -> Array:
@@ -219,15 +225,14 @@ def _given_codes(reports: Any, m: int, name: str) -> Array:
     return found.astype(np.intp)
 
 
-def _match(reports: Any, design: Design, name: str) -> str:
+def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
     """How labels are found: numbers by their text, and only where the labels of the reports are these numbers."""
-    labels = design.outputs.labels
     if isinstance(labels, range) or not all(isinstance(label, str) for label in labels):
         return "value"
     values = np.asarray(reports)
     if values.ndim != 1 or values.dtype.kind not in "iub":
         return "value"
-    if values.dtype.kind != "b" and {str(number) for number in np.unique(values).tolist()} <= set(labels):
+    if values.dtype.kind != "b" and {str(number) for number in np.unique(values).tolist()} <= {*labels}:
         return "text"
     shown = listed((repr(label) for label in labels), len(labels), 24)
     raise ReportError(

@@ -3,60 +3,108 @@
 A group that keeps counts keeps the table of all its columns on average, and with it all margins of that table. A table
 is kept where every group that moves one of its columns has all of them; where such a group worked within columns that
 an earlier one had moved, the earlier one must keep the table of all columns of the later. So groups are followed from
-the last to the first, with the columns that must be right before each of them.
+the last to the first, with the columns that must be right before each of them. Reports, receipts, documents for users
+and analyses all ask here.
 Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, combinations
+from typing import Protocol, TypeVar
 
-from maskwell.release.folder.receipt import Group
+
+class Randomized(Protocol):
+    """Columns that were randomized together: a stage of a release, or a group of its receipt."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Columns that were randomized."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Columns within whose cells they were."""
+
+    @property
+    def linked(self) -> Collection[str]:
+        """Columns that follow the variables."""
+
+    @property
+    def invariance(self) -> str:
+        """What the matrix by itself keeps on average."""
 
 
-def is_kept(groups: Sequence[Group], columns: Sequence[str]) -> bool:
-    """Whether the counts of a table are unbiased as they stand.
+R = TypeVar("R", bound=Randomized)
 
+
+def moved_by(group: Randomized) -> tuple[str, ...]:
+    """Columns whose values may have changed."""
+    return (*group.variables, *group.linked)
+
+
+def cells_of(group: Randomized) -> tuple[str, ...]:
+    """Columns that tell the states."""
+    return (*group.within, *group.variables)
+
+
+def keeps_alone(group: Randomized) -> bool:
+    """Whether the matrix by itself keeps counts, or weighted counts, on average."""
+    return group.invariance in ("counts", "weights")
+
+
+def is_kept(groups: Sequence[Randomized], columns: Collection[str]) -> bool:
+    """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked.
+
+    >>> from maskwell.release.folder.receipt import Group
     >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
     >>> sex = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="counts")
     >>> is_kept([roof, sex], ["town", "roof"]), is_kept([roof, sex], ["roof", "sex"])
     (True, False)
     """
     needed = {*columns}
+    kinds = set()
     for group in reversed(groups):
-        if needed & {*group.moved}:
-            if not group.kept or not needed <= {*group.cells, *group.linked}:
+        if needed & {*moved_by(group)}:
+            if not keeps_alone(group) or not needed <= {*cells_of(group), *group.linked}:
                 return False
-            needed = {*group.cells}
-    return len({group.invariance for group in groups}) < 2
+            needed = {*cells_of(group)}
+            kinds.add(group.invariance)
+    return len(kinds) < 2
 
 
-def involved(groups: Sequence[Group], columns: Sequence[str]) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+def involved(groups: Sequence[R], columns: Collection[str]) -> tuple[tuple[R, ...], tuple[str, ...]]:
     """The groups that matter for a table, and the columns that their matrices need together."""
     needed = dict.fromkeys(columns)
-    found: list[Group] = []
+    found: list[R] = []
     for group in reversed(groups):
-        if {*group.moved} & needed.keys():
+        if {*moved_by(group)} & needed.keys():
             found.insert(0, group)
-            needed |= dict.fromkeys(group.cells)
+            needed |= dict.fromkeys(cells_of(group))
     linked = {name for group in found for name in group.linked}
     return tuple(found), tuple(name for name in needed if name not in linked)
 
 
-def kept_columns(groups: Sequence[Group], group: Group) -> list[str]:
-    """The columns of the largest table of one group that all groups together keep; none where they keep none.
+def kept_columns(groups: Sequence[Randomized], group: Randomized) -> list[str]:
+    """The columns of a table of one group that all groups together keep; none where they keep none.
 
+    The table of all its columns, or of those that no other group moves, or of its variables alone, or else the largest.
     A later group may move columns within which this one works, and an earlier one may have moved them without its
     variables.
 
+    >>> from maskwell.release.folder.receipt import Group
     >>> roof = Group(variables=("roof",), within=("sex",), linked=(), method="pram", invariance="counts")
     >>> sex = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="counts")
     >>> kept_columns([roof], roof), kept_columns([roof, sex], roof), kept_columns([sex, roof], roof)
     (['sex', 'roof'], ['roof'], [])
     """
-    moved = {name for other in groups if other is not group for name in other.moved}
-    own = [*group.cells, *group.linked]
-    for columns in (own, [name for name in own if name not in moved], [*group.moved]):
-        if is_kept(involved(groups, columns)[0], columns):
-            return columns
-    return []
+    moved = {name for other in groups if other is not group for name in moved_by(other)}
+    own, variables = [*cells_of(group), *group.linked], {*moved_by(group)}
+    likely: list[list[str]] = [own, [name for name in own if name not in moved], [*moved_by(group)]]
+    others: Iterator[list[str]] = ([*names] for size in range(len(own) - 1, 0, -1) for names in combinations(own, size))
+    tables = chain(likely, others if len(own) <= MOST_COLUMNS else ())
+    return next((names for names in tables if variables & {*names} and is_kept(groups, names)), [])
+
+
+MOST_COLUMNS = 12
+"""Among the columns of a larger group only the likely tables are looked for."""

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from maskwell.core.escaping import visible_lines
 from maskwell.core.labels import texts
 from maskwell.core.printed import Printed
-from maskwell.release.folder.advice import in_words
+from maskwell.release.folder.advice import in_words, kept_of
 from maskwell.release.folder.codebook import Entry
 
 NAMESPACE = "ddi:codebook:2_5"
@@ -22,7 +22,7 @@ REMARKS = {
     "randomized": "Values were randomized; see the data processing of the study.",
     "follows": "Values follow from randomized columns; see the data processing of the study.",
 }
-KEEPS = {"counts": "counts are kept on average", "weights": "weighted counts are kept on average"}
+KEEPS = {"counts": "counts", "weights": "weighted counts"}
 
 
 def ddi_codebook(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> str:
@@ -49,16 +49,20 @@ def _study(root: ET.Element, receipt: Mapping[str, Any]) -> None:
     errors = _add(method, "anlyInfo")
     for sentence in receipt["advice"]:
         _add(errors, "EstSmpErr", sentence)
-    for group in receipt["groups"]:
-        _add(method, "dataProcessing", processing(group), type="post-randomization")
+    for text in processing(receipt["groups"]):
+        _add(method, "dataProcessing", text, type="post-randomization")
 
 
-def processing(group: Mapping[str, Any]) -> str:
-    """What was done to one group of columns, in one paragraph without numbers that tell of the file."""
+def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was done to each group of columns, in one paragraph without numbers that tell of the file."""
+    return [_processing(group, kept) for group, kept in zip(groups, kept_of(groups), strict=True)]
+
+
+def _processing(group: Mapping[str, Any], kept: Sequence[str]) -> str:
     how = "swapped between records" if group["method"] == "swap" else "replaced at random (PRAM)"
     within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
-    swapped = group["method"] == "swap"
-    keeps = "counts are kept exactly" if swapped else KEEPS.get(group["invariance"], "counts are not kept")
+    how_well = "exactly" if group["method"] == "swap" else "on average"
+    keeps = f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
     return (
         f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
         f"matrix is {group['matrix']}.{_changed(group['changed_expected'])}"

@@ -33,7 +33,7 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> s
         "records, some values were replaced at random before publication. A record is not a statement about a person; "
         "tables are.",
         "## What was done",
-        *(f"- {processing(group)}" for group in receipt["groups"]),
+        *(f"- {text}" for text in processing(receipt["groups"])),
         _order(receipt),
         "## How to analyse",
         *(f"- {sentence}" for sentence in receipt["advice"]),

@@ -13,6 +13,7 @@ from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
+from maskwell.release.analysis.kept import kept_columns
 from maskwell.release.folder.stage_json import State, labelled, labels_from, stage_from_dict
 from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage
@@ -71,6 +72,10 @@ class Group:
         return self.invariance in ("counts", "weights")
 
 
+def _kept(groups: Sequence[Group], own: Group) -> str:
+    return own.invariance if kept_columns(groups, own) else "nothing"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Receipt:
     """A receipt as it was read.
@@ -103,9 +108,7 @@ class Receipt:
     intruder: str = ANY_LOOK
 
     def __repr__(self) -> str:
-        groups = [
-            f"{', '.join(own.variables)} ({own.invariance if own.kept else 'nothing'} kept)" for own in self.groups
-        ]
+        groups = [f"{', '.join(own.variables)} ({_kept(self.groups, own)} kept)" for own in self.groups]
         return f"Receipt ({self.audience}) of {self.rows:,} records: {'; '.join(groups) or 'nothing randomized'}"
 
     @property

@@ -119,11 +119,13 @@ class TwoReleases:
         C = None if again is None else design_of(again)
         D = C if later_again is None else design_of(later_again)
         _check_fit(P, Q, C, D)
-        first, second = (_exact(one) for one in (P, Q))
-        steps = [None if one is None else _exact(one) for one in (C, D)]
-        whole = [one if step is None else _times(step, one) for one, step in zip((first, second), steps, strict=True)]
-        same = [_through(own, *steps) for own in zip(*first, strict=True)] if kept and P == Q else None
-        return cls(*whole, same)
+        before, after = _exact(P), _exact(Q)
+        step, later_step = (None if one is None else _exact(one) for one in (C, D))
+        return cls(
+            first=before if step is None else _times(step, before),
+            later=after if later_step is None else _times(later_step, after),
+            same=[_through(own, step, later_step) for own in zip(*before, strict=True)] if kept and P == Q else None,
+        )
 
     @property
     def k(self) -> int:

@@ -8,18 +8,12 @@ Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.errors import InfeasibleError
-from maskwell.release.plans.entries import by_text
 from maskwell.release.stages.stage import Stage
-
-if TYPE_CHECKING:
-    from maskwell.release.plans.protection import Protection
 
 SLACK = 1e-9
 AT_LEAST = ("least_kept", "changed_at_least")
@@ -47,38 +41,6 @@ def is_kept(bound: str, asked: float, value: float) -> bool:
     """
     slack = SLACK * max(1.0, asked)
     return value >= asked - slack if bound in AT_LEAST else value <= asked + slack
-
-
-def check_bounds(protection: Protection, stage: Stage, where: str) -> None:
-    """Raise where a stage does not keep a bound of its protection: its matrix was not made for it and these counts."""
-    for name, asked in protection.bounds.asked().items():
-        value = achieved(stage, name)
-        if value is not None and not is_kept(name, float(asked), value):
-            raise _broken(where, name, float(asked), value)
-    own = _own_posteriors(stage)
-    for label, cap in protection.caps.items():
-        reached = max((value for state, value in own if label in by_text([state[len(stage.within)]])), default=0.0)
-        if not is_kept("caps", float(cap), reached):
-            raise _broken(where, "one of caps", float(cap), reached)
-
-
-def _broken(where: str, name: str, asked: float, reached: float) -> InfeasibleError:
-    return InfeasibleError(
-        f"{where}: {name} = {asked:g} is not kept in this file: {reached:.4g} is reached",
-        hint="allow this value, or leave out again or the earlier matrices",
-        nearest=reached,
-    )
-
-
-def _own_posteriors(stage: Stage) -> list[tuple[tuple[Hashable, ...], float]]:
-    """For each state that can be released as itself the chance that it is the true one."""
-    released, true, flow, sums = _flows(stage)
-    places = {state: i for i, state in enumerate(stage.outputs)}
-    return [
-        (stage.states[j], float(f / sums[i]))
-        for i, j, f in zip(released.tolist(), true.tolist(), flow.tolist(), strict=True)
-        if places.get(stage.states[j]) == i
-    ]
 
 
 def _flows(stage: Stage) -> tuple[Array, Array, Real, Real]:

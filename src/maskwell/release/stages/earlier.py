@@ -52,10 +52,10 @@ def recounted(
     lost = made.invariance in ("counts", "weights") and not _is_kept(counted)
     invariance = "external" if lost else made.invariance
     said, more = (text.format(variables=" and ".join(stage.variables)) for text in (EARLIER, NOT_KEPT))
-    notes = (more,)  # what was said of the counts of the earlier file does not hold for these
+    notes = [more]  # what was said of the counts of the earlier file does not hold for these
     if invariance != "external":
-        notes = (*(note for note in stage.notes if note != said), said)
-    return replace(counted, invariance=invariance, linked=linked, notes=notes)
+        notes = [*(note for note in stage.notes if note != said), said]
+    return replace(counted, invariance=invariance, linked=linked, notes=tuple(notes))
 
 
 def _is_kept(stage: Stage) -> bool:
@@ -70,16 +70,15 @@ def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
         return [tuple(own.label(part) for own, part in zip(places, label, strict=True)) for label in labels]
 
     states, outputs = here(stage.states), here(stage.outputs)
-    design = stage.design
-    if isinstance(design, Sparse):
-        design = design.with_labels(state_categories(states), state_categories(outputs))
-    made = replace(stage, states=states, outputs=outputs, design=design)
-    if len({*states}) < len(states) or made.fingerprint != stage.fingerprint:
+    made = replace(stage, states=states, outputs=outputs)
+    if len({*states}) < len(states) or len({*outputs}) < len(outputs) or made.fingerprint != stage.fingerprint:
         raise PlanError(
             f"{where}: labels are not written as in the earlier file: {listed(stage.columns, len(stage.columns), 30)}",
             hint="write them as in that file, as numbers or as texts; else all draws would be new",
         )
-    return made
+    if not isinstance(stage.design, Sparse):
+        return made
+    return replace(made, design=stage.design.with_labels(state_categories(states), state_categories(outputs)))
 
 
 class _Column:

@@ -7,9 +7,10 @@ those of the variables that are randomized. The design works on the states; it n
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -89,6 +90,11 @@ class Stage:
         return (*self.within, *self.variables)
 
     @property
+    def permanent(self) -> Stage:
+        """The stage without a second step: what many releases of one kept draw tell in the long run."""
+        return self if self.steps is None else replace(self, design=self.steps[0], steps=None)
+
+    @property
     def mass(self) -> Real:
         """What the matrix should keep on average: weights where the invariance is for them, else counts."""
         own = self.weights if self.invariance == "weights" and self.weights is not None else self.counts
@@ -125,11 +131,11 @@ class Stage:
         Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
         States are told apart by their place, so two labels with one text do not become one.
         """
-        head = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
-        kept = self.design if self.steps is None else self.steps[0]
+        head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
         outputs = "states" if [*self.outputs] == [*self.states] else "others"
-        labels = (self.states,) if outputs == "states" else (self.states, self.outputs)
-        parts = chain([{**head, "outputs": outputs}, _exact(kept)], *map(_label_texts, labels))
+        labels = [self.states] if outputs == "states" else [self.states, self.outputs]
+        first: list[Any] = [{**head, "outputs": outputs}, _exact(self.permanent.design)]
+        parts = chain(first, *map(_label_texts, labels))
         return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
 
     def expected_changed(self, variable: str | None = None) -> float:

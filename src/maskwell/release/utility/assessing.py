@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
+from maskwell.release.analysis.kept import involved
 from maskwell.release.stages.changes import expected_share
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.association import WEAKENED, Association, cramers_v
@@ -36,7 +38,8 @@ def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tupl
     """
     names, changed = [*dict.fromkeys(columns)], _changed(stages)
     pairs = [pair for pair in combinations(names, 2) if {*pair} & changed.keys()]
-    wanted = [*((name,) for name in changed), *(needed_columns(stages, pair) for pair in pairs), *pairs]
+    alone = [(name,) for name in changed]
+    wanted = [*alone, *(needed_columns(stages, columns) for columns in (*alone, *pairs)), *pairs]
     return [*dict.fromkeys(wanted)]
 
 
@@ -71,7 +74,7 @@ def assess_utility(
     names = _changed(stages)
     shares = {name: expected_share(stages, tables, [name]) for name in names}
     told = {
-        name: _variable(name, stage, tables, released, shares[name], (changed or {}).get(name))
+        name: _variable(name, stage, stages, tables, released, shares[name], (changed or {}).get(name))
         for name, stage in names.items()
     }
     together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
@@ -98,6 +101,7 @@ def _unordered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def _variable(
     name: str,
     stage: Stage,
+    stages: Sequence[Stage],
     tables: Sequence[CellTable],
     released: Sequence[CellTable] | None,
     expected: float | None,
@@ -111,6 +115,7 @@ def _variable(
     after = None if released is None else _covering(released, [name])
     labels, a, b = _aligned(table.project([name]), None if after is None else after.project([name]))
     told = inflation_of(stage, name) if name in stage.variables else None
+    told = None if told is None else _shifted(told, name, stage, stages, tables)
     usual, most = (None, None) if told is None else expected_variation(*_moves(told))
     return VariableUtility(
         name=name,
@@ -127,6 +132,18 @@ def _variable(
         most_variation=most,
         inflation=told,
     )
+
+
+def _shifted(
+    told: Inflation, name: str, stage: Stage, stages: Sequence[Stage], tables: Sequence[CellTable]
+) -> Inflation:
+    """The inflation with the shift of all stages together: an earlier one may move what this one works within."""
+    whole = _covering(tables, needed_columns(stages, [name]))
+    if whole is None or stage.invariance == "weights" or len(involved(stages, [name])[0]) < 2 or not whole.n:
+        return told
+    before, after = _counted(whole.project([name])), _counted(expected_table(stages, whole, [name]))
+    shift = np.array([after.get(label, 0.0) - before.get(label, 0.0) for label in told.categories]) / whole.n
+    return replace(told, shift=shift)
 
 
 def _moves(told: Inflation) -> tuple[Real, Real]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -22,8 +23,10 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError, PlanError
+from maskwell.release.assessing import assess_tables
 from maskwell.release.carrying_out import draws_of
 from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
+from maskwell.release.keeping import check_kept
 from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.stages.building import build_stages
@@ -86,6 +89,33 @@ def test_whatever_a_draw_depends_on_names_the_stage(what: str) -> None:
     names = {stage.fingerprint for stage in OTHERS.values()} | {stage_of(["a", "b"]).fingerprint}
     assert OTHERS[what].fingerprint != stage_of(["a", "b"]).fingerprint
     assert len(names) == len(OTHERS) + 1
+
+
+def test_the_name_is_fixed_for_ever() -> None:
+    """By its description, written anew: another name would give all draws of a later release anew."""
+    stage = stage_of(["a", 7, None], [["1/2", 0, 0], ["1/2", 1, 0], [0, 0, 1]])
+    exact = {"columns": [["1", "1"], ["1"], ["1"]], "denominators": ["2", "1", "1"], "rows": [[0, 1], [1], [2]]}
+    numbers = {"count": 3}
+    design = {
+        "exact": exact,
+        "inputs": numbers,
+        "kind": "sparse",
+        "maskwell": "design",
+        "outputs": numbers,
+        "version": 1,
+    }
+    lines = [
+        {"maskwell": "stage", "outputs": "states", "variables": ["v"], "version": 1, "within": []},
+        "sha256:" + hashlib.sha256(compact(design).encode()).hexdigest(),
+        [["3"]],
+        [["a"], ["7"], [None]],
+    ]
+    text = "".join(compact(line) + "\n" for line in lines)
+    assert stage.fingerprint == "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def compact(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
 def test_labels_count_by_their_text() -> None:
@@ -179,8 +209,32 @@ def test_both_steps_are_in_the_internal_receipt() -> None:
 
 
 def test_a_bound_that_the_second_step_breaks_is_refused() -> None:
-    with pytest.raises(InfeasibleError, match=r"least_kept = 0\.7 is not kept in this file"):
-        built(method="optimal", posterior="0.8", least_kept="0.7", again=1)
+    plan = planned(method="optimal", posterior="0.8", least_kept="0.7", again=1)
+    with pytest.raises(InfeasibleError, match=r"least_kept = 0\.7, but .* is reached"):
+        check_kept(assess_tables(tables(plan), plan))
+
+
+def test_a_match_must_hold_for_the_first_step_alone() -> None:
+    """The second step wears out: many releases tell the kept report, whose risk is that of the first matrix."""
+    rare = {**COUNTS, ("m", "d"): 3}
+    weak = {"variables": "job", "method": "method1", "theta": "0.2"}
+    both = ReleasePlan.of([{**weak, "again": 1}], keys=["job"], match="0.2")
+    with_both, alone = (
+        assess_tables(tables(plan, rare), plan) for plan in (both, ReleasePlan.of([weak], keys=["job"]))
+    )
+    assert with_both.risk is not None
+    assert with_both.risk.after is not None
+    assert alone.risk is not None
+    assert alone.risk.after is not None
+    assert with_both.risk.after.max_risk < alone.risk.after.max_risk
+    for match, refused in ((alone.risk.after.max_risk + 0.001, False), (with_both.risk.after.max_risk + 0.001, True)):
+        plan = ReleasePlan.of([{**weak, "again": 1}], keys=["job"], match=str(round(match, 4)))
+        found = assess_tables(tables(plan, rare), plan)
+        if refused:
+            with pytest.raises(InfeasibleError, match="of being matched"):
+                check_kept(found)
+        else:
+            check_kept(found)
 
 
 def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:

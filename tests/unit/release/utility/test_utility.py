@@ -229,8 +229,8 @@ def test_the_tables_that_are_needed_are_named() -> None:
     within = stage_of(("x",), [("n", "a"), ("S", "a")], np.eye(2), [1, 1], within=("region",))
     assert utility_tables([within], ["x", "y", "region"]) == [
         ("x",),
-        ("y", "region", "x"),
         ("region", "x"),
+        ("y", "region", "x"),
         ("x", "y"),
         ("x", "region"),
     ]
