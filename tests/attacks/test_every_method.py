@@ -203,6 +203,28 @@ def test_a_bound_on_the_match_holds_or_the_plan_is_refused(method: str, counts: 
     assert one.chance <= Fraction(match) + SLACK, one
 
 
+SINGLES = rows_of({(label,): 1 for label in "abcde"})
+MILDER = {
+    "two, one after the other": ARRANGEMENTS["two, one after the other"],
+    "all are sure to leave": Case([{"variables": ["x"], "method": "method1", "theta": "1"}], SINGLES, ("x",), ("x",)),
+}
+
+
+@pytest.mark.parametrize("name", list(MILDER))
+def test_a_plan_that_means_a_milder_intruder_says_what_others_reach(name: str) -> None:
+    """Whoever looks only under the person's own keys is the one of the figure; the headline names a better look too."""
+    case = MILDER[name]
+    release = assessed(case.rows, case.columns, replace(case.plan, intruder="own-key"))
+    text = "\n".join(release_text(release, "released"))
+    keys = [key_of(case.columns, case.keys)(row) for row in case.rows]
+    laws = laws_of(case.rows, case.columns, release.stages)
+    one, _ = best_attacks(laws, keys)
+    own, _ = best_attacks(laws, keys, own_look=True)
+    assert own.chance <= printed_figure(text) + SLACK, own
+    assert one.chance <= printed_for(text, "looks where it is easiest") + SLACK, one
+    assert own.chance < one.chance
+
+
 COMPARES = "compares all released counts"
 
 
@@ -245,9 +267,10 @@ def drawn(name: str) -> Campaign:
 
 @pytest.mark.parametrize("name", ["sequential 1", "inverse-frequency 1", "optimal 1", "two apart", "swap 2"])
 def test_a_figure_that_is_too_low_is_caught(name: str) -> None:
-    """The same releases would beat three quarters of their figure: the attack has the power to show it."""
+    """The same releases would beat a lower figure: the attack has the power to show it."""
     case, done = CASES[name], drawn(name)
-    assert caught_matching(done, headline(done.release) * 3 / 4, key_of(case.columns, case.columns))
+    lower = Fraction(1, 2) if name.startswith("swap") else Fraction(3, 4)  # of a swap there are fewer releases
+    assert caught_matching(done, headline(done.release) * lower, key_of(case.columns, case.columns))
 
 
 @pytest.mark.parametrize("method", ["sequential", "inverse-frequency"])

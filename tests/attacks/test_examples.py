@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,11 @@ class Example:
     @property
     def figure(self) -> Fraction:
         return printed_figure(self.printed)
+
+    @property
+    def times(self) -> int:
+        """How often it is released again for an attack: fewer times where many people are looked for."""
+        return 30 if self.true == "labour.csv" else 400
 
 
 def carried_out(page: str, folder: Path, first: str, last: str) -> str:
@@ -140,6 +146,7 @@ def caught(
     ]
 
 
+@cache
 def releases_of(example: Example, times: int) -> tuple[list[str], list[Record], list[list[Record]]]:
     """The same file released anew, in the order of its records, by the matrices of the plan."""
     header, true = read(example.true)
@@ -170,7 +177,7 @@ def test_the_headline_states_the_bound_of_the_plan(example: Example) -> None:
 
 def test_who_knows_the_keys_does_not_beat_the_headline(example: Example) -> None:
     plan = load_plan("plan.toml")
-    columns, true, releases = releases_of(example, 400 if len(read(example.true)[1]) < 1000 else 40)
+    columns, true, releases = releases_of(example, example.times)
     keys = places(columns, plan.keys)
     assert caught(true, releases, keys, keys, example.figure) == []
 
@@ -179,7 +186,7 @@ def test_who_sees_within_what_was_randomized_does_not_beat_it_either(example: Ex
     """Somebody alone with the keys has one value there, which whoever knows the counts knows."""
     plan = load_plan("plan.toml")
     within = [name for one in plan.protections for name in one.within]
-    columns, true, releases = releases_of(example, 400 if len(read(example.true)[1]) < 1000 else 40)
+    columns, true, releases = releases_of(example, example.times)
     keys = places(columns, plan.keys)
     assert caught(true, releases, keys, [*keys, *places(columns, within)], example.figure) == []
 
@@ -226,12 +233,13 @@ def test_a_release_that_changes_too_little_is_caught(tutorial: Example, monkeypa
     """The true file under the headline of the tutorial; and one of which only a fifth is randomized."""
     monkeypatch.chdir(tutorial.folder)
     plan = load_plan("plan.toml")
-    columns, true, releases = releases_of(tutorial, 4)
+    columns, true, releases = releases_of(tutorial, tutorial.times)
     keys = places(columns, plan.keys)
-    assert caught(true, [true] * 4, keys, keys, tutorial.figure)
+    assert caught(true, [true] * 2, keys, keys, tutorial.figure)
     random = np.random.default_rng(3)
     weak = [
-        [row if random.random() < 0.2 else own for row, own in zip(release, true, strict=True)] for release in releases
+        [row if random.random() < 0.2 else own for row, own in zip(release, true, strict=True)]
+        for release in releases[:4]
     ]
     assert caught(true, weak, keys, keys, tutorial.figure)
 

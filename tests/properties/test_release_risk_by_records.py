@@ -76,7 +76,7 @@ def test_every_number_follows_from_the_records(
     monkeypatch.setattr(module, "LISTED", limit)
     file, keys = records(rng), rng.choice(KEYS)
     stages = [stage(rng, *columns, file) for columns in PLANS[name]]
-    found = assess_risk(CellTable.of(COLUMNS, Counter(file)), keys, stages)
+    found = assess_risk(CellTable.of(COLUMNS, Counter(file)), keys, stages, seen=())
     exact = risk_by_records(file, COLUMNS, keys, stages)
     cells = {label: place for place, label in enumerate(found.table.labels())}
     for record, told in zip(file, exact.records, strict=True):

@@ -137,7 +137,7 @@ class Success:
     seen: str
 
 
-def best_attacks(laws: Sequence[Law], keys: Sequence[Record]) -> tuple[Success, Success]:
+def best_attacks(laws: Sequence[Law], keys: Sequence[Record], *, own_look: bool = False) -> tuple[Success, Success]:
     """The best attack of an intruder who counts the rows of one kind, and of one who counts the rows of every kind.
 
     ``laws`` are those of what is seen of each released row, ``keys`` the true keys of the records. The target is any of
@@ -149,6 +149,8 @@ def best_attacks(laws: Sequence[Law], keys: Sequence[Record]) -> tuple[Success, 
     for target in dict.fromkeys(keys):
         own = [law for law, key in zip(laws, keys, strict=True) if key == target]
         for place, look in enumerate(looks):
+            if own_look and look != target:
+                continue
             right, total = _weights(laws, own, look, looks)
             of_one: dict[int, list[int]] = {}
             for seen, weight in total.items():

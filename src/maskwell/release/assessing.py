@@ -16,11 +16,12 @@ from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.plans.starting_plan import starting_plan
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.risk.file_risk import RiskReport, assess_risk, unchanged_columns
 from maskwell.release.side_channels import (
     SideChannel,
     check_side_channels,
     dependence_counter,
+    following_columns,
     side_channel_risk,
     side_channel_warnings,
     side_channels,
@@ -59,7 +60,7 @@ def assess_file(
     check_side_channels(found)
 
     def count(columns: Sequence[str]) -> CellTable:
-        return count_tables(path, [columns], declared=plan.missing != "category")[0]
+        return count_tables(path, [columns], weights=plan.weights, declared=plan.missing != "category")[0]
 
     return with_side_channels(assessed, found, count)
 
@@ -78,7 +79,9 @@ def first_plan(path: str, *, plan: str = "plan.toml", progress: Progress | None 
         beside = dependence_counter(looked_at, names)
         count_file(path, asked, progress, beside)
         facts = beside.facts()
-        refused = [one for one in side_channels(asked, facts) if one.refused]
+        found = side_channels(asked, facts)
+        following = following_columns(asked, found)
+        refused = [one for one in found if one.refused or one.column in following]
         if not refused and drop is None:
             return text
         unique += [
@@ -93,13 +96,23 @@ def with_side_channels(
     release: Release, found: tuple[SideChannel, ...], count: Callable[[Sequence[str]], CellTable]
 ) -> Release:
     """A release that says what its unchanged columns give away, and the risk that comes with them."""
+    if seen := following_columns(release.plan, found):
+        columns = (*risk_columns(release.plan), *seen)
+        release = judged(replace(release, seen=seen, tables={**release.tables, columns: count(columns)}))
     risk = side_channel_risk(release.plan, found, release.stages, count)
     warnings = (*release.warnings, *side_channel_warnings(found, risk))
     return replace(release, side_channels=found, side_channel_risk=risk, warnings=warnings)
 
 
-def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Sequence[Stage] | None = None) -> Release:
-    """The same from counts."""
+def assess_tables(
+    tables: Tables,
+    plan: ReleasePlan,
+    path: str = "",
+    earlier: Sequence[Stage] | None = None,
+    *,
+    seen: tuple[str, ...] = (),
+) -> Release:
+    """The same from counts; ``seen`` are unchanged columns that follow from a key."""
     stages = build_stages(plan, tables, count_external(plan) if earlier is None else None, earlier)
     any_table = next(iter(tables.values()))
     release = Release(
@@ -111,6 +124,7 @@ def assess_tables(tables: Tables, plan: ReleasePlan, path: str = "", earlier: Se
         source_name=Path(path).name,
         ending=_ending(path),
         shuffled=plan.order == "shuffled",
+        seen=seen,
     )
     return judged(release)
 
@@ -138,15 +152,17 @@ def _risk(release: Release) -> RiskReport | None:
         return None
     released = None
     if release.released_tables is not None:
-        released = release.released_tables[risk_columns(plan)].project(plan.keys)
+        released = release.released_tables[risk_columns(plan)]
+    within = [name for name in unchanged_columns(release.stages, plan.keys) if name not in plan.drop]
     return assess_risk(
-        release.tables[risk_columns(plan)],
+        release.tables[(*risk_columns(plan), *release.seen)],
         plan.keys,
         release.stages,
         released=released,
         threshold=None if plan.match is None else float(plan.match),
         weights=plan.weights is not None,
         intruder=plan.intruder,
+        seen=[*dict.fromkeys([*within, *release.seen])],
     )
 
 

@@ -86,7 +86,9 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     release = replace(assess_tables(dict(zip(wanted, counted, strict=True)), plan), private=source.private)
     found = side_channels(plan, beside.facts())
     check_side_channels(found)
-    release = with_side_channels(release, found, lambda columns: count_rows(rows, "the table", [columns])[0])
+    release = with_side_channels(
+        release, found, lambda columns: count_rows(rows, "the table", [columns], weights=plan.weights)[0]
+    )
     check_kept(release)
     given: list[Any] = []
 

@@ -6,6 +6,7 @@ their cell, missing values) break it, unless the plan exempts them; labels in ``
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -335,6 +336,9 @@ def _match_hint(release: Release) -> str:
         return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
     if plan.missing == "unchanged" and any(release.missing.get(key) for key in plan.keys):
         return 'records with a missing key stay as they are: set missing = "category" in [release]'
+    if release.seen:
+        names = json.dumps([*release.seen], ensure_ascii=False)
+        return f"linked = {names} in [[protect]], or drop = {names} in [release]: it shows which records moved"
     if _milder_is_kept(release):
         return 'use method = "inverse-frequency", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:

@@ -99,6 +99,8 @@ class Release:
         What the true file told besides its rows and the released one cannot hold, in words.
     warnings
         What could undo the protection, in words.
+    seen
+        Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
     side_channels, side_channel_risk
         What unchanged columns give away, and the risk of an intruder who knows them too (``None`` where nothing is).
     files
@@ -126,6 +128,7 @@ class Release:
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     side_channels: tuple[SideChannel, ...] = ()
+    seen: tuple[str, ...] = ()
     side_channel_risk: SideChannelRisk | None = None
 
     def __repr__(self) -> str:

@@ -316,6 +316,17 @@ class _Judge:
         return best.gain > (MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
 
 
+def following_columns(plan: ReleasePlan, found: Sequence[SideChannel]) -> tuple[str, ...]:
+    """Unchanged columns that follow from a randomized key, but for those that the plan accepts.
+
+    Whoever knows the key knows them; a record that came from elsewhere shows by them that it did. So the risk of a
+    match is that of somebody who counts with them.
+    """
+    keys = {*plan.keys} & {*plan.randomized}
+    showing = (one for one in found if one.kind == "shows changes" and one.of in keys and not one.accepted)
+    return tuple(dict.fromkeys(one.column for one in showing if one.column not in plan.keys))
+
+
 def _chance(odds: Fraction | None) -> Fraction | None:
     return None if odds is None else odds / (1 + odds)
 
@@ -358,7 +369,7 @@ def _hint(names: Sequence[str]) -> str:
 
 def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | None) -> Iterator[str]:
     """What is published all the same, in words, with the risk that it brings."""
-    accepted = [*dict.fromkeys(one.words for one in found if one.accepted and one.kind != "shows changes")]
+    accepted = [*dict.fromkeys(one.words for one in found if one.accepted)]
     if accepted:
         yield f"accepted by the plan: {'; '.join(accepted)}"
     left = [one for one in found if not one.accepted]
@@ -398,7 +409,7 @@ def side_channel_risk(
     added to the keys. No randomization makes a match likelier than one in the records of the cell, which is the bound
     where there are too many cells to work it out.
     """
-    telling = [one for one in found if one.kind != "shows changes"]
+    telling = [one for one in found if one.kind != "shows changes" or one.accepted]
     columns = tuple(dict.fromkeys(one.column for one in telling if one.column not in plan.keys))
     if not columns:
         return None
@@ -410,7 +421,7 @@ def side_channel_risk(
     except TooLargeError:
         return SideChannelRisk(plan.keys, columns, 1.0, exact=False)
     if len(table) > MOST_CELLS:
-        return SideChannelRisk(plan.keys, columns, 1 / float(table.project(known).counts.min()), exact=False)
+        return SideChannelRisk(plan.keys, columns, 1 / float(table.counts.min()), exact=False)
     after = assess_risk(table, known, stages).after
     assert after is not None
     return SideChannelRisk(plan.keys, columns, max(after.max_risk_strict, after.max_risk_any_release), exact=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.printed import Printed, round_up
@@ -131,8 +133,13 @@ def assess_risk(
     level: float = 0.95,
     weights: bool = False,
     intruder: str = ANY_LOOK,
+    seen: Sequence[str] | None = None,
 ) -> RiskReport:
     """The risk that somebody who knows the key of a person finds the person's record.
+
+    Unchanged columns are seen in the released file, and records can be counted inside their cells. Where ``N_xy`` of
+    the ``N_x`` records of a key are in cell y, whoever counts there finds one of them with ``N_xy / N_x`` times the
+    chance of somebody who knows y as well. Source: derived.
 
     Parameters
     ----------
@@ -143,7 +150,7 @@ def assess_risk(
     stages
         The randomizations of the release; none for the file as it is.
     released
-        Counts of the released file over the key, where it is drawn.
+        Counts of the released file over the key and the columns that are seen, where it is drawn.
     threshold
         A chance of a correct match; records above it are counted.
     level
@@ -152,6 +159,9 @@ def assess_risk(
         Whether the weights of the table are sampling weights, from which the population is estimated.
     intruder
         Whom the threshold speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
+    seen
+        Unchanged columns inside whose cells records are counted, too: by default those within which a key is
+        randomized.
 
     >>> table = CellTable.of(["town", "job"], {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3})
     >>> report = assess_risk(table, ["town", "job"])
@@ -160,6 +170,8 @@ def assess_risk(
     """
     check_level(level)
     keys = _checked_keys(keys)
+    known = (*keys, *(unchanged_columns(stages, keys) if seen is None else seen))
+    finer = table.project(needed_columns(stages, known))
     table = table.project(needed_columns(stages, keys))
     own = table.project(keys)
     if not len(own):
@@ -176,6 +188,9 @@ def assess_risk(
         measured = {name: getattr(risks, name) for name in _KEPT}
         if drawn is not None and (realised := _realised(arrivals, risks, stages, keys)) is not None:
             measured["released_counts"] = realised
+        if len(known) > len(keys):
+            inside = _counted_inside(finer, known, stages, level, released)
+            measured = _larger(measured, inside, _shares(finer, keys, known), cells_in(finer, table))
         per_cell |= {"after": chosen(intruder, measured)} | measured
         after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold, per_cell)
         if weights:
@@ -258,6 +273,45 @@ def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], key
     return realised_risks(arrivals)
 
 
+def unchanged_columns(stages: Sequence[Stage], keys: Sequence[str]) -> tuple[str, ...]:
+    """Columns that stay as they are, and within which a key is randomized."""
+    moved = {name for stage in stages for name in (*stage.variables, *stage.linked)}
+    return tuple(name for name in needed_columns(stages, keys) if name not in moved and name not in keys)
+
+
+_INSIDE = ("in_range", "strict", "any_release")
+
+
+def _counted_inside(
+    finer: CellTable, known: Sequence[str], stages: Sequence[Stage], level: float, released: CellTable | None
+) -> dict[str, Real]:
+    """Risks of the cells of a table for somebody who knows the key and the columns that are seen."""
+    drawn = released.project(known) if released is not None and {*known} <= {*released.columns} else None
+    arrivals = arrivals_of(stages, finer, known, released=drawn)
+    risks, _ = _risks(arrivals, stages, known, level)
+    found = {name: getattr(risks, name) for name in _INSIDE}
+    realised = None if drawn is None else _realised(arrivals, risks, stages, known)
+    return found if realised is None else found | {"released_counts": realised}
+
+
+def _shares(finer: CellTable, keys: Sequence[str], known: Sequence[str]) -> Real:
+    """For each cell ``N_xy / N_x``: how many of the records with its key share the columns that are seen."""
+    inside, own = finer.project(known), finer.project(keys)
+    return inside.counts[cells_in(finer, inside)] / own.counts[cells_in(finer, own)]
+
+
+def _larger(measured: Mapping[str, Real], inside: Mapping[str, Real], shares: Real, place: Array) -> dict[str, Real]:
+    """The larger risk of two ways to count, for each cell; what is known of one way only is left out."""
+    found = dict(measured)
+    for name in (*_INSIDE, "released_counts"):
+        if name in inside and name in found:
+            found[name] = found[name].copy()
+            np.maximum.at(found[name], place, inside[name] * shares)
+        else:
+            found.pop(name, None)
+    return found
+
+
 def _after(
     own: CellTable,
     drawn: CellTable | None,
@@ -279,9 +333,9 @@ def _after(
         expected_uniques=uniques,
         expected_true_uniques=float(risks.true_unique.sum()),
         max_risk=float(per_cell["after"].max()),
-        max_risk_in_range=float(risks.in_range.max()),
-        max_risk_strict=float(risks.strict.max()),
-        max_risk_any_release=float(risks.any_release.max()),
+        max_risk_in_range=float(per_cell["in_range"].max()),
+        max_risk_strict=float(per_cell["strict"].max()),
+        max_risk_any_release=float(per_cell["any_release"].max()),
         max_risk_released_counts=float(per_cell["released_counts"].max()) if "released_counts" in per_cell else None,
         percentile_95=percentile(per_cell["after"], risks.counts, 0.95),
         records_above=count_above(per_cell["after"], risks.counts, threshold),
