@@ -17,6 +17,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
 from maskwell.release.plans.entries import by_text
@@ -29,7 +30,7 @@ from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import swapped_risks
-from maskwell.release.stages.achieved import achieved, is_kept, own_posteriors
+from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
 
@@ -301,7 +302,9 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     if broken.label is not None:
         asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
     asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
-    reached = f"[[protect]] number {broken.number}: {asked} is broken ({broken.value:.3g})"
+    least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
+    value = least if broken.name in AT_LEAST else most
+    reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
     objects = {"bound": broken.name, "nearest": broken.value}
     if broken.missing and broken.name in TELLING:
         return InfeasibleError(

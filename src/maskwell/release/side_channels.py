@@ -16,6 +16,7 @@ from typing import Any
 
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.core.printed import round_up
 from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.plan import ReleasePlan
@@ -437,5 +438,4 @@ def _percent(share: float) -> str:
     >>> _percent(0.9991), _percent(1.0), _percent(0.28), _percent(0.0001)
     ('100 %', '100 %', '28 %', '0.1 %')
     """
-    up = math.ceil(round(share * 1000, 6)) / 10
-    return f"{up:g} %"
+    return f"{round_up(100 * share, 1):g} %"
