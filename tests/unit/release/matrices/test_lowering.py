@@ -102,7 +102,7 @@ def test_two_small_cells_do_not_only_swap(nu: str, every_release: bool) -> None:
     assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=12)
 @given(v=st.lists(st.integers(0, 12), min_size=2, max_size=5).filter(lambda v: sum(v) > 1), every=st.booleans())
 def test_what_hiding_among_all_records_reaches_is_found(v: list[int], every: bool) -> None:
     """A release that says nothing finds a record with one over the number of all, so that nothing above is refused."""
