@@ -26,7 +26,18 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
 def counted_twice(plan: ReleasePlan) -> list[Columns]:
     """Tables that are needed of the true file and, where a column is randomized, of the released one."""
     risk = [risk_columns(plan)] if plan.keys else []
-    return [*dict.fromkeys([*wanted_tables(plan), *risk, *compared_tables(plan)])]
+    return [*dict.fromkeys([*wanted_tables(plan), *_met_tables(plan), *risk, *compared_tables(plan)])]
+
+
+def _met_tables(plan: ReleasePlan) -> list[Columns]:
+    """Tables that tell which records a protection meets that works within a column randomized before it."""
+    found, moved = [], set[str]()
+    for protection in plan.protections:
+        columns = stage_columns(plan, protection)
+        if protection.bounds.asked() and moved & {*columns[0]}:
+            found.append(closure(plan, (*columns[0], *columns[1])))
+        moved |= {*protection.moved}
+    return found
 
 
 def weight_tables(plan: ReleasePlan) -> list[Columns]:
