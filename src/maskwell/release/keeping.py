@@ -219,7 +219,7 @@ def _as_met(release: Release, number: int) -> tuple[Stage, float]:
     protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
     earlier = release.stages[:before]
     moved = {name for one in earlier for name in (*one.variables, *one.linked)}
-    if not moved & {*stage.within} or not {*asked_of(protection)} & {*TELLING}:
+    if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
         return stage, 0.0
     needed = {*needed_columns(earlier, stage.columns)}
     table = next(own for columns, own in release.tables.items() if needed <= {*columns})

@@ -34,7 +34,7 @@ def _met_tables(plan: ReleasePlan) -> list[Columns]:
     found, moved = [], set[str]()
     for protection in plan.protections:
         columns = stage_columns(plan, protection)
-        if protection.bounds.asked() and moved & {*columns[0]}:
+        if (protection.bounds.asked() or protection.caps) and moved & {*columns[0]}:
             found.append(closure(plan, (*columns[0], *columns[1])))
         moved |= {*protection.moved}
     return found
