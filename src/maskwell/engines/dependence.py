@@ -43,6 +43,9 @@ FEWEST_VALUES = 10
 RARE, FEWEST_RARE = 0.1, 5
 """A label is rare with this share of the records or less; of fewer records nothing can be said."""
 
+FEWEST_SHARING = 20
+"""Records that share their value with others, below which nothing is said of what they restore."""
+
 SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
 """Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
 and how likely that may be by chance."""
@@ -70,7 +73,7 @@ class Restored:
         Whose values are restored.
     share, without
         Share of the records whose value is guessed right from the other records with the same value, and by the best
-        guess without them.
+        guess without them; records that are alone with their value are left out.
     by
         What tells: ``"value"``, ``"size"`` (how many records have the same value), ``"place"`` (which of them it is,
         in the order of the file), or the name of a column that is looked at together with this one.
@@ -217,13 +220,15 @@ class Labels(NamedTuple):
 
 
 class Guesses(NamedTuple):
-    """By label, records that are guessed right and that are guessed to have it; and records that are told for sure.
+    """By label, records that are guessed right, that are guessed to have it, and that have it.
 
-    For sure means that the records with their value have one label, nearly all of them, and not by chance.
+    Beside them the share of records that are told for sure: those with their value have one label, nearly all of them,
+    and not by chance.
     """
 
     right: Real
     guessed: Real
+    totals: Real
     sure: float
 
 
@@ -334,27 +339,26 @@ class ValueCounter:
         """What is guessed right of a label from the value.
 
         The guess is the most frequent label of the other records with the same value; a tie is right one time in two.
-        A record that is alone with its value gets the most frequent label of all. Label 0 stands for none, and does
-        not count. ``totals`` has the records of each label.
+        Records that are alone with their value are left out: whether they are many is another question. Label 0 stands
+        for none, and does not count. ``totals`` has the records of each label in the whole file.
         """
         values, labels, counts = _without_none(*self.cells[name].found())
-        size = len(totals)
-        start = _starts(values)
+        size, start = len(totals), _starts(values)
         if not len(start):
-            return Guesses(np.zeros(size), np.zeros(size), 0.0)
+            return Guesses(np.zeros(size), np.zeros(size), np.zeros(size), 0.0)
         first, second, at = _two_largest(counts, start)
-        weights, n = self._weights(values[start]), np.add.reduceat(counts, start)
+        n = np.add.reduceat(counts, start)
+        weights = self._weights(values[start]) * (n > 1)
         right = first * np.select([first - 1 > second, first - 1 == second], [1.0, 0.5], 0.0)
         guess = labels[at].astype(np.int64)
-        alone = n == 1
-        right[alone] = guess[alone] == _most_frequent(totals)
-        guess[alone] = _most_frequent(totals)
         usual = totals[guess] / totals[1:].sum()
         sure = (first >= SURE * n) & (usual <= USUAL) & (n * np.log(usual) < np.log(BY_CHANCE))
+        each = np.repeat(weights, np.diff(np.append(start, len(values))))
         return Guesses(
             np.bincount(guess, right * weights, minlength=size).astype(float),
             np.bincount(guess, n * weights, minlength=size).astype(float),
-            float((n * weights)[sure].sum()),
+            np.bincount(labels.astype(np.int64), counts * each, minlength=size).astype(float),
+            float((n * weights)[sure].sum() / totals[1:].sum()),
         )
 
     def restored_by_size(self, name: str, totals: Array) -> float:
@@ -557,13 +561,13 @@ class DependenceCounter:
                 continue
             usual = float(totals[1:].max()) / n
             by_size = self._alone[name].restored_by_size(target, totals)
-            yield _restored(target, self._alone[name].restored(target, totals), totals)
+            yield _restored(target, self._alone[name].restored(target, totals))
             yield Restored(target, min(1.0, by_size / n), usual, "size")
             for (a, b), counter in (self._pairs or {}).items():
                 if name == a:
-                    yield _restored(target, counter.restored(target, totals), totals, b)
+                    yield _restored(target, counter.restored(target, totals), b)
             if name in self._places:
-                yield _restored(target, self._places[name].restored(target, totals), totals, "place")
+                yield _restored(target, self._places[name].restored(target, totals), "place")
 
     def _shown(self, name: str, counter: ValueCounter, values: float) -> Iterator[Restored]:
         """Whether the value of the column follows from a target."""
@@ -582,15 +586,15 @@ class DependenceCounter:
                 yield b
 
 
-def _restored(target: str, found: Guesses, totals: Array, by: str = "value") -> Restored:
-    right, guessed, sure = found
-    n = int(totals[1:].sum())
+def _restored(target: str, found: Guesses, by: str = "value") -> Restored:
+    right, guessed, totals, sure = found
+    n = float(totals.sum())
+    if n < FEWEST_SHARING:
+        return Restored(target, 0.0, 1.0, by)
     rare = np.flatnonzero((totals >= FEWEST_RARE) & (totals <= RARE * n) & (guessed > 0))
-    rare = rare[rare > 0]
     best = np.minimum(right[rare] / totals[rare], right[rare] / guessed[rare])
-    share = min(1.0, float(right.sum()) / n)
-    usual = float(totals[1:].max()) / n
-    return Restored(target, share, usual, by, min(1.0, float(best.max(initial=0.0))), min(1.0, sure / n))
+    most = min(1.0, float(best.max(initial=0.0)))
+    return Restored(target, float(right.sum()) / n, float(totals.max()) / n, by, most, min(1.0, sure))
 
 
 def _alike(first: int, second: int) -> bool:

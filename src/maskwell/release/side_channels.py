@@ -276,7 +276,8 @@ class _Judge:
             if facts.column in within:
                 continue
             ways = [one for one in facts.restored if one.column == target and one.by not in within]
-            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == "value"))
+            usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
+            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"))
             rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
             told = best.gain >= NOTED_GAIN and not self._told_alone(best)
             refused = told and self._is_refused(facts.column, best)
