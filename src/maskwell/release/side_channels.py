@@ -16,7 +16,8 @@ from typing import Any
 
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
+from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.value_counting import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.risk.components import needed_columns
@@ -70,7 +71,7 @@ class SideChannel:
         Of the values that would be guessed wrong without the column, the share that it corrects.
     by
         What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.engines.dependence.Restored`.
+        :class:`~maskwell.engines.value_counting.Restored`.
     size
         Records in groups smaller than this are identified.
     alone

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from maskwell.engines import dependence
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter, encode
+from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.value_counting import ColumnFacts, Restored, ValueCounter
+from maskwell.engines.value_numbers import encode
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)
