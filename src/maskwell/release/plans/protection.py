@@ -95,7 +95,9 @@ class Protection:
         try:
             return cls(**values)
         except PlanError as error:
-            raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+            raise PlanError(
+                f"{where}: {error.message}", hint=error.hint, values=error.values, **error.objects
+            ) from error
 
     def __post_init__(self) -> None:
         self._check_names()
@@ -202,7 +204,7 @@ def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
     try:
         return Bounds.of(caps=None, **given)
     except MaskwellError as error:
-        raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+        raise PlanError(f"{where}: {error.message}", hint=error.hint, values=error.values, **error.objects) from error
 
 
 def _plain(key: str, value: Any) -> Any:
