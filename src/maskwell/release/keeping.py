@@ -29,7 +29,7 @@ from maskwell.release.risk.cell_risks import risks_of
 from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.swapped import swapped_risks
+from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
 from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
@@ -398,6 +398,8 @@ def _match_hint(release: Release) -> str:
     if release.seen:
         names = json.dumps([*release.seen], ensure_ascii=False)
         return f"linked = {names} in [[protect]], or drop = {names} in [release]: it shows which records moved"
+    if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
+        return "name all other keys in within of the swap: only then is it known what an exchange hides"
     if _milder_is_kept(release):
         return 'use method = "inverse-frequency", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:
