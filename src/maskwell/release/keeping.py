@@ -235,8 +235,6 @@ def _as_met(release: Release, number: int) -> tuple[Stage, float]:
         return stage, 0.0
     needed = {*needed_columns(earlier, stage.columns)}
     table = next(own for columns, own in release.tables.items() if needed <= {*columns})
-    if stage.invariance == "weights" and table.weights is not None:
-        table = replace(table, counts=table.weights)
     expected = expected_table(earlier, table, stage.columns)
     places = {label: place for place, label in enumerate(stage.states)}
     mass, arriving = np.zeros(len(stage.states)), 0.0
@@ -375,6 +373,8 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
             **objects,
         )
     hint = "loosen the bound, merge labels, or protect within larger cells"
+    if broken.stage.invariance == "weights" and broken.name in TELLING:
+        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
     if plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
     return InfeasibleError(reached, hint=hint, **objects)

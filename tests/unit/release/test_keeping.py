@@ -216,3 +216,23 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
     with pytest.raises(InfeasibleError):
         keeping.drawn_until_kept(worst, repeatable=True)
     assert len(tried) == 4, "draws by key come out the same again"
+
+
+WEIGHED = {"x": ["a"] * 10 + ["b"] * 90 + ["c"] * 50, "w": [100] * 10 + [1] * 90 + [10] * 50}
+
+
+@pytest.mark.parametrize("bound", [{"posterior": "0.7"}, {"posterior_own": "0.7"}, {"guess": "0.7"}, {"odds": "2"}])
+def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> None:
+    """Worked out with sums of weights, a bound of 70 % was called kept where 99 % of the released b were true."""
+    protect = {"variables": "x", "method": "optimal", **bound}
+    release = release_table(WEIGHED, ReleasePlan.of([protect], weights="w", accept=["w"])).release
+    (stage,), (one,) = release.stages, bounds_kept(release)
+    flows = stage.design.matrix() * stage.counts
+    if "posterior" in bound:
+        assert (flows / flows.sum(axis=1, keepdims=True)).max() <= 0.7 + 1e-9
+        assert release.summary()["x"]["max_posterior"] == pytest.approx(one.value)
+    assert one.kept and stage.invariance == "counts"
+    weights = ReleasePlan.of([{**protect, "invariance": "weights"}], weights="w", accept=["w"])
+    with pytest.raises(InfeasibleError, match="is broken") as caught:
+        release_table(WEIGHED, weights)
+    assert 'invariance = "counts"' in caught.value.hint

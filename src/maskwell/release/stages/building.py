@@ -338,7 +338,8 @@ def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
         return str(wanted)
     if protection.counts_from is not None:
         return "external"
-    by_counts = {protection.method, protection.base.name} & BY_COUNTS or plan.match_of(protection) is not None
+    bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
+    by_counts = bounded or {protection.method, protection.base.name} & BY_COUNTS
     return "counts" if plan.weights is None or by_counts else "weights"
 
 
