@@ -159,6 +159,7 @@ def test_the_next_command_keeps_what_was_asked(
 SURVEY = """
 [release]
 weights = "w"
+accept = ["w"]
 missing = "category"
 
 [[protect]]

@@ -77,7 +77,8 @@ def test_a_dry_run_writes_nothing_but_the_map(csv: Path) -> None:
 
 
 def test_a_plan_that_is_not_kept_ends_with_status_1_when_tried_out_and_is_refused_when_carried_out(csv: Path) -> None:
-    Path("weak.toml").write_text(PLAN.replace('method = "inverse-frequency"', 'method = "method1"\ntheta = 0.01'))
+    weak = PLAN.replace("match", 'drop = ["pid"]\nmatch')
+    Path("weak.toml").write_text(weak.replace('method = "inverse-frequency"', 'method = "method1"\ntheta = 0.01'))
     lines = run("release", csv, "--plan", "weak.toml", "--dry-run", status=1).out.splitlines()
     assert lines[0].startswith("The plan would be refused: ") and lines[0].endswith("the limit is 50 %.")
     assert lines[1].startswith("Found most easily: sex = ") and "above 100 %" not in " ".join(lines)
@@ -251,7 +252,7 @@ def test_a_column_with_very_many_values_says_what_to_do() -> None:
 def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
     run("release", "--new-key", "secret.key")
     refused("release", csv, "--plan", "plan.toml", "--key", "secret.key", "-o", "out", saying="name of the data set")
-    Path("keyed.toml").write_text(PLAN.replace("match", 'id = "income"\ndataset = "people"\nmatch'))
+    Path("keyed.toml").write_text(PLAN.replace("match", 'id = "income"\ndrop = ["pid"]\ndataset = "people"\nmatch'))
     refused("release", csv, "--plan", "keyed.toml", "--key", "secret.key", "-o", "out", saying="different ids")
     refused("release", "--new-key", "secret.key", saying="exists")
 
@@ -278,7 +279,7 @@ def test_without_the_libraries_of_the_report_nothing_is_begun(csv: Path, monkeyp
 
 def test_a_dry_run_of_bounds_that_allow_no_mixture_shows_the_plan_alone(csv: Path) -> None:
     bounds = 'method = "optimal"\nleast_kept = 0.8\nchanged_at_least = 0.05'
-    Path("bounds.toml").write_text(f'[[protect]]\nvariables = "region"\n{bounds}\n')
+    Path("bounds.toml").write_text(f'[release]\ndrop = ["pid"]\n[[protect]]\nvariables = "region"\n{bounds}\n')
     done = run("release", csv, "--plan", "bounds.toml", "--dry-run", "--json").json()
     assert [point["label"] for point in done["map"]] == ["the plan"]
 
@@ -300,6 +301,87 @@ def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> Non
         f"{line},{'grown' if line.split(',')[3] != '0-19' else 'young'},name {i}" for i, line in enumerate(lines[1:])
     ]
     csv.write_text("\n".join([lines[0] + ",stage,name", *coarse]) + "\n")
-    told = " ".join(run("release", csv, "--plan", "plan.toml", "--dry-run", "--json").json()["notes"])
-    assert "age tells stage" in told
-    assert "may name people" in told
+    refused("release", csv, "--plan", "plan.toml", "--dry-run", saying="name identifies records: 100 % are alone")
+    hint = refused(
+        "release", csv, "--plan", "plan.toml", "-o", "out", saying="name identifies records: 100 % are alone"
+    )
+    assert 'hint: add drop = ["name"] to [release], or accept = ["name"] if it may be published' in hint
+    assert not Path("out").exists()
+    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\naccept = ["name"]\nmatch'))
+    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
+    told = " ".join(done["notes"])
+    assert "stage follows from age for 100 % of records" in told
+    assert "accepted by the plan: name identifies records: 100 % are alone with their value" in told
+    assert done["risk"]["side_channels"]["columns"] == ["name"]
+    assert done["risk"]["side_channels"]["max_risk"] == 1
+    assert [one["column"] for one in done["side_channels"] if one["accepted"]] == ["name"]
+    page = Path("out/internal/report.html").read_text()
+    assert "accepted by the plan" in page.lower()
+    assert "finds a record with a chance of up to" in page
+    assert "name identifies" not in Path("out/public/README.md").read_text()
+
+
+JOBS = [1, 3, 20]
+"""Records with each job: whoever looks only under the rare one finds less than who looks where it goes."""
+
+
+def job_plan(intruder: str = "") -> Path:
+    Path("jobs.csv").write_text("job\n" + "".join(f"{job}\n" * n for job, n in zip("abc", JOBS, strict=True)))
+    matrix = '[["0.15", "0.28", "0"], ["0.85", "0.5", "0.03"], ["0", "0.22", "0.97"]]'
+    path = Path(f"jobs{intruder}.toml")
+    path.write_text(
+        f'[release]\nkeys = ["job"]\nmatch = 0.35\n{intruder and f"intruder = {json.dumps(intruder)}"}\n'
+        f'[[protect]]\nvariables = ["job"]\nmethod = "fixed"\norientation = "columns"\n'
+        f'categories = ["a", "b", "c"]\nmatrix = {matrix}\npublish = "withheld"\n'
+    )
+    return path
+
+
+def test_a_limit_that_holds_only_for_a_milder_intruder_must_be_asked_for(csv: Path) -> None:
+    refused("release", "jobs.csv", "--plan", job_plan(), "-o", "jobs", saying="keep a chance above 0.35")
+    assert not Path("jobs").exists()
+    tried = run("release", "jobs.csv", "--plan", job_plan(), "--dry-run", "--json", status=1).json()
+    assert tried["risk"]["headline"]["kept"] is False and tried["risk"]["headline"]["intruder"] == "any-look"
+    out = run("release", "jobs.csv", "--plan", job_plan("own-key"), "-o", "mild").out
+    first = " ".join(out.split("Assumed")[0].split())
+    assert "someone who knows job and looks only at records released with the person's own keys" in first
+    assert "(limit 35 %); 61.1 % for someone who looks where it is easiest" in first
+
+
+def test_the_command_risk_prints_the_headline_of_the_release(csv: Path) -> None:
+    for plan, folder in (("plan.toml", "out"), (str(job_plan("own-key")), "mild")):
+        file = "people.csv" if folder == "out" else "jobs.csv"
+        done = run("release", file, "--plan", plan, "-o", folder, "--json").json()["risk"]
+        asked = ["risk", file, "--keys", ",".join(done["keys"]), "--match", str(done["threshold"])]
+        asked += ["--released", f"{folder}/public/data.csv", "--receipt", f"{folder}/internal/receipt.json"]
+        again = run(*asked, "--json").json()
+        for name in ("risk", "worst", "limit"):
+            assert again["headline"][name] == pytest.approx(done["headline"][name], rel=1e-12)
+        assert again["headline"]["intruder"] == done["headline"]["intruder"]
+    strict = run(*asked, "--intruder", "any-look", "--json", status=1).json()
+    assert (
+        strict["headline"]["risk"] == pytest.approx(done["headline"]["worst"], rel=1e-9)
+        or strict["headline"]["risk"] > 0.6
+    )
+
+
+def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path) -> None:
+    Path("cells.csv").write_text("region,smokes\n" + "north,yes\nnorth,no\n" * 20 + "west,no\n" * 3)
+    plan = '[[protect]]\nvariables = ["smokes"]\nwithin = ["region"]\nmethod = "optimal"\nposterior = 0.6\n'
+    Path("cells.toml").write_text(plan)
+    refused(
+        "release",
+        "cells.csv",
+        "--plan",
+        "cells.toml",
+        "-o",
+        "cells",
+        saying="posterior = 0.6 is broken (1): 3 records",
+    )
+    assert not Path("cells").exists()
+    tried = run("release", "cells.csv", "--plan", "cells.toml", "--dry-run", status=1).out
+    assert tried.startswith("The plan would be refused: [[protect]] number 1: posterior = 0.6")
+    Path("cells.toml").write_text(plan + 'exempt = ["alone"]\n')
+    out = " ".join(run("release", "cells.csv", "--plan", "cells.toml", "-o", "cells").out.split())
+    assert "do not cover 3 records with the only value of their cell" in out
+    assert "do not cover 3 records" in Path("cells/internal/report.html").read_text(encoding="utf-8")

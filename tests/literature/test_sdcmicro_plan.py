@@ -7,15 +7,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maskwell import plan_from_sdcmicro, starting_plan
-from maskwell.engines.cell_counting import count_columns
+from maskwell import plan_from_sdcmicro
+from maskwell.release.assessing import assess_file, check_match, first_plan
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import count_file
 from maskwell.release.stages.stage import Stage
 
-FILES = ("sdc_testdata", "nist_acs_national2019", "simpop_ghana")
+FILES = {
+    "sdc_testdata": ["expend", "savings", "ori_hid"],
+    "sdc_testdata2": ["expend", "income", "savings", "ori_hid"],
+    "nist_acs_national2019": [],
+    "simpop_ghana": ["hhid", "clust", "weight"],
+    "simpop_eusilcp": ["hid"],
+    "adult_arx": [],
+    "sdc_free1": ["INCOME", "ASSETS"],
+    "synthpop_sd2011": ["age"],
+}
+"""Files, and what must not be published beside the keys of a first plan."""
 
 
 def stages_of(path: Path, plan: ReleasePlan) -> tuple[Stage, ...]:
@@ -43,9 +53,12 @@ def test_the_diagonal_of_the_first_matrix_is_no_bound(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_first_plan_works_as_it_is(shared: Path, name: str) -> None:
+def test_a_first_plan_works_as_it_is_and_publishes_no_ids(shared: Path, name: str) -> None:
     path = shared / f"data/{name}.csv"
-    plan = read_plan(starting_plan(count_columns(str(path)), path=str(path)))
-    (stage,) = stages_of(path, plan)
-    assert len(plan.keys) >= 4
-    assert 0 < stage.expected_changed() < 0.05
+    plan = read_plan(first_plan(str(path)))
+    assert {*plan.drop, plan.id} >= {*FILES[name]}
+    release = assess_file(str(path), plan)
+    check_match(release)
+    assert not [one for one in release.side_channels if one.refused]
+    assert len(plan.keys) >= 3
+    assert 0 < release.stages[0].expected_changed() < 0.05

@@ -86,11 +86,12 @@ def _number(chances: Sequence[dict[Record, Fraction]], row: Record, without: int
 
 def _told(chances: Sequence[dict[Record, Fraction]], i: int, own: Record) -> dict[str, Fraction]:
     unconditional, in_range, strict = _risk(chances, i, own)
-    every = max(_risk(chances, i, row)[1] for row in {*chances[i], own})
+    every = max(_risk(chances, i, row)[2] for row in {*chances[i], own})
     kept = chances[i].get(own, Fraction(0))
     return {
         "unconditional": unconditional,
-        "after": in_range,
+        "after": every,
+        "in_range": in_range,
         "strict": strict,
         "any_release": every,
         "kept": kept,

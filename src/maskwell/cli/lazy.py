@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
+import tempfile
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from maskwell.cli.output import BAD_INPUT, OK, STOPPED, print_error, print_lines
+from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, print_lines
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
@@ -89,9 +93,29 @@ class LazyGroup(CommandGroup):
             print_error("system", message, "check paths, permissions and free space", as_json=as_json, typed=args)
         except MemoryError:
             print_error("memory", "not enough memory", "use fewer categories or columns at once", as_json=as_json)
+        except Exception as error:  # noqa: BLE001 - what nobody thought of; its text may hold values of the data
+            print_error("fault", _fault(error), _kept(error), as_json=as_json)
+            return FAULT
         else:
             return status if isinstance(status, int) else OK
         return BAD_INPUT
+
+
+def _fault(error: Exception) -> str:
+    """What went wrong within maskwell, without the text of the error."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a fault of maskwell itself: {type(error).__name__} in {Path(where.filename).name}, line {where.lineno}"
+
+
+def _kept(error: Exception) -> str:
+    """Keep the traceback in a file for its owner alone, and say where."""
+    try:
+        handle, path = tempfile.mkstemp(prefix="maskwell-fault-", suffix=".txt", text=True)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(traceback.format_exception(error))
+    except OSError:
+        return "please report it, with the command that you typed"
+    return f"please report it; {path} has the traceback, which may hold values of your data"
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
     cls=LazyGroup,
     lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First steps: maskwell demo. Exit status: 0 done, 1 the answer is no, 2 bad input or usage.",
+    epilog="First steps: maskwell demo. Exit status: 0 done, 1 the answer is no, 2 bad input or usage, 3 a fault.",
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."

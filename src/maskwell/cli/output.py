@@ -21,7 +21,7 @@ from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import Printed
 
 SHORTEST = 16
-OK, ANSWER_IS_NO, BAD_INPUT, STOPPED = 0, 1, 2, 130
+OK, ANSWER_IS_NO, BAD_INPUT, FAULT, STOPPED = 0, 1, 2, 3, 130
 
 
 def print_json(content: Mapping[str, Any]) -> None:

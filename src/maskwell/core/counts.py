@@ -64,8 +64,9 @@ def _whole_numbers(values: Array) -> Array:
     fits = values.ndim == 1 and values.dtype.kind in "iuf"
     if not fits or not np.isfinite(values).all() or (values != np.floor(values)).any() or (values >= 2**63).any():
         raise ReportError(
-            f"counts must be one column of whole numbers, got {np.array2string(values, threshold=8)}",
+            f"counts must be one column of whole numbers, not {values.dtype} of shape {values.shape}",
             hint="count the reports; do not weight them",
+            values=np.array2string(values, threshold=8),
         )
     if (values < 0).any():
         raise ReportError(f"negative counts: {values[values < 0][:5].tolist()}", hint="counts are 0 or more")

@@ -172,8 +172,12 @@ def check_codes(codes: Array, k: int) -> Array:
         )
     if len(array) and (int(array.max()) >= k or int(array.min()) < 0):
         wrong = np.unique(array[(array >= k) | (array < 0)])[:10].tolist()
+        first = int(np.flatnonzero((array >= k) | (array < 0))[0])
         raise UnknownCategoryError(
-            f"codes outside 0..{k - 1}: {wrong}", hint=f"this design has {k} categories", codes=wrong
+            f"codes outside 0..{k - 1}, first in row {first} (counted from 0)",
+            hint=f"this design has {k} categories",
+            values=str(wrong),
+            codes=wrong,
         )
     native = array.dtype.newbyteorder("=") if array.dtype.kind == "u" else code_type(k)
     return np.require(array, dtype=native, requirements=["C_CONTIGUOUS", "ALIGNED"])

@@ -199,3 +199,56 @@ def _bits_from_texts(values: Any, k: int) -> Bits:
 def missing_rows(values: Any) -> Array:
     """Which rows have no value."""
     return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
+
+
+# ---- no more than the rows
+
+
+def without_views(kind: Any) -> Any:
+    """The plain type of texts and bytes that polars keeps as views: these share buffers with rows that went elsewhere.
+
+    >>> import pyarrow as pa
+    >>> without_views(pa.list_(pa.string_view()))
+    ListType(list<item: string>)
+    """
+    arrow = require()
+    types = arrow.types
+    if str(kind) in ("string_view", "binary_view"):
+        return arrow.string() if str(kind) == "string_view" else arrow.binary()
+    if types.is_list(kind):
+        return arrow.list_(kind.value_field.with_type(without_views(kind.value_type)))
+    if types.is_large_list(kind):
+        return arrow.large_list(kind.value_field.with_type(without_views(kind.value_type)))
+    if types.is_struct(kind):
+        return arrow.struct([field.with_type(without_views(field.type)) for field in kind])
+    return kind
+
+
+def schema_without_views(schema: Any) -> Any:
+    """The schema of a file whose columns share nothing."""
+    arrow = require()
+    return arrow.schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
+
+
+def in_schema(batch: Any, schema: Any) -> Any:
+    """The batch with columns of these types."""
+    if batch.schema.equals(schema):
+        return batch
+    arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(batch.columns, schema, strict=True)]
+    return require().RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def exact_batch(batch: Any, schema: Any) -> Any:
+    """The rows and nothing else: an Arrow array may carry what once stood where a value is missing now."""
+    arrays = (_exact(array, field.type) for array, field in zip(in_schema(batch, schema).columns, schema, strict=True))
+    return require().RecordBatch.from_arrays([*arrays], schema=schema)
+
+
+def _exact(array: Any, kind: Any) -> Any:
+    arrow = require()
+    if arrow.types.is_struct(kind):
+        parts = [_exact(part, field.type) for part, field in zip(array.flatten(), kind, strict=True)]
+        lost = array.is_null() if array.null_count else None
+        return arrow.StructArray.from_arrays(parts, fields=list(kind), mask=lost) if parts else array
+    nested = arrow.types.is_nested(kind)
+    return array.take(arrow.array(np.arange(len(array)))) if array.null_count or nested else array

@@ -17,6 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.engines.arrow import require
+from maskwell.engines.levels import integers_of
 
 CELLS = 1 << 22
 """Cells that all tables may hold together, some 100 megabytes."""
@@ -41,6 +42,10 @@ FEWEST_VALUES = 10
 
 RARE, FEWEST_RARE = 0.1, 5
 """A label is rare with this share of the records or less; of fewer records nothing can be said."""
+
+SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
+"""Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
+and how likely that may be by chance."""
 
 RECORDS_PER_LABEL = 3
 """With fewer records to a label everything follows from it."""
@@ -72,6 +77,9 @@ class Restored:
     rare
         The same for the rare label that is told best: at least this share of its records is guessed right, and of the
         records that are guessed to have it.
+    sure
+        Share of the records whose value goes with one label, in 99 of 100 records and not by chance, where no more than
+        three quarters of all records have it.
     """
 
     column: str
@@ -79,6 +87,7 @@ class Restored:
     without: float
     by: str = "value"
     rare: float = 0.0
+    sure: float = 0.0
 
     @property
     def gain(self) -> float:
@@ -148,8 +157,8 @@ def encode(column: Any) -> Encoded:
     values = column.dictionary
     numbers = np.append(_numbers(values), _MISSING)
     if values.null_count:
-        numbers[:-1][np.asarray(values.is_null().to_numpy(zero_copy_only=False))] = _MISSING
-    return Encoded(np.asarray(indices.to_numpy(zero_copy_only=False)).astype(np.int64), numbers)
+        numbers[:-1][np.array(values.is_null().to_pylist())] = _MISSING
+    return Encoded(integers_of(indices).astype(np.int64), numbers)
 
 
 def _simple(column: Any) -> Any:
@@ -167,10 +176,9 @@ def _numbers(values: Any) -> Array:
         values = values.cast(arrow.int32() if kind.bit_width == 32 else arrow.int64())
         kind = values.type
     if types.is_integer(kind) or types.is_boolean(kind):
-        found = np.asarray(values.cast(arrow.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False))
-        return _mixed(found.view(np.uint64))
+        return _mixed(integers_of(values.cast(arrow.int64(), safe=False).fill_null(0)).view(np.uint64))
     if types.is_floating(kind):
-        real = np.asarray(values.cast(arrow.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)) + 0.0
+        real = integers_of(values.cast(arrow.float64()).fill_null(0.0)) + 0.0
         return _mixed(real.view(np.uint64))
     if not (types.is_string(kind) or types.is_large_string(kind)):
         values = values.cast(arrow.string()) if not types.is_binary(kind) else values
@@ -206,6 +214,17 @@ class Labels(NamedTuple):
     codes: Array
     size: int
     numbers: Array | None = None
+
+
+class Guesses(NamedTuple):
+    """By label, records that are guessed right and that are guessed to have it; and records that are told for sure.
+
+    For sure means that the records with their value have one label, nearly all of them, and not by chance.
+    """
+
+    right: Real
+    guessed: Real
+    sure: float
 
 
 class _Cells:
@@ -308,11 +327,11 @@ class ValueCounter:
         values, counts = self._sizes() if self.cells else (np.zeros(0, np.uint64), np.zeros(0, np.int64))
         there = values != _MISSING
         weights, counts = self._weights(values)[there], counts[there]
-        groups = np.bincount(np.minimum(counts, SIZES), weights * counts, minlength=SIZES + 1)
+        groups = np.bincount(np.minimum(counts, SIZES), weights * counts, minlength=SIZES + 1).astype(float)
         return ColumnFacts(name, round(float(groups.sum())), float(weights.sum()), self.exact, groups)
 
-    def restored(self, name: str, totals: Array) -> tuple[Real, Real]:
-        """Records of each label that are guessed right, and records that are guessed to have it.
+    def restored(self, name: str, totals: Array) -> Guesses:
+        """What is guessed right of a label from the value.
 
         The guess is the most frequent label of the other records with the same value; a tie is right one time in two.
         A record that is alone with its value gets the most frequent label of all. Label 0 stands for none, and does
@@ -322,7 +341,7 @@ class ValueCounter:
         size = len(totals)
         start = _starts(values)
         if not len(start):
-            return np.zeros(size), np.zeros(size)
+            return Guesses(np.zeros(size), np.zeros(size), 0.0)
         first, second, at = _two_largest(counts, start)
         weights, n = self._weights(values[start]), np.add.reduceat(counts, start)
         right = first * np.select([first - 1 > second, first - 1 == second], [1.0, 0.5], 0.0)
@@ -330,7 +349,13 @@ class ValueCounter:
         alone = n == 1
         right[alone] = guess[alone] == _most_frequent(totals)
         guess[alone] = _most_frequent(totals)
-        return np.bincount(guess, right * weights, minlength=size), np.bincount(guess, n * weights, minlength=size)
+        usual = totals[guess] / totals[1:].sum()
+        sure = (first >= SURE * n) & (usual <= USUAL) & (n * np.log(usual) < np.log(BY_CHANCE))
+        return Guesses(
+            np.bincount(guess, right * weights, minlength=size).astype(float),
+            np.bincount(guess, n * weights, minlength=size).astype(float),
+            float((n * weights)[sure].sum()),
+        )
 
     def restored_by_size(self, name: str, totals: Array) -> float:
         """The same where only the size of the group of a record is used, not its value."""
@@ -415,6 +440,8 @@ class DependenceCounter:
         Columns that are looked at together with each other one.
     ids
         Columns that are not published; which other column stands for one of them?
+    missing
+        Whether a missing value of a target is a value like others.
     ordered
         Whether the order of the rows is kept, so that the place of a row in its group tells something.
     """
@@ -426,10 +453,12 @@ class DependenceCounter:
         *,
         together: Sequence[str] = (),
         ids: Sequence[str] = (),
+        missing: bool = False,
         ordered: bool = False,
     ) -> None:
         self.columns, self.targets = [*dict.fromkeys(columns)], [*targets]
         self._together, self._ids, self._ordered = [*together], [*ids], ordered
+        self._shift = 2 if missing else 1
         tables = max(1, len(self.columns) * (1 + len(self._together))) * max(1, len(self.targets))
         limit = min(MOST_CELLS, max(FEWEST_CELLS, CELLS // tables))
         self._alone = {name: ValueCounter(limit) for name in self.columns}
@@ -448,7 +477,7 @@ class DependenceCounter:
     def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
         own = {name: encode(columns[name]) for name in self.columns}
-        beside = {name: _labels(codes[name]) for name in self.targets}
+        beside = {name: _labels(codes[name], self._shift) for name in self.targets}
         rows = len(next(iter(own.values())).places) if own else 0
         for name, labels in beside.items():
             self._count_totals(name, labels)
@@ -553,23 +582,24 @@ class DependenceCounter:
                 yield b
 
 
-def _restored(target: str, found: tuple[Real, Real], totals: Array, by: str = "value") -> Restored:
-    right, guessed = found
+def _restored(target: str, found: Guesses, totals: Array, by: str = "value") -> Restored:
+    right, guessed, sure = found
     n = int(totals[1:].sum())
     rare = np.flatnonzero((totals >= FEWEST_RARE) & (totals <= RARE * n) & (guessed > 0))
     rare = rare[rare > 0]
     best = np.minimum(right[rare] / totals[rare], right[rare] / guessed[rare])
     share = min(1.0, float(right.sum()) / n)
-    return Restored(target, share, float(totals[1:].max()) / n, by, min(1.0, float(best.max(initial=0.0))))
+    usual = float(totals[1:].max()) / n
+    return Restored(target, share, usual, by, min(1.0, float(best.max(initial=0.0))), min(1.0, sure / n))
 
 
 def _alike(first: int, second: int) -> bool:
     return abs(first - second) <= LIKE * max(first, second)
 
 
-def _labels(codes: Array) -> Labels:
-    """Codes from -1 as labels from 0."""
-    return Labels(codes.astype(np.int64) + 1, int(codes.max(initial=-1)) + 2)
+def _labels(codes: Array, shift: int) -> Labels:
+    """Codes from -1 as labels; label 0 is left out."""
+    return Labels(codes.astype(np.int64) + shift, int(codes.max(initial=-1)) + shift + 1)
 
 
 def _joined(first: Encoded, second: Encoded) -> Encoded:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.arrow import exact_batch, file_errors, in_schema, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.errors import DataFileError
 
@@ -31,7 +31,7 @@ class IpcSource:
             except arrow.ArrowInvalid:
                 self._map.seek(0)
                 self._reader = ipc.open_stream(self._map)
-            self.schema = self._reader.schema
+            self.schema = schema_without_views(self._reader.schema)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -41,9 +41,11 @@ class IpcSource:
                 batch = next(found, None)
             if batch is None:
                 return
-            batch = batch if only is None else batch.select(sorted(only))
+            places = range(len(self.schema)) if only is None else sorted(only)
+            schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
+            batch = batch.select(list(places))
             for start in range(0, len(batch), BATCH_ROWS):
-                yield batch.slice(start, BATCH_ROWS)
+                yield in_schema(batch.slice(start, BATCH_ROWS), schema)
 
     def _stored_batches(self) -> Iterator[Any]:
         if not hasattr(self._reader, "num_record_batches"):
@@ -67,13 +69,14 @@ class IpcSink:
     """Writes rows as an Arrow file."""
 
     def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self._schema = schema_without_views(schema)
         with file_errors("write", "the output"):
-            self._writer = require("pyarrow.ipc").new_file(file, schema)
+            self._writer = require("pyarrow.ipc").new_file(file, self._schema)
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         with file_errors("write", "the output"):
-            self._writer.write_batch(batch)
+            self._writer.write_batch(exact_batch(batch, self._schema))
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""

@@ -116,7 +116,7 @@ class LevelCoder:
 
 
 def integers_of(values: Any) -> Array:
-    """Whole numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
+    """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
 
     >>> import pyarrow as pa
     >>> integers_of(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.arrow import exact_batch, file_errors, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.errors import DataFileError
 
@@ -61,12 +61,15 @@ class ParquetSink:
     """Writes rows as Parquet."""
 
     def __init__(self, file: BinaryIO, schema: Any) -> None:
-        self._schema, self._waiting, self._rows, self._bytes = schema, [], 0, 0  # type: ignore[var-annotated]
+        self._schema, self._rows, self._bytes = schema_without_views(schema), 0, 0
+        self._waiting: list[Any] = []
         with file_errors("write", "the output"):
-            self._writer = require("pyarrow.parquet").ParquetWriter(file, schema)
+            self._writer = require("pyarrow.parquet").ParquetWriter(file, self._schema)
 
     def write(self, batch: Any) -> None:
         """Add rows."""
+        with file_errors("write", "the output"):
+            batch = exact_batch(batch, self._schema)
         self._waiting.append(batch)
         self._rows, self._bytes = self._rows + len(batch), self._bytes + batch.nbytes
         if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:

@@ -16,7 +16,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import require, without_traces
+from maskwell.engines.arrow import require, without_traces, without_views
 from maskwell.engines.levels import MISSING, LevelCoder
 from maskwell.errors import TooLargeError, WrongTypeError
 
@@ -153,7 +153,7 @@ class RowReleaser:
             place = self._places[name]
             clean = clean.set(place, arrow.field(name, self._labels[name].type))
         fields = [clean.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
-        return arrow.schema([f.with_type(_without_views(f.type)) for f in fields], metadata=clean.metadata)
+        return arrow.schema([f.with_type(without_views(f.type)) for f in fields], metadata=clean.metadata)
 
     def release(self, batch: Any) -> tuple[Any, dict[str, Array], dict[str, Array]]:
         """The released batch, and the codes of all columns that matter, before and after."""
@@ -241,17 +241,10 @@ def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
     """
     arrow = require()
     if not arrow.types.is_dictionary(kind):
-        return _values(column, _without_views(kind), labels)
+        return _values(column, without_views(kind), labels)
     positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
     values = _values(column, kind.value_type, labels)
     return arrow.DictionaryArray.from_arrays(arrow.array(np.arange(len(labels)), type=positions), values)
-
-
-def _without_views(kind: Any) -> Any:
-    """The plain type of texts that polars keeps as views: Arrow cannot take rows of those."""
-    arrow = require()
-    plain = {"string_view": arrow.string(), "binary_view": arrow.binary()}
-    return plain.get(str(kind), kind)
 
 
 def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:

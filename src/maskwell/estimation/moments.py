@@ -190,12 +190,11 @@ def _boundary_test(
     if design.k == design.m == 2:
         found = goodness_of_fit(counts, design)
         p = max(found.p_likelihood_ratio, _tail_of_two(counts, design))
-        g2, chance = Printed(found.likelihood_ratio), Printed(found.p_likelihood_ratio)
-        said = f"G2 = {g2:.2f}, p = {chance:.2g}"
+        said = f"G2 = {Printed(found.likelihood_ratio):.2f}, p = {Printed(found.p_likelihood_ratio):.2g}"
     else:
         p = _chance_of_farthest(pi_hat, variance, error, steps)
-        chance = Printed(p)
-        said = f"p is about {chance:.2g} for the farthest of {design.k:,} estimates (a test of fit takes all together)"
+        said = f"p is about {Printed(p):.2g} for the farthest of {design.k:,} estimates"
+        said += " (a test of fit takes all together)"
     return (f"boundary test: {said}{NOT_FOLLOWED if p < DOUBTFUL else ''}",)
 
 

@@ -55,13 +55,14 @@ def assess_file(
     plan.check(names)
     beside = dependence_counter(plan, names)
     tables = count_file(path, plan, progress, beside)
+    assessed = assess_tables(tables, plan, path, earlier)
     found = side_channels(plan, beside.facts())
     check_side_channels(found)
 
     def count(columns: Sequence[str]) -> CellTable:
         return count_tables(path, [columns], weights=plan.weights, declared=plan.missing != "category")[0]
 
-    return with_side_channels(assess_tables(tables, plan, path, earlier), found, count)
+    return with_side_channels(assessed, found, count)
 
 
 def first_plan(path: str, *, plan: str = "plan.toml", progress: Progress | None = None) -> str:

@@ -83,9 +83,9 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     wanted = tables_of(plan)
     beside = dependence_counter(plan, rows.schema.names)
     counted = count_rows(rows, "the table", wanted, weights=plan.weights, beside=beside)
+    release = replace(assess_tables(dict(zip(wanted, counted, strict=True)), plan), private=source.private)
     found = side_channels(plan, beside.facts())
     check_side_channels(found)
-    release = replace(assess_tables(dict(zip(wanted, counted, strict=True)), plan), private=source.private)
     release = with_side_channels(
         release, found, lambda columns: count_rows(rows, "the table", [columns], weights=plan.weights)[0]
     )

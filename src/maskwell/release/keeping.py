@@ -7,7 +7,7 @@ their cell, missing values) break it, unless the plan exempts them; labels in ``
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,6 +16,8 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.exact import to_decimal
+from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
 from maskwell.release.plans.entries import by_text
@@ -28,9 +30,10 @@ from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import swapped_risks
-from maskwell.release.stages.achieved import achieved, is_kept, own_posteriors
+from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
+from maskwell.release.utility.expected import expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
@@ -52,6 +55,9 @@ class BoundKept:
         The bound, what was asked, and what is reached by the records that are not exempt.
     alone, missing
         Records that stay as they are and are not exempt: the only value of their cell, and without a value.
+    arriving
+        Records that are expected to come, by an earlier randomization, to a cell in which their value never occurred,
+        where they stay as they are.
     label
         The label that the bound is for, where it is a cap.
     """
@@ -63,6 +69,7 @@ class BoundKept:
     value: float
     alone: int = 0
     missing: int = 0
+    arriving: float = 0.0
     label: str | None = None
 
     @property
@@ -125,13 +132,13 @@ def check_drawn(release: Release) -> None:
         return
     if risk.after.max_risk_released_counts is None:
         raise InfeasibleError(
-            "the file is too large to tell what comparing all released counts adds",
+            "this file is too large to tell what comparing all released counts adds",
             hint='use method = "inverse-frequency", or ask for the limit against intruder = "any-look"',
         )
     if risk.after.records_above:
         raise InfeasibleError(
-            f"the drawn file leaves someone who compares all counts a chance of {risk.after.max_risk:.3g},"
-            f" limit {float(plan.match):g}",
+            f"{_drawn(release.draws)} someone who compares all counts has a chance of {risk.after.max_risk:.3g}"
+            f" (limit {float(plan.match):g})",
             hint="leave room: protect with a smaller xi or match than that of [release]",
             nearest=risk.after.max_risk,
         )
@@ -175,7 +182,9 @@ def asked_of(protection: Protection) -> dict[str, Fraction]:
     if "xi" in protection.options:
         asked["match"] = Fraction(protection.options["xi"])
     demand = demand_of(protection.options) if protection.method == "uniform" else None
-    return asked if demand is None else asked | {"parity": demand.gamma_exact}
+    if demand is not None and isinstance(demand.gamma_exact, Fraction):
+        asked["parity"] = demand.gamma_exact
+    return asked
 
 
 def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
@@ -184,7 +193,8 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
     lacking = _without_value(release, protection)
     missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
     covered = _covered(protection, stage)
-    part = _only(stage, covered)
+    met, arriving = _as_met(release, number)
+    part = _only(met, covered)
     left = int(stage.counts[alone & covered].sum())
     for name, asked in asked_of(protection).items():
         if name == "match":
@@ -192,15 +202,57 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         elif name in ("posterior_own", "odds"):
             value = _own(part, name, _capped(protection, stage))
         else:
-            value = achieved(part, name) or 0.0
-        if missing and name in TELLING:
+            value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
+        if (missing or arriving) and name in TELLING:
             value = np.inf if name in ("odds", "factor", "parity") else 1.0
-        yield BoundKept(number=number, stage=stage, name=name, asked=asked, value=value, alone=left, missing=missing)
+        yield BoundKept(
+            number=number,
+            stage=stage,
+            name=name,
+            asked=asked,
+            value=value,
+            alone=left,
+            missing=missing,
+            arriving=arriving,
+        )
     for label, cap in protection.caps.items():
         value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
         yield BoundKept(
             number=number, stage=stage, name="posterior_own", asked=cap, value=value, alone=left, label=label
         )
+
+
+def _as_met(release: Release, number: int) -> tuple[Stage, float]:
+    """A stage with the records that it is expected to meet, and how many come that it has no state for.
+
+    Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
+    of the original file. What a released value tells then follows from the expected ones.
+    """
+    protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
+    earlier = release.stages[:before]
+    moved = {name for one in earlier for name in (*one.variables, *one.linked)}
+    if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
+        return stage, 0.0
+    needed = {*needed_columns(earlier, stage.columns)}
+    table = next(own for columns, own in release.tables.items() if needed <= {*columns})
+    if stage.invariance == "weights" and table.weights is not None:
+        table = replace(table, counts=table.weights)
+    expected = expected_table(earlier, table, stage.columns)
+    places = {label: place for place, label in enumerate(stage.states)}
+    mass, arriving = np.zeros(len(stage.states)), 0.0
+    for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
+        if label in places:
+            mass[places[label]] = n
+        elif not _is_left_out(release.plan, protection, dict(zip(stage.columns, label, strict=True))):
+            arriving += n
+    return replace(stage, counts=mass, weights=None), arriving
+
+
+def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Hashable]) -> bool:
+    """Whether the plan leaves a combination without a state as it is: a missing value, or an excluded one."""
+    if plan.missing != "category" and any(label[name] is None for name in protection.variables):
+        return True
+    return any({*texts} & {*by_text([label[name]])} for name, texts in protection.exclude.items())
 
 
 def _match(release: Release, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None) -> float:
@@ -209,7 +261,8 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
     if risk is not None and risk.after is not None and covered.all():
         same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
         if same and "missing" not in protection.exempt:
-            return risk.after.max_risk
+            after = risk.after
+            return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
     arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
     found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
     every = np.zeros(len(stage.states))
@@ -294,19 +347,30 @@ def _without_value(release: Release, protection: Protection) -> CellTable | None
 
 def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     asked = f"{broken.name} = {to_decimal(broken.asked)}"
-    asked = f"the cap of {broken.label!r} is {to_decimal(broken.asked)}" if broken.label is not None else asked
+    if broken.label is not None:
+        asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
     asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
-    reached = f"[[protect]] number {broken.number}: {asked}, but {broken.value:.3g} is reached"
+    least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
+    value = least if broken.name in AT_LEAST else most
+    reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
     objects = {"bound": broken.name, "nearest": broken.value}
     if broken.missing and broken.name in TELLING:
         return InfeasibleError(
-            f"{reached}: {_records(broken.missing, 'has', 'have')} no value",
+            shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
             hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
+            **objects,
+        )
+    if broken.arriving and broken.name in TELLING:
+        return InfeasibleError(
+            shorten(
+                f"{reached}: some values come to cells of {' and '.join(broken.stage.within)} without them", MESSAGE
+            ),
+            hint="protect these columns jointly in one [[protect]], or this one before the others",
             **objects,
         )
     if broken.alone:
         return InfeasibleError(
-            f"{reached}: {_records(broken.alone, 'is', 'are')} alone in a cell with one value",
+            shorten(f"{reached}: {_records(broken.alone, 'is', 'are')} alone in their cell", MESSAGE),
             hint='use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]',
             **objects,
         )
@@ -314,6 +378,10 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     if plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
     return InfeasibleError(reached, hint=hint, **objects)
+
+
+def _drawn(draws: int) -> str:
+    return "in the drawn file" if draws == 1 else f"after {draws} draws"
 
 
 def _records(n: int, one: str, many: str) -> str:

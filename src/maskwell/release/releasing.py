@@ -19,6 +19,7 @@ from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_co
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessing import assess_file, judged, released_tables
 from maskwell.release.carrying_out import row_plan
+from maskwell.release.folder.codebook import codebook_of, formula_columns
 from maskwell.release.folder.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
 from maskwell.release.folder.leaks import check_public
 from maskwell.release.folder.publishing import check_matrix, check_randomness, is_included
@@ -163,6 +164,9 @@ def _finished(release: Release, rows: RowPlan, done: RowsReleased, path: str) ->
         lost=done.lost,
         warnings=(*release.warnings, *telling_order(release, done.breaks)),
     )
+    if formulas := formula_columns(codebook_of(release)):
+        told = f"values of {', '.join(formulas)} start like a formula (=, +, - or @): spreadsheets would work them out"
+        release = replace(release, warnings=(*release.warnings, told))
     return judged(release)
 
 

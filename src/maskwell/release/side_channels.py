@@ -16,6 +16,7 @@ from typing import Any
 
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
+from maskwell.core.printed import round_up
 from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.plan import ReleasePlan
@@ -35,7 +36,9 @@ MANY_VALUES = 200
 
 NOTED_GROUPS = 0.05
 NOTED_GAIN = 0.5
-"""From here on a warning names a column: records in small groups, and wrong guesses that the column corrects."""
+NOTED_SURE = 0.1
+"""From here on a warning names a column: records in small groups, wrong guesses that the column corrects, and records
+that it is certain of."""
 
 MATCH_GAIN, MOST_GAIN = Fraction(3, 4), Fraction(9, 10)
 """Wrong guesses that a column may correct where a match is bounded, and where nothing is."""
@@ -59,7 +62,7 @@ class SideChannel:
     ----------
     column, kind
         The kind is ``"identifies"``, ``"copies"``, ``"restores"``, ``"restores rare"`` (one rare value of a protected
-        column) or ``"shows changes"``.
+        column), ``"restores some"`` (for some records) or ``"shows changes"``.
     of
         The column that is copied or restored, or whose changes show; none where records are identified.
     share, without
@@ -104,6 +107,8 @@ class SideChannel:
         if self.kind == "restores rare":
             told = f"right for {_percent(self.share)} of its records"
             return f"a rare value of {self.of} can be worked out from {name} ({told})"
+        if self.kind == "restores some":
+            return f"{self.of} is certain from {name} for {_percent(self.share)} of records"
         if self.kind == "shows changes":
             return f"{name} follows from {self.of} for {_percent(self.share)} of records"
         told = f"right for {_percent(self.share)} of records, {_percent(self.without)} without it"
@@ -118,14 +123,18 @@ class SideChannel:
 
     @property
     def short(self) -> str:
-        """The same in a few words, for an error that names several columns."""
+        """The same in a few words, for an error that names several columns.
+
+        >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").short
+        'hsize 100 %'
+        """
         told = {
             "identifies": f"{_percent(self.share)} {'alone' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",
             "restores": f"{self.of} {_percent(self.share)}",
             "restores rare": f"rare {self.of} {_percent(self.share)}",
         }
-        return f"{shorten(self.column, 20)} ({told[self.kind]})"
+        return told[self.kind]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -183,14 +192,24 @@ class SideChannelRisk:
 
 
 def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCounter:
-    """What follows the unchanged columns of a file through its rows, for a plan."""
+    """What follows the unchanged columns of a file through its rows, for a plan.
+
+    Raises
+    ------
+    PlanError
+        Two columns that would be published have the same name, so that a plan cannot speak of them.
+    """
     hidden = {*plan.randomized, *plan.drop, plan.id}
-    columns = [name for name in names if name not in hidden and names.count(name) == 1]
+    columns = [name for name in names if name not in hidden]
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise PlanError(f"the file has two columns named {shorten(twice)!r}", hint="rename one of them", column=twice)
     return DependenceCounter(
         columns,
         [*dict.fromkeys(plan.randomized)],
         together=[key for key in plan.keys if key in columns],
         ids=[*([plan.id] if plan.id else []), *plan.drop],
+        missing=plan.missing == "category",
         ordered=plan.order == "kept",
     )
 
@@ -267,6 +286,8 @@ class _Judge:
                 yield self._made(facts, "restores", target, best.share, refused=refused, **more)
             elif rare > MATCH_GAIN:
                 yield self._made(facts, "restores rare", target, rare, refused=rare > MOST_GAIN)
+            elif (sure := max(one.sure for one in ways)) >= NOTED_SURE and facts.column not in self._plan.keys:
+                yield self._made(facts, "restores some", target, sure)
 
     def _told_alone(self, best: Restored) -> bool:
         """Whether the second column of a pair tells as much without the first."""
@@ -324,7 +345,8 @@ def check_side_channels(found: Sequence[SideChannel]) -> None:
         return
     names = [*dict.fromkeys(one.column for one in refused)]
     start = "unchanged columns tell too much: "
-    items = [next(one.short for one in refused if one.column == name) for name in names]
+    reasons = {name: "; ".join(one.short for one in refused if one.column == name) for name in names}
+    items = [f"{shorten(name, 20)} ({why})" for name, why in reasons.items()]
     message = start + listed(items, len(items), MESSAGE - len(start))
     if len(refused) == 1 and len(refused[0].words) <= MESSAGE:
         message = refused[0].words
@@ -416,5 +438,4 @@ def _percent(share: float) -> str:
     >>> _percent(0.9991), _percent(1.0), _percent(0.28), _percent(0.0001)
     ('100 %', '100 %', '28 %', '0.1 %')
     """
-    up = math.ceil(round(share * 1000, 6)) / 10
-    return f"{up:g} %"
+    return f"{round_up(100 * share, 1):g} %"

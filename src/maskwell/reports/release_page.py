@@ -129,7 +129,11 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
     if release.risk is not None and release.risk.after is not None:
         before, after = release.risk.before, release.risk.after
         found += [
-            ("Highest risk", shown("match", after.max_risk), f"of a match; {shown('match', before.max_risk)} before"),
+            (
+                "Highest risk",
+                shown("match", release.risk.worst),
+                f"of a match; {shown('match', before.max_risk)} before",
+            ),
             (
                 "Correct matches",
                 f"{Printed(after.expected_matches):,.0f}",
@@ -184,9 +188,9 @@ def _risk(release: Release) -> dict[str, Any]:
         return {}
     keys = in_words(release.plan.keys)
     return {
-        "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They pick one of the "
-        "released records that look like this person. Before the release, a group of N records that look alike "
-        "gives them one chance in N.",
+        "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They also know the "
+        "matrices and the true counts, and pick one of the released records with the keys under which the person is "
+        "found most easily. Before the release, a group of N records that look alike gives them one chance in N.",
         "caption": "How many records have at least a given chance of being found. The curve after the release should "
         "end at the limit or before it.",
         "rows": risk_rows(release.risk),

@@ -42,8 +42,7 @@ LARGE_COUNT = 10**6
 def plot_release_risk(release: Release) -> Picture:
     """Risk of the records of a file before and after its release, against the bound, and what the release costs.
 
-    The risk after is the largest chance of a correct match over the numbers of released records with the same keys that
-    are likely to turn up (95 of 100 releases, unless the report was made at another level).
+    The risk after is the largest chance of a correct match by the intruder that the limit of the plan is for.
 
     Parameters
     ----------

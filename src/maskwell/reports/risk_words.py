@@ -8,7 +8,7 @@ from maskwell.core.escaping import one_line
 from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
-from maskwell.release.risk.file_risk import NOT_COVERED, UNUSUAL, RiskReport
+from maskwell.release.risk.file_risk import FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK
 from maskwell.reports.release_numbers import split_by
 from maskwell.reports.release_words import INTRUDER_WORDS, shown
@@ -132,7 +132,7 @@ def risk_notes(risk: RiskReport) -> list[str]:
     """What a reader should know of the risk; of k-anonymity only where that of a released file is shown."""
     counted_after = risk.after is not None and risk.after.smallest is not None
     said = {NOT_COVERED} if counted_after else {UNUSUAL}  # of who is not covered the first lines tell
-    return [flag for flag in risk.flags if flag not in said]
+    return [flag for flag in risk.flags if flag not in said and not flag.startswith(FINDS_MORE)]
 
 
 def rise_in_words(risk: RiskReport) -> str:

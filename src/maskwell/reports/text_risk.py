@@ -67,10 +67,7 @@ def risk_text(
 def _answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
     if report.after is not None:
-        above = report.after.records_above or 0
-        records = f"{count(above)} of {counted(report.after.records, 'record', 'records')}"
-        verdict = f" {records} {'is' if above == 1 else 'are'} above the limit." if above else ""
-        return f"{headline(report)[:-1]}; before the release: {_before(report)}.{verdict}"
+        return f"{headline(report)[:-1]}; before the release: {_before(report)}.{_verdict(report.after)}"
     who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_found(report)}."
@@ -82,6 +79,13 @@ def _answer(report: RiskReport) -> str:
     up_to = "" if one else "up to "
     sure = "for sure" if one and is_sure(now.max_risk) else f"with a chance of {up_to}{shown('match', now.max_risk)}"
     return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
+
+
+def _verdict(after: FileRisk) -> str:
+    """How many records of a release are above the limit; nothing where none is."""
+    above = after.records_above or 0
+    records = f"{count(above)} of {counted(after.records, 'record', 'records')}"
+    return f" {records} {'is' if above == 1 else 'are'} above the limit." if above else ""
 
 
 def _found(report: RiskReport) -> str:

@@ -68,6 +68,13 @@ def test_what_a_column_restores_is_what_leaving_each_record_out_gives(values: in
     assert found.rows == 400
 
 
+def test_a_missing_value_is_a_value_where_it_is_randomized() -> None:
+    target = [-1 if i % 3 == 0 else int(i % 4 == 0) for i in range(900)]
+    column = [int(v == -1) for v in target]
+    assert restored(facts_of(column, target)).gain < 0.1
+    assert restored(facts_of(column, target, missing=True)).share == pytest.approx(5 / 6, abs=0.01)
+
+
 def test_a_thousand_rows_and_one_exception() -> None:
     column = [i % 40 for i in range(10_000)]
     target = [u // 10 for u in column]

@@ -10,6 +10,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
+from maskwell.core.printed import Printed
 from maskwell.core.survey_columns import check_weights
 from maskwell.errors import InputError, ParameterError
 
@@ -177,7 +178,7 @@ class Sampled:
         sizes = np.full(strata, float(given)) if given.ndim == 0 else self._per_stratum(given)
         if not (np.isfinite(sizes).all() and (sizes >= units).all()):
             h = int(np.argmin(np.where(np.isfinite(sizes), sizes - units, -np.inf)))
-            one = f"a population of {sizes[h]:g} for {units[h]:,} sampled units"
+            one = f"a population of {Printed(sizes[h]):g} for {units[h]:,} sampled units"
             raise InputError(
                 one if given.ndim == 0 else f"stratum {h + 1} of {strata:,} has fewer units than were sampled",
                 hint="the population of a stratum holds at least the sampled units",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.escaping import in_spreadsheet, visible_lines
+from maskwell.core.escaping import in_spreadsheet, is_formula, visible_lines
 from maskwell.core.labels import texts
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.release.folder.stage_json import label_json
@@ -65,6 +65,15 @@ class Entry:
 def codebook_of(release: Release) -> tuple[Entry, ...]:
     """The codebook of a release."""
     return tuple(_entry(release, column) for column in release.columns)
+
+
+def formula_columns(entries: Iterable[Entry]) -> list[str]:
+    """Columns with a value that a spreadsheet would take for a formula: the data file keeps its values as they are."""
+    return [
+        entry.name
+        for entry in entries
+        if any(is_formula(texts(value)[-1]) for value, _ in entry.categories or () if isinstance(value, str))
+    ]
 
 
 def codebook_json(entries: Sequence[Entry]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from maskwell.errors import LabelError, PublishError
 from maskwell.release.folder.leaks_in_rows import check_rows
 from maskwell.release.folder.publishing import INCLUDED, check_matrix, check_randomness, is_included
 from maskwell.release.folder.receipt import schema
-from maskwell.release.folder.receipt_making import DIGITS, rounded_up
+from maskwell.release.folder.receipt_making import rounded_share, rounded_up
 from maskwell.release.folder.stage_json import numbered
 from maskwell.release.folder.writing import RECEIPT, data_name
 
@@ -70,15 +70,15 @@ def check_receipt(receipt: Mapping[str, Any], release: Release) -> None:
             raise _leak(RECEIPT, f"it holds the matrix of {group['variables'][0]}", "withhold it, or clear it")
         if "design" in group and (group["design"]["provenance"] or group["matrix"] != INCLUDED):
             raise _leak(RECEIPT, "a matrix says how it came about", "leave its provenance out")
-        _check_rounded(group)
+        _check_rounded(group, release.rows)
 
 
-def _check_rounded(group: Mapping[str, Any]) -> None:
+def _check_rounded(group: Mapping[str, Any], rows: int) -> None:
     numbers = [*group["vif"].values(), *group["n_eff"].values()]
     exact = [x for x in numbers if abs(rounded_up(x) - x) > 1e-9 * max(1.0, x)]
     share = group["changed_expected"]
-    if exact or (share is not None and round(share, DIGITS) != share):
-        raise _leak(RECEIPT, "a number has more than two digits", "round it: many digits tell the counts of the file")
+    if exact or (share is not None and rounded_share(share, rows) != share):
+        raise _leak(RECEIPT, "a number has too many digits", "round it: many digits tell the counts of the file")
 
 
 def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: str) -> None:

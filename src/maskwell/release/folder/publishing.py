@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.printed import Printed
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.matrices.invariance import check_publishable
@@ -95,8 +96,8 @@ class Told:
         'the true counts to within 0.42 (the released file: 10)'
         """
         what = "half of the true counts" if self.half else "the true counts"
-        within = f"to within {self.off_by:.2g}" if self.off_by >= EXACT else "exactly"
-        return f"{what} {within} (the released file: {self.released:.2g})"
+        within = f"to within {Printed(self.off_by):.2g}" if self.off_by >= EXACT else "exactly"
+        return f"{what} {within} (the released file: {Printed(self.released):.2g})"
 
 
 def told(stage: Stage, mass: Real, squares: Real) -> Told | None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maskwell.core.escaping import in_markdown, visible
-from maskwell.release.folder.advice import advice_of, kept_of
-from maskwell.release.folder.codebook import Entry
+from maskwell.release.folder.advice import advice_of, in_words, kept_of
+from maskwell.release.folder.codebook import Entry, formula_columns
 from maskwell.release.folder.ddi import processing
 
 WIDTH = 100
@@ -35,6 +35,7 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> s
         "## What was done",
         *(f"- {text}" for text in processing(receipt["groups"])),
         _order(receipt),
+        *_formulas(entries),
         "## How to analyse",
         *(f"- {sentence}" for sentence in receipt["advice"]),
         "With maskwell (shares and standard errors that allow for the randomization):",
@@ -43,6 +44,17 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> s
         *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES}.items()),
     ]
     return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
+
+
+def _formulas(entries: Sequence[Entry]) -> list[str]:
+    """A word to those who open the file with a spreadsheet, where some values would be worked out."""
+    names = formula_columns(entries)
+    if not names:
+        return []
+    return [
+        f"Some values of {in_words([*map(in_markdown, names)])} start with =, +, - or @, which spreadsheets take for a "
+        "formula: import these columns as text."
+    ]
 
 
 def _order(receipt: Mapping[str, Any]) -> str:

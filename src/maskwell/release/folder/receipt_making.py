@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from maskwell.release.released import Release
 
 SPEC = "pram-vectors/1"
-FEW_ROWS = 1_000
-"""Records below which a share in whole per cents says too much beside a matrix."""
+SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Steps to which the expected share of changed records is rounded, the finest that tells less than the file does."""
 
 DIGITS = 2
 
@@ -114,8 +114,6 @@ def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
     about = _about(release, stage)
     if not included:
         return {**about, "matrix": WITHHELD}
-    if release.rows < FEW_ROWS:  # with the matrix, a share of few records can be solved for their counts
-        about["changed_expected"] = None
     return {**about, "matrix": INCLUDED, **_matrix(stage)}
 
 
@@ -132,8 +130,8 @@ def _about(release: Release, stage: Stage) -> dict[str, Any]:
         "invariance": stage.invariance,
         "orientation": "columns",
         "vif": {name: rounded_up(factor) for name, factor in known.items()},
-        "n_eff": {name: rounded_down(release.rows / factor) for name, factor in known.items()},
-        "changed_expected": round(stage.expected_changed(), 2),
+        "n_eff": {name: rounded_down(release.rows / rounded_up(factor)) for name, factor in known.items()},
+        "changed_expected": rounded_share(stage.expected_changed(), release.rows),
         "missing": "unchanged" if release.plan.missing == "unchanged" else "category",
         "spec": SPEC,
     }
@@ -168,6 +166,20 @@ def _blocks(stage: Stage) -> int:
     """How many parts the states fall into that no record ever leaves."""
     parts = stage.design.components() if isinstance(stage.design, Sparse) else stage.cells
     return len(set(parts.tolist()))
+
+
+def rounded_share(share: float, rows: int) -> float | None:
+    """A share of the records in steps that are coarse for few of them; None for very few.
+
+    Some methods have no other number in them: of ``sequential`` the share of the largest category follows. So a step
+    is taken of which the rounding error, ``step / sqrt(12)``, is at least the standard error ``1 / (2 sqrt(n))`` of a
+    share that is counted in the released file. (Derived.)
+
+    >>> rounded_share(0.4783, 50_000), rounded_share(0.4783, 2_000), rounded_share(0.4783, 23)
+    (0.48, 0.5, None)
+    """
+    step = next((step for step in SHARE_STEPS if step * math.sqrt(rows) >= math.sqrt(3)), None)
+    return None if step is None else round(round(share / step) * step, DIGITS)
 
 
 def rounded_up(value: float) -> float:

@@ -30,13 +30,14 @@ UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a releas
 AS_IF = "records that were exchanged are treated as if each had been drawn independently"
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
 RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
+FINDS_MORE = "someone who "
 BEST = (
-    "someone who knows the matrices and looks at the released value that serves best can find a record with a chance of"
-    " {most:g}"
+    f"{FINDS_MORE}knows the matrices and looks at the released value that serves best can find a record with a chance"
+    " of {most:g}"
 )
 COUNTS = (
-    "someone who compares all released counts with the true ones can find a record of this very file with a chance of"
-    " {most:g}"
+    f"{FINDS_MORE}compares all released counts with the true ones can find a record of this very file with a chance"
+    " of {most:g}"
 )
 NOT_COVERED = (
     "not covered: someone who knows all true counts and compares them with the released ones; the file is too large to"

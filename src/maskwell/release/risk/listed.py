@@ -109,11 +109,16 @@ class Listed:
         return found
 
     def above(self, cells: Array, least: float) -> tuple[Array, Array, Real]:
-        """Looks under another value by which cells are found with a chance above ``least``: cell, row, risk."""
+        """Looks under another value by which cells are found with a chance above ``least``: cell, row, risk.
+
+        Where too many would have to be looked for, a bound from above stands for the risk.
+        """
         target, row, p, bound = self._elsewhere(cells, np.full(len(cells), least))
         rows, place = np.unique(row, return_inverse=True)
         risk = strict_when_highest(self.summands(rows), place.ravel(), p) if len(rows) else bound
-        for one in np.flatnonzero(np.isnan(risk)).tolist():
+        open_ = np.flatnonzero(np.isnan(risk))
+        risk[open_] = bound[open_]
+        for one in open_[:SEARCHED].tolist():
             risk[one] = strict_risk(*self.terms(int(row[one])), float(p[one]))
         more = risk > least
         return cells[target[more]], row[more], risk[more]

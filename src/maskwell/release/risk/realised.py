@@ -75,11 +75,11 @@ def realised_risks(arrivals: Listed) -> Real | None:
             break
         block = blocks.block(number)
         work += block.work
-        found = None if block.states > STATES or work > WORK else block.risks()
-        if found is None:
+        chances = None if block.states > STATES or work > WORK else block.risks()
+        if chances is None:
             return None
-        risk[block.cells] = found
-        worst = max(worst, float(found.max()))
+        risk[block.cells] = chances
+        worst = max(worst, float(chances.max()))
     return risk[arrivals.counts > 0]
 
 
@@ -194,7 +194,7 @@ class _Block:
     @property
     def work(self) -> float:
         """Products that are formed, about."""
-        return self.states * len(self.released) * (2.0 * self.counts.sum() + 3 * len(self.cells))
+        return float(self.states * len(self.released) * (2.0 * self.counts.sum() + 3 * len(self.cells)))
 
     def risks(self) -> Real | None:
         """The chance of a correct match of each cell; None where these counts cannot be released."""

@@ -203,3 +203,9 @@ def test_a_hint_with_many_numbers_leaves_out_whole_ones() -> None:
     near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
     hint = _in_words(near)
     assert len(hint) <= HINT and hint.endswith("0.1235") and "…" not in hint
+
+
+def test_what_is_reached_counts_blocks_of_one_state() -> None:
+    found = optimal_matrix([30, 20, 7], Bounds.of(posterior="0.6"), blocks=[0, 0, 1])
+    assert found.achieved["posterior"] == found.achieved["posterior_own"] == found.achieved["guess"] == 1
+    assert found.achieved["odds"] == np.inf

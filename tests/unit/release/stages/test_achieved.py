@@ -9,7 +9,7 @@ import pytest
 
 from maskwell.designs.dense import Dense
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.stages.achieved import achieved, is_kept
+from maskwell.release.stages.achieved import achieved, guessed, is_kept
 from maskwell.release.stages.stage import Stage
 
 
@@ -54,6 +54,9 @@ def test_cells_are_looked_at_one_by_one() -> None:
     assert achieved(BLOCKS, "parity") == pytest.approx(3)
     assert achieved(BLOCKS, "posterior") == 1  # the cell with one state
     assert achieved(BLOCKS, "odds") == math.inf
+    assert achieved(BLOCKS, "guess") == 1 and guessed(BLOCKS) == pytest.approx((5 + 15) / 25)
+    pairs = stage_of([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [0, 10, 10], [0, 1, 1])
+    assert achieved(pairs, "guess") == pytest.approx(3 / 4)  # a cell without records asks nothing
 
 
 def test_a_zero_inside_a_cell_rules_a_truth_out() -> None:
