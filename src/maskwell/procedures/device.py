@@ -154,6 +154,7 @@ def _check_identifiable(design: Design, family: str, parameters: Mapping[str, ob
         raise NotIdentifiableError(
             f"{family} with {given}: shares cannot be estimated",
             hint=f"give {needs}",
+            values=error.values,
             **error.objects,
         ) from error
 
