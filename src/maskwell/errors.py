@@ -64,11 +64,11 @@ class MaskwellError(Exception):
 
     code = "error"
 
-    def __init__(self, message: str, *, hint: str = "", values: str = "", **objects: object) -> None:
+    def __init__(self, message: str, *, hint: str = "", values: object = "", **objects: object) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.values = values
+        self.values = str(values)
         self.objects = objects
 
     def __str__(self) -> str:

@@ -312,7 +312,7 @@ def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> Non
     told = " ".join(done["notes"])
     assert "stage follows from age for 100 % of records" in told
     assert "accepted by the plan: name identifies records: 100 % are alone with their value" in told
-    assert done["risk"]["side_channels"]["columns"] == ["name"]
+    assert done["risk"]["side_channels"]["columns"] == ["stage", "name"]
     assert done["risk"]["side_channels"]["max_risk"] == 1
     assert [one["column"] for one in done["side_channels"] if one["accepted"]] == ["name"]
     page = Path("out/internal/report.html").read_text()

@@ -15,10 +15,11 @@ _UNSEEN = re.compile(
 )
 """Controls of terminals and of the direction of writing, line ends of all kinds, halves of characters."""
 
-_MARKUP = re.compile(
-    r"([\\|*`<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;)|!?\[(?=[^]]*\][(\[:])|^[#>]|^[+-](?=\s)|^\d+(?=[.)]\s))"
-)
-"""What starts markup: of a sign that is harmless where it stands, such as the underscore in a name, nothing is made."""
+_MARKUP = re.compile(r"([\\|*`<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;)|\[(?=[^]]*\][(\[:]))")
+"""What starts markup within a line; a sign that is harmless where it stands, as "_" within a name, stays as it is."""
+
+_FIRST = re.compile(r"^(\s*\d*)([#>](?=[#\s]|$)|[-+=](?=[-=\s]|$)|(?<=\d)[.)](?=\s|$))")
+"""What starts markup at the beginning of a line: headings, quotations, lists, rules."""
 
 _FORMULA = "=+-@＝＋－＠\t\r\n"
 
@@ -76,7 +77,16 @@ def in_markdown(text: str) -> str:
     >>> print(in_markdown("<b>a_b</b> *now*"))
     \<b>a_b\</b> \*now\*
     """
-    return _MARKUP.sub(r"\\\1", one_line(text))
+    return start_of_line(_MARKUP.sub(r"\\\1", one_line(text)))
+
+
+def start_of_line(text: str) -> str:
+    r"""A line of Markdown that is the rest of a longer one, and so must not start a list or a heading.
+
+    >>> print(start_of_line("# of rooms"), start_of_line("1. floor"), start_of_line("-0.5"))
+    \# of rooms 1\. floor -0.5
+    """
+    return _FIRST.sub(r"\1\\\2", text)
 
 
 def in_spreadsheet(text: str) -> str:

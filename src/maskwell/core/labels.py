@@ -163,8 +163,9 @@ def to_json(label: Any) -> Any:
         if READERS[tag](form[tag]) == label:
             return form
     raise LabelError(
-        f"the label {label!r} ({type(label).__name__}) has no JSON form",
+        f"a label of the type {type(label).__name__} has no JSON form",
         hint="use text, numbers, booleans, dates to the microsecond, or tuples; for an enum, its value or name",
+        values=repr(label),
         label=label,
     )
 

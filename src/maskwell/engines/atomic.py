@@ -7,6 +7,7 @@ if nobody is writing to it any more, and named in a :class:`LeftoverWarning` in 
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import secrets
@@ -18,15 +19,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from maskwell.core.escaping import visible
 from maskwell.errors import DataFileError, LeftoverWarning
 
-try:
-    import fcntl
-except ImportError:  # on Windows nothing tells whether a file is still being written
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = None
+with suppress(ImportError):  # on Windows nothing tells whether a file is still being written
+    fcntl = importlib.import_module("fcntl")
 
 TRIES = 10
 OWNER_ONLY = 0o600
@@ -52,15 +52,15 @@ def atomic_file(
     """
     check_output(path, force=force, inputs=inputs)
     if path == "-":
-        with tempfile.TemporaryFile() as file:
-            yield cast(BinaryIO, file)
-            file.seek(0)
-            shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+        with tempfile.TemporaryFile() as spool:
+            yield cast(BinaryIO, spool)
+            spool.seek(0)
+            shutil.copyfileobj(spool, sys.stdout.buffer, 1 << 20)
             sys.stdout.buffer.flush()
         return
     target = Path(path).resolve()
     clear_leftovers(target)
-    file = None
+    file: BinaryIO | None = None
     try:
         file = _new_file(target, path)
         yield file

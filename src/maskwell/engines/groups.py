@@ -153,6 +153,17 @@ class Samples:
         groups = {name: Categories.of(dict.fromkeys(found)) for name, found in values.items()}
         return {**groups, **looked_for(every, reports=True)}
 
+    def check_used(self, seen: Iterable[int]) -> None:
+        """Raise for a group of rows that has a design, but no row with a report among the samples that were seen."""
+        used = {id(one) for place in seen for one in self.choices[place]}
+        for one in (choice for variable in self.variables for choice in variable.choices if choice.when):
+            if used and id(one) not in used:
+                raise ReportError(
+                    f"no row with a report has {shorten(_shown(one.when), 30)}, for which there is a design",
+                    hint="leave its design out if this group was not asked, or check the column",
+                    group=dict(one.when),
+                )
+
     @property
     def columns(self) -> list[str]:
         """The columns that hold reports."""

@@ -253,6 +253,7 @@ class _Reader:
         reader = SampleReader(samples, self._policy)
         kept, sample, codes = reader.read(dict(self._columns), self._rows, 1)
         raise_first(reader.problems, self._rows)
+        samples.check_used(np.unique(sample).tolist())
         all_codes, all_samples = np.zeros(self._rows, dtype=np.intp), np.zeros(self._rows, dtype=np.intp)
         all_codes[kept], all_samples[kept] = codes, sample
         self._kept &= kept

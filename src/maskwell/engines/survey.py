@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.core.counts import Counts
 from maskwell.core.factors import Factor
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import listed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.columns import Assignment, raise_first
@@ -23,7 +23,7 @@ from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.randomize import Progress, pieces
 from maskwell.engines.tally import check_made_by
 from maskwell.engines.values import whole_numbers
-from maskwell.errors import DataFileError, MissingValueError, ParameterError, ReportError
+from maskwell.errors import DataFileError, MissingValueError, ParameterError
 
 ROWS_AT_ONCE = 1 << 18
 NEAR = 0.01
@@ -86,7 +86,7 @@ def tally_groups(
                     tally_codes(batch.report[own].astype(np.uint64), totals[sample])
                 else:
                     np.add.at(totals[sample], batch.report[own], batch.count[own])
-    _check_used(samples, [place for place, values in enumerate(totals) if values.any()])
+    samples.check_used([place for place, values in enumerate(totals) if values.any()])
     tallies = [
         SampleTally(Counts(values, int(values.sum()), design.fingerprint), design, label)
         for values, design, label in zip(totals, samples.designs, samples.labels, strict=True)
@@ -119,7 +119,7 @@ def tally_survey(
     if cells is None or cells.rows == 0:
         raise MissingValueError(f"{path} has no row with a report", hint="check the column and its missing values")
     seen = cells.n > 0
-    _check_used(samples, cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
+    samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
     _check_strata(cells.stratum.take(np.flatnonzero(seen)), found.strata_left_out, plan)
     empty = sorted(found.domains_left_out - _borne(cells.domain.take(np.flatnonzero(seen))), key=str)
     return SurveyTally(_sized(cells, plan), tuple(samples.designs), found.rows, found.dropped, ratios, tuple(empty))
@@ -127,19 +127,6 @@ def tally_survey(
 
 def _borne(factor: Factor) -> set[Any]:
     return set(factor.labels[np.unique(factor.codes)].tolist())
-
-
-def _check_used(samples: Samples, seen: Iterable[int]) -> None:
-    """Raise for a group that has a design, but no row with a report."""
-    used = {id(one) for place in seen for one in samples.choices[place]}
-    for one in (choice for variable in samples.variables for choice in variable.choices if choice.when):
-        if used and id(one) not in used:
-            told = " and ".join(f"{name} = {value}" for name, value in one.when)
-            raise ReportError(
-                f"no row with a report has {shorten(told, 30)}, for which there is a design",
-                hint="leave its design out if this group was not asked, or check the column",
-                group=dict(one.when),
-            )
 
 
 def _check_strata(kept: Factor, left_out: set[Any], plan: PlanColumns) -> None:

@@ -4,7 +4,9 @@
 
 at the most likely proportions. With more reports than categories and an estimate inside the simplex both follow the
 chi-square distribution with ``m - k`` degrees of freedom. At the boundary they follow a mixture: half a chi-square with
-one degree for two categories and two reports, a parametric bootstrap else.
+one degree for two categories and two reports, a parametric bootstrap else. The bootstrap also serves where reports are
+too few for the chi-square distribution: some report is expected less than once, or more than a fifth of them less than
+five times.
 
 Source: derived and standard; the boundary test speaks where a report occurs less often than the design alone makes it.
 """
@@ -28,6 +30,7 @@ from maskwell.estimation.samples import Sample
 REPLICATES = 1000
 ONE_SAMPLE = "one sample with as many reports as categories cannot detect cheating except through a boundary violation"
 NEEDS_SEED = "no p value: an estimate is at its boundary, where only a parametric bootstrap serves; give a seed"
+SPARSE = "no p value: too few of some reports are expected, where only a parametric bootstrap serves; give a seed"
 CHI_SQUARE = "chi-square"
 HALF = "half chi-square at the boundary"
 BOOTSTRAP = "parametric bootstrap"
@@ -121,15 +124,26 @@ def goodness_of_samples(
         return GoodnessOfFit(0.0, 0.0, 0, 1.0, 1.0, EXACT, n, flags=flags)
     if df == 0 and len(samples) == 1 and designs[0].k == 2:
         return GoodnessOfFit(pearson, ratio, 0, _tail(pearson, 1) / 2, _tail(ratio, 1) / 2, HALF, n, flags=flags)
-    if not top.at_boundary.any():
+    sparse = _is_sparse([s.n for s in samples], fitted)
+    if not top.at_boundary.any() and not sparse:
         return GoodnessOfFit(pearson, ratio, df, _tail(pearson, df), _tail(ratio, df), CHI_SQUARE, n, flags=flags)
     if seed is None:
-        return GoodnessOfFit(pearson, ratio, df, np.nan, np.nan, BOOTSTRAP, n, flags=(NEEDS_SEED, *flags))
+        reason = NEEDS_SEED if top.at_boundary.any() else SPARSE
+        return GoodnessOfFit(pearson, ratio, df, np.nan, np.nan, BOOTSTRAP, n, flags=(reason, *flags))
     chances = _bootstrap(designs, [s.n for s in samples], fitted, (pearson, ratio), seed, replicates)
     return GoodnessOfFit(pearson, ratio, df, *chances, BOOTSTRAP, n, replicates, flags)
 
 
 _EXACTLY = 1e-9  # of a report: below this, G2 is rounding
+
+
+def _is_sparse(sizes: Sequence[int], fitted: Sequence[Real]) -> bool:
+    """Whether so few reports are expected that the chi-square distribution would give false alarms.
+
+    Source: standard, the rule of thumb of Cochran.
+    """
+    expected = np.concatenate([n * lam[lam > 0] for n, lam in zip(sizes, fitted, strict=True)])
+    return bool(expected.min() < 1 or (expected < 5).mean() > 0.2)
 
 
 def _statistics(counts: Sequence[Array], fitted: Sequence[Real]) -> tuple[float, float]:

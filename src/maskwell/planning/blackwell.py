@@ -36,6 +36,7 @@ SUPPORT_LIMIT = 600
 
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 120}
 _BITS = 52
+SMALLEST = 1e-290  # chances below this are not brought to the size of others in floats
 POSITIVE = 1e-9  # unknowns of the program below this are taken for zeros
 _GRIDS = (12, 2520)  # denominators tried for gains, simple ones first
 
@@ -111,6 +112,8 @@ def nearest(P: Rows, A: Rows) -> tuple[Real, Real] | None:
     from scipy.optimize import linprog
 
     most = [max(row) for row in A]
+    if min(map(to_float, most)) < SMALLEST:
+        return None
     p, wanted = _floats(P), _floats([[x / top for x in row] for row, top in zip(A, most, strict=True)])
     (m, k), r = p.shape, len(A)
     made = sparse.kron(sparse.diags([1 / to_float(top) for top in most]), p.T)

@@ -77,5 +77,5 @@ def builder_parameters(demand: Demand) -> dict[str, str]:
     ({'epsilon': '1/2'}, {'gamma': '9'})
     """
     gamma = gamma_of(demand)
-    exactly = demand.name == "epsilon" and not (demand.closed and demand.attained)
+    exactly = demand.name == "epsilon" and not demand.strict
     return {"epsilon": str(demand.stated["epsilon"])} if exactly else {"gamma": to_text(gamma)}

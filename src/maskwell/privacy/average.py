@@ -90,5 +90,6 @@ def average_security(design: Design) -> float:
         raise TooLargeError(
             f"average security needs the matrix: {design.reports_in_words()} by {big(design.k)} entries are too many",
             hint="ask for a bound on parity, such as epsilon = 1: that needs no matrix",
+            values=error.values,
             **error.objects,
         ) from error

@@ -169,7 +169,7 @@ def bound_of(demand: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
     """
     stated = demand["stated"]
     found = demand_from_stated(stated)
-    strict = stated["closed"] if found is None else found.closed and found.attained
+    strict = stated["closed"] if found is None else found.strict
     gamma = parity_from_text(demand["gamma"]) if found is None else found.gamma_exact
     if isinstance(gamma, float) or gamma < 1:
         raise ValueError("a bound on parity is a number of 1 or more")

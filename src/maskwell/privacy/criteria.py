@@ -46,6 +46,9 @@ from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, le
 from maskwell.privacy.slack import Verdict, verdict
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+FUNCTION = "function"
+"""Stands for a curve that only a program knows."""
+
 STRICTLY = Fraction(1, 2**32)
 """How far below a bound that must not be reached designs are made, relative to gamma - 1."""
 
@@ -190,7 +193,7 @@ class Demand:
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]
         bound = least([*bounds, NO_DEMAND])
         shown = {
-            name: None if c is None else c.to_json() or "function" for name, c in (("lower", lower), ("upper", upper))
+            name: None if c is None else c.to_json() or FUNCTION for name, c in (("lower", lower), ("upper", upper))
         }
         return cls(
             "curves",
@@ -233,7 +236,12 @@ class Demand:
                 f"{self.text} allows any parity: there is nothing to build a design for",
                 hint="ask for something, such as epsilon = 1",
             )
-        return self.gamma_exact - (self.gamma_exact - 1) * STRICTLY * (self.closed and self.attained)
+        return self.gamma_exact - (self.gamma_exact - 1) * STRICTLY * self.strict
+
+    @property
+    def strict(self) -> bool:
+        """Whether parity must stay below the bound: reaching it is a breach, and some prior does, or a function may."""
+        return self.closed and (self.attained or FUNCTION in self.stated.values())
 
     def verdict(self, design: Design) -> Verdict:
         """Whether the design's exact parity is allowed, and whether only the slack for decimals makes it so."""
@@ -249,13 +257,17 @@ class Demand:
 
     def judge(self, parity: Parity, *, decimals: bool) -> Verdict:
         """The verdict on a parity."""
-        strict = self.closed and self.attained
-        return verdict(parity, self.gamma_exact, decimals=decimals or self.decimals, strict=strict)
+        return verdict(parity, self.gamma_exact, decimals=decimals or self.decimals, strict=self.strict)
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""
         shown = {"stated": self.text, "language": self.name, "closed": self.closed, "attained": self.attained}
-        shown |= {"decimals": self.decimals, "certified": self.certified, "notes": list(self.notes)}
+        shown |= {
+            "strict": self.strict,
+            "decimals": self.decimals,
+            "certified": self.certified,
+            "notes": list(self.notes),
+        }
         shown |= in_every_language(self.gamma_exact)
         return shown if self.sampled is None else {**shown, "gamma_seen": to_float(self.sampled)}
 

@@ -52,7 +52,7 @@ def stands_for(design: Design) -> Parity:
     """The parity to show to people: for decimals the number of at most six digits that it is within slack of, if any.
 
     >>> from maskwell.designs.dense import Dense
-    >>> thirds = Dense.of([["0.6666666666666666", "0.3333333333333333"], ["0.3333333333333334", "0.6666666666666667"]])
+    >>> thirds = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
     >>> thirds.parity_exact() == 2, stands_for(thirds)
     (False, Fraction(2, 1))
     """

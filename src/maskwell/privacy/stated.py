@@ -15,11 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from maskwell.core.exact import from_text
-from maskwell.privacy.criteria import DEMANDS, Demand
+from maskwell.privacy.criteria import DEMANDS, FUNCTION, Demand
 from maskwell.privacy.curves import Boundary, Curve, Lines, Steps
-
-FUNCTION = "function"
-"""Stands for a curve that only a program knows."""
 
 RULES = {
     "gamma": "gamma itself",

@@ -288,8 +288,9 @@ def _meets(design: Design, claims: Mapping[str, Any]) -> str:
     if "slack" not in found:
         return f"parity {_shown(design.parity_exact())} {answer} the bound {_shown_text(found['demand']['gamma'])}"
     parity, bound = told_apart(design.parity_exact(), from_text(found["demand"]["gamma"]))
-    given = " and ".join(f"the {name}" for name in found["slack"]["given_as_decimals"])
-    return f"parity {parity} meets the bound {bound} within 1e-9, the slack for decimals: {given} was given so"
+    given = found["slack"]["given_as_decimals"]
+    whose = "both were" if len(given) > 1 else f"the {given[0]} was"
+    return f"parity {parity} meets the bound {bound} within 1e-9, the slack for decimals: {whose} given as decimals"
 
 
 def _admissible(design: Design, claims: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from maskwell.core.categories import Categories
-from maskwell.core.exact import GivenDecimal, Number, as_given, check_probability, to_decimal
+from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
@@ -39,15 +39,16 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
     [Fraction(3, 4), Fraction(1, 6), Fraction(1, 12)]
     """
     total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
-    if abs(total - 1) > SUM_TOLERANCE:
+    exact = not any(map(is_decimal, shares.values()))
+    if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
         raise ParameterError(
             f"{_summed(list(shares))} = {float(total):.10g}, not 1",
-            hint="these shares must sum to 1; nothing is rescaled for you",
+            hint="these shares must sum to 1, fractions exactly; nothing is rescaled for you",
             shares=dict(shares),
         )
     (numerators,), noted = exact_columns([[value] for value in shares.values()])
-    exact = [Fraction(n, sum(numerators)) for n in numerators]
-    return [as_given(share, *shares.values()) for share in exact], noted.get("settled", 0.0)
+    found = [Fraction(n, sum(numerators)) for n in numerators]
+    return [share if exact else GivenDecimal(share) for share in found], noted.get("settled", 0.0)
 
 
 def _summed(names: Sequence[str]) -> str:
@@ -153,6 +154,7 @@ def _check_identifiable(design: Design, family: str, parameters: Mapping[str, ob
         raise NotIdentifiableError(
             f"{family} with {given}: shares cannot be estimated",
             hint=f"give {needs}",
+            values=error.values,
             **error.objects,
         ) from error
 

@@ -7,7 +7,7 @@ their cell, missing values) break it, unless the plan exempts them; labels in ``
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -33,6 +33,7 @@ from maskwell.release.risk.swapped import swapped_risks
 from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
+from maskwell.release.utility.expected import expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
@@ -54,6 +55,9 @@ class BoundKept:
         The bound, what was asked, and what is reached by the records that are not exempt.
     alone, missing
         Records that stay as they are and are not exempt: the only value of their cell, and without a value.
+    arriving
+        Records that are expected to come, by an earlier randomization, to a cell in which their value never occurred,
+        where they stay as they are.
     label
         The label that the bound is for, where it is a cap.
     """
@@ -65,6 +69,7 @@ class BoundKept:
     value: float
     alone: int = 0
     missing: int = 0
+    arriving: float = 0.0
     label: str | None = None
 
     @property
@@ -188,7 +193,8 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
     lacking = _without_value(release, protection)
     missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
     covered = _covered(protection, stage)
-    part = _only(stage, covered)
+    met, arriving = _as_met(release, number)
+    part = _only(met, covered)
     left = int(stage.counts[alone & covered].sum())
     for name, asked in asked_of(protection).items():
         if name == "match":
@@ -196,15 +202,57 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         elif name in ("posterior_own", "odds"):
             value = _own(part, name, _capped(protection, stage))
         else:
-            value = achieved(part, name) or 0.0
-        if missing and name in TELLING:
+            value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
+        if (missing or arriving) and name in TELLING:
             value = np.inf if name in ("odds", "factor", "parity") else 1.0
-        yield BoundKept(number=number, stage=stage, name=name, asked=asked, value=value, alone=left, missing=missing)
+        yield BoundKept(
+            number=number,
+            stage=stage,
+            name=name,
+            asked=asked,
+            value=value,
+            alone=left,
+            missing=missing,
+            arriving=arriving,
+        )
     for label, cap in protection.caps.items():
         value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
         yield BoundKept(
             number=number, stage=stage, name="posterior_own", asked=cap, value=value, alone=left, label=label
         )
+
+
+def _as_met(release: Release, number: int) -> tuple[Stage, float]:
+    """A stage with the records that it is expected to meet, and how many come that it has no state for.
+
+    Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
+    of the original file. What a released value tells then follows from the expected ones.
+    """
+    protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
+    earlier = release.stages[:before]
+    moved = {name for one in earlier for name in (*one.variables, *one.linked)}
+    if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
+        return stage, 0.0
+    needed = {*needed_columns(earlier, stage.columns)}
+    table = next(own for columns, own in release.tables.items() if needed <= {*columns})
+    if stage.invariance == "weights" and table.weights is not None:
+        table = replace(table, counts=table.weights)
+    expected = expected_table(earlier, table, stage.columns)
+    places = {label: place for place, label in enumerate(stage.states)}
+    mass, arriving = np.zeros(len(stage.states)), 0.0
+    for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
+        if label in places:
+            mass[places[label]] = n
+        elif not _is_left_out(release.plan, protection, dict(zip(stage.columns, label, strict=True))):
+            arriving += n
+    return replace(stage, counts=mass, weights=None), arriving
+
+
+def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Hashable]) -> bool:
+    """Whether the plan leaves a combination without a state as it is: a missing value, or an excluded one."""
+    if plan.missing != "category" and any(label[name] is None for name in protection.variables):
+        return True
+    return any({*texts} & {*by_text([label[name]])} for name, texts in protection.exclude.items())
 
 
 def _match(release: Release, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None) -> float:
@@ -310,6 +358,14 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
         return InfeasibleError(
             shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
             hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
+            **objects,
+        )
+    if broken.arriving and broken.name in TELLING:
+        return InfeasibleError(
+            shorten(
+                f"{reached}: some values come to cells of {' and '.join(broken.stage.within)} without them", MESSAGE
+            ),
+            hint="protect these columns jointly in one [[protect]], or this one before the others",
             **objects,
         )
     if broken.alone:

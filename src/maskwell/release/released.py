@@ -170,10 +170,13 @@ class Release:
         made = [name for stage in kept if stage.derived for name in stage.variables]
         if made:
             yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))
-        new = {name for stage in self.stages if self.draws_of(stage) != "kept" for name in stage.variables}
-        for stage in kept:
-            if within := [name for name in stage.within if name in new]:
+        new: set[str] = set()
+        for stage in self.stages if kept else ():
+            within = [name for name in stage.within if name in new]
+            if within and stage in kept:
                 yield WITHIN_FRESH.format(variables=" and ".join(stage.variables), within=" and ".join(within))
+            if within or self.draws_of(stage) != "kept":
+                new |= {*stage.variables, *stage.linked}
 
     def risk_dict(self) -> dict[str, Any] | None:
         """The risk for JSON, with that of an intruder who knows unchanged columns too."""

@@ -17,7 +17,8 @@ from typing import Any
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.core.printed import round_up
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored
+from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.value_counting import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.risk.components import needed_columns
@@ -71,7 +72,7 @@ class SideChannel:
         Of the values that would be guessed wrong without the column, the share that it corrects.
     by
         What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.engines.dependence.Restored`.
+        :class:`~maskwell.engines.value_counting.Restored`.
     size
         Records in groups smaller than this are identified.
     alone
@@ -277,7 +278,8 @@ class _Judge:
             if facts.column in within:
                 continue
             ways = [one for one in facts.restored if one.column == target and one.by not in within]
-            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == "value"))
+            usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
+            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"))
             rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
             told = best.gain >= NOTED_GAIN and not self._told_alone(best)
             refused = told and self._is_refused(facts.column, best)

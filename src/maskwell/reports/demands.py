@@ -67,7 +67,7 @@ def _condition(demand: Demand) -> str:
     said = f"The demand {in_symbols(demand)} is met by"
     if isinstance(demand.gamma_exact, float):
         return f"{said} every design: B is infinite, nothing is asked."
-    below = "below" if demand.closed and demand.attained else "at most"
+    below = "below" if demand.strict else "at most"
     notes = "".join(f" Note: {note}." for note in demand.notes)
     bound = factor_down(demand.gamma_exact)
     return f"{said} a design exactly when its parity is {below} B = {bound}, that is {asked(demand)}.{notes}"

@@ -73,14 +73,14 @@ def _answer(found: Mapping[str, Any], design: Design, path: str) -> str:
     if "phi" in demand:
         near = " within 1e-9 (given as decimals)" if found["slack_used"] else ""
         return f"{answer}: phi is {number(found['average_security'])}{near}. It bounds no parity."
-    limit = "the bound, which must not be reached," if demand["closed"] and demand["attained"] else "the bound"
+    limit = "the bound, which must not be reached," if demand["strict"] else "the bound"
     bound = parity_from_text(demand["gamma_exact"])
     if found["slack_used"]:
-        whose = " and ".join([*(["the design"] * design.decimals), *(["the demand"] * demand["decimals"])])
+        both = design.decimals and demand["decimals"]
+        whose = "both were" if both else f"the {'design' if design.decimals else 'demand'} was"
         shown = parity_text(bound)
-        return f"{answer}: its parity is {shown} within 1e-9, {limit} {shown} ({whose} was given as decimals)."
-    strict = demand["closed"] and demand["attained"]
-    parity, most = told_apart(design.parity_exact() if strict else stands_for(design), bound)
+        return f"{answer}: its parity is {shown} within 1e-9, {limit} {shown} ({whose} given as decimals)."
+    parity, most = told_apart(design.parity_exact() if demand["strict"] else stands_for(design), bound)
     return f"{answer}: its parity is {parity}, {limit} {most}."
 
 

@@ -51,7 +51,7 @@ def _facts(choice: Choice) -> list[tuple[str, str]]:
 def _allowed(choice: Choice) -> str:
     """The parity that designs may have; with more digits where it is close to 1."""
     demand = choice.demand
-    gamma, limit = (demand.gamma_exact, "below") if demand.closed and demand.attained else (choice.gamma, "at most")
+    gamma, limit = (demand.gamma_exact, "below") if demand.strict else (choice.gamma, "at most")
     shown = factor_down(gamma)
     return f"{limit} {rounded(gamma, 15, up=False) if shown == '1' else shown}"
 

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from maskwell.engines import dependence
-from maskwell.engines.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter, encode
+from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.value_counting import ColumnFacts, Restored, ValueCounter
+from maskwell.engines.value_numbers import encode
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)
@@ -32,21 +34,18 @@ def restored(found: ColumnFacts, by: str = "value") -> Restored:
     return next(one for one in found.restored if one.by == by)
 
 
-def right_by_hand(column: list[Any], target: list[int]) -> float:
-    """Leave every record out and guess its label from the others with the same value."""
-    usual = Counter(v for v in target if v >= 0).most_common(1)[0][0]
+def right_by_hand(column: list[Any], target: list[int]) -> tuple[float, float]:
+    """Leave every record out that shares its value, and guess its label from the others; and the best guess without."""
     groups = Counter(zip(column, target, strict=True))
+    sizes = Counter(u for u, v in zip(column, target, strict=True) if v >= 0)
+    there = [(u, v) for u, v in zip(column, target, strict=True) if v >= 0 and sizes[u] > 1]
     right = 0.0
-    for u, v in zip(column, target, strict=True):
-        if v < 0:
-            continue
+    for u, v in there:
         others = {w: n - (w == v) for (x, w), n in groups.items() if x == u and w >= 0}
         best = max(others.values())
-        if best == 0:
-            right += v == usual
-        elif others[v] == best:
+        if others[v] == best:
             right += 1.0 if sum(n == best for n in others.values()) == 1 else 0.5
-    return right / sum(v >= 0 for v in target)
+    return right / len(there), max(Counter(v for _, v in there).values()) / len(there)
 
 
 @pytest.mark.parametrize("values", [3, 20, 200])
@@ -55,15 +54,9 @@ def test_what_a_column_restores_is_what_leaving_each_record_out_gives(values: in
     target = [(u % 3 if RANDOM.random() < 0.7 else int(RANDOM.integers(0, 3))) for u in column]
     target[7] = -1
     found = facts_of(column, target, batch=37)
-    tied = (
-        0.5
-        * sum(  # one half stands for every tie, also among three
-            1 for (u, v), n in Counter(zip(column, target, strict=True)).items() if n == 1 and v >= 0
-        )
-        / 399
-    )
-    assert restored(found).share == pytest.approx(right_by_hand(column, target), abs=tied)
-    assert restored(found).without == max(Counter(v for v in target if v >= 0).values()) / 399
+    right, usual = right_by_hand(column, target)
+    assert restored(found).share == pytest.approx(right, abs=1e-12)
+    assert restored(found).without == pytest.approx(usual, abs=1e-12)
     assert found.values == len(set(column))
     assert found.rows == 400
 
@@ -97,7 +90,7 @@ def test_the_size_of_a_household_is_counted() -> None:
     order = RANDOM.permutation(len(column))
     found = facts_of(column[order].tolist(), target[order].tolist())
     assert restored(found, "size").share == 1
-    assert restored(found).share < 1, "who is alone in a household has nobody to look at"
+    assert restored(found).share == 1
     assert found.in_groups[1] == (sizes == 1).sum()
     assert found.share_below(5) == pytest.approx((sizes[sizes < 5]).sum() / sizes.sum())
 
@@ -108,6 +101,15 @@ def test_the_place_in_a_household_is_seen_where_the_order_is_kept() -> None:
     target = [i for size in sizes for i in range(size)]
     assert restored(facts_of(column, target, batch=64, ordered=True), "place").share == 1
     assert not [one for one in facts_of(column, target).restored if one.by == "place"]
+
+
+def test_those_who_are_alone_with_an_income_do_not_hide_that_it_tells_the_class() -> None:
+    """Two fifths have an income of their own, and nobody else to be compared with."""
+    income = [i if i % 5 < 2 else -100 * (i % 50) for i in range(3_000)]
+    target = [int(abs(x) % 1000 > 500) for x in income]
+    found = facts_of(income, target)
+    assert found.share_below(2) == pytest.approx(0.4, abs=0.01)
+    assert restored(found).share == 1
 
 
 def test_two_columns_tell_what_neither_does_alone() -> None:
@@ -201,9 +203,8 @@ def test_long_columns_are_estimated_in_bounded_memory(monkeypatch: pytest.Monkey
     assert not found.exact
     assert found.values == pytest.approx(len(values), rel=0.1)
     assert found.share_below(3) == pytest.approx(counts[counts < 3].sum() / n, abs=0.1)
-    alone = counts[counts == 1].sum() / n
-    expected = 1 - alone * (1 - 0.25)
-    assert restored(found).share == pytest.approx(expected, abs=0.1)
+    assert restored(found).share == 1
+    assert restored(found).without == pytest.approx(0.55 if frequent else 0.25, abs=0.1)
 
 
 def test_nothing_is_found_in_a_column_without_rows() -> None:

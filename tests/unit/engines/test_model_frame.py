@@ -96,6 +96,9 @@ def test_groups_of_rows_with_their_own_designs(table):
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
     with quiet(mw.MaskwellError, match="have no design, the first in data row", values="'b'"):
         mw.regress("y ~ x", table, {"y": [({"group": "a"}, WARNER)]})
+    three = {"y": [({"group": "a"}, WARNER), ({"group": "b"}, other), ({"group": "c"}, other)]}
+    with pytest.raises(mw.MaskwellError, match="no row with a report has group = c, for which there is a design"):
+        mw.regress("y ~ x", table, three)
 
 
 def test_a_randomized_predictor_by_name(table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -105,3 +106,21 @@ def test_moment_estimates_outside_carry_the_test() -> None:
 def test_a_seed_below_zero_is_refused() -> None:
     with pytest.raises(ParameterError, match="seed = -1"):
         fit([5, 60, 35], THREE, seed=-1)
+
+
+def test_sparse_reports_have_no_chi_square_law() -> None:
+    """With 200 kinds of reports and 30 of them, right reports had p below 0.05 in 17 of 100 cases."""
+    generator = np.random.default_rng(2)
+    weights = generator.integers(1, 30, (200, 2))
+    design = Dense.of(
+        [[Fraction(int(x), int(total)) for x, total in zip(row, weights.sum(0), strict=True)] for row in weights]
+    )
+    counts = generator.multinomial(30, design.apply(np.array([0.5, 0.5])))
+    found = goodness_of_fit(Sample.of(counts, design).counts, design)
+    assert np.isnan(found.p_pearson)
+    assert any("too few of some reports are expected" in flag for flag in found.flags)
+    by_bootstrap = goodness_of_fit(Sample.of(counts, design).counts, design, seed=1, replicates=60)
+    assert by_bootstrap.reference == "parametric bootstrap"
+    assert by_bootstrap.p_pearson > 0.01
+    many = generator.multinomial(20_000, design.apply(np.array([0.5, 0.5])))
+    assert goodness_of_fit(Sample.of(many, design).counts, design).reference == "chi-square"

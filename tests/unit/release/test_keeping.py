@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from maskwell.core.cell_table import CellTable
@@ -135,6 +136,29 @@ def test_words_that_are_not_known_are_refused() -> None:
     assert "any-look, own-key, own-key-95, released-counts" in caught.value.hint
     plan = ReleasePlan.of([{"variables": "x", "method": "sequential", "exempt": ["alone"]}], intruder="own-key")
     assert ReleasePlan.from_dict(plan.to_dict()) == plan and 'intruder = "own-key"' in plan.to_toml()
+
+
+def test_a_bound_within_a_randomized_column_is_for_the_records_that_come_there() -> None:
+    """Records change their region first: those that a cell then holds are others, some with a value it never had."""
+    region = {"variables": "region", "method": "method1", "theta": "0.8"}
+    within = {"variables": "x", "within": ["region"], "method": "optimal", "posterior": "0.95"}
+    cells = {("n", "a"): 40, ("n", "b"): 10, ("s", "a"): 20, ("s", "b"): 70}
+
+    def two(cells: dict[Any, int], first: dict[str, Any]) -> Release:
+        table, plan = CellTable.of(["region", "x"], cells), ReleasePlan.of([first, within])
+        return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan)
+
+    (one,) = bounds_kept(two(cells, region))
+    P = np.asarray(two(cells, region).stages[1].design.matrix())
+    first, true = np.array([[1 / 5, 4 / 9], [4 / 5, 5 / 9]]), np.array([[40, 10], [20, 70]])  # forty each way
+    flows = P * (first @ true).ravel()
+    assert one.value == pytest.approx((flows / flows.sum(axis=1, keepdims=True)).max()) and not one.kept
+    with pytest.raises(InfeasibleError, match=r"posterior = 0.95 is broken \(0\.969"):
+        check_bounds(two(cells, region))
+    with pytest.raises(InfeasibleError, match="come to cells of region without them") as caught:
+        check_bounds(two({**cells, ("s", "c"): 30}, region))
+    assert "jointly" in caught.value.hint
+    check_kept(two({**cells, ("s", "c"): 30}, {**region, "within": ["x"]}))  # both tables are kept on average
 
 
 # ---- the intruder that a limit is for

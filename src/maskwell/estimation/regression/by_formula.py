@@ -169,7 +169,9 @@ def _on_randomized(frame: Any, sampled: Sampled, variance: str | None) -> Regres
 
 
 def _evidence(column: Any) -> Evidence:
-    return Evidence.of(column.codes, column.designs, column.groups, codes=True)
+    """Of the designs that rows used: of several columns with groups not every combination need occur."""
+    used, groups = np.unique(column.groups, return_inverse=True)
+    return Evidence.of(column.codes, [column.designs[place] for place in used], groups, codes=True)
 
 
 def _plan(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,9 @@ import numpy as np
 
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow import describe
-from maskwell.engines.dependence import CELLS, FEWEST_CELLS, Labels, ValueCounter, encode
 from maskwell.engines.files import open_source
+from maskwell.engines.value_counting import CELLS, FEWEST_CELLS, Labels, ValueCounter
+from maskwell.engines.value_numbers import encode
 from maskwell.errors import PublishError
 from maskwell.release.side_channels import identifies
 

@@ -206,8 +206,8 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
 
 def _followed(P: Any, groups: Array, mass: Real) -> Iterator[Real]:
     """Counts that follow from a matrix and the totals of states that exchange records, which the file shows."""
-    totals, large = np.bincount(groups, mass), P.shape[0] > MOST_STATES
-    whole = None if large else P.toarray()
+    totals = np.asarray(np.bincount(groups, mass), dtype=np.float64)
+    whole = None if P.shape[0] > MOST_STATES else P.toarray()
     lost_alike = _scaled(_lost_alike(P.diagonal()), groups, totals)
     yield lost_alike
     if whole is None:
@@ -222,7 +222,7 @@ def _followed(P: Any, groups: Array, mass: Real) -> Iterator[Real]:
 
 def _scaled(x: Real, groups: Array, totals: Real) -> Real:
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(x * (totals / np.bincount(groups, x))[groups])
+        return np.asarray(x * (totals / np.bincount(groups, x))[groups], dtype=np.float64)
 
 
 def _kept(P: Real) -> Real:
@@ -246,7 +246,7 @@ def _exchanged(P: Real) -> Real:
     weight = np.where(both, 1 / (1 / a**2 + 1 / b**2), 0.0)
     laplacian = np.diag(weight.sum(axis=1)) - weight
     logs = np.linalg.lstsq(laplacian, (weight * np.log(a / b)).sum(axis=1), rcond=None)[0]
-    return np.exp(logs - logs.max())
+    return np.asarray(np.exp(logs - logs.max()), dtype=np.float64)
 
 
 def _lost_alike(keeps: Real) -> Real:

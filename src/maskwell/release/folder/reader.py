@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.core.escaping import in_markdown, visible
+from maskwell.core.escaping import in_markdown, start_of_line, visible
 from maskwell.release.folder.advice import advice_of, in_words, kept_of
 from maskwell.release.folder.codebook import Entry, formula_columns
 from maskwell.release.folder.ddi import processing
@@ -83,6 +83,7 @@ def _example(groups: Sequence[Mapping[str, Any]], data: str) -> str:
 def _wrapped(text: str) -> str:
     if text.startswith(("    ", "#")):
         return text.rstrip()
-    return "\n".join(
-        textwrap.wrap(text, WIDTH, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False)
+    first, *more = textwrap.wrap(
+        text, WIDTH, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False
     )
+    return "\n".join([first, *map(start_of_line, more)])

@@ -134,7 +134,7 @@ def number(value: Any, name: str) -> Fraction:
     try:
         return as_fraction(value, name)
     except MaskwellError as error:
-        raise PlanError(error.message, hint=error.hint, **error.objects) from error
+        raise PlanError(error.message, hint=error.hint, values=error.values, **error.objects) from error
 
 
 def share(value: Any, name: str) -> Fraction:

@@ -110,7 +110,9 @@ class Protection:
         try:
             return cls(**values)
         except PlanError as error:
-            raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+            raise PlanError(
+                f"{where}: {error.message}", hint=error.hint, values=error.values, **error.objects
+            ) from error
 
     def __post_init__(self) -> None:
         self._check_names()
@@ -237,7 +239,7 @@ def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
     try:
         return Bounds.of(caps=None, **given)
     except MaskwellError as error:
-        raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
+        raise PlanError(f"{where}: {error.message}", hint=error.hint, values=error.values, **error.objects) from error
 
 
 def _exempt(value: Any, name: str) -> tuple[str, ...]:

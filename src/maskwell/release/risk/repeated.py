@@ -218,11 +218,13 @@ def _exact(design: CodedDesign) -> Law:
 
 def _through(chances: Sequence[Fraction], C: Law | None, D: Law | None) -> Law:
     """``C diag(p) D'``: one kept report, randomized anew for each release; both None where it is not."""
-    size = len(chances)
+    none, size = Fraction(0), len(chances)
+    if C is None and D is None:
+        return [[p if i == j else none for j in range(size)] for i, p in enumerate(chances)]
     unit = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
     left = [[c * p for c, p in zip(row, chances, strict=True)] for row in (unit if C is None else C)]
     right = unit if D is None else D
-    return [[sum((a * b for a, b in zip(row, other, strict=True)), Fraction(0)) for other in right] for row in left]
+    return [[sum((a * b for a, b in zip(row, other, strict=True)), none) for other in right] for row in left]
 
 
 def _times(C: Law, P: Law) -> Law:

@@ -25,7 +25,18 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
     They are for its matrices, its risk and its utility.
     """
     risk = [risk_columns(plan)] if plan.keys else []
-    return [*dict.fromkeys([*wanted_tables(plan), *risk, *compared_tables(plan)])]
+    return [*dict.fromkeys([*wanted_tables(plan), *_met_tables(plan), *risk, *compared_tables(plan)])]
+
+
+def _met_tables(plan: ReleasePlan) -> list[Columns]:
+    """Tables that tell which records a protection meets that works within a column randomized before it."""
+    found, moved = [], set[str]()
+    for protection in plan.protections:
+        columns = stage_columns(plan, protection)
+        if (protection.bounds.asked() or protection.caps) and moved & {*columns[0]}:
+            found.append(closure(plan, (*columns[0], *columns[1])))
+        moved |= {*protection.moved}
+    return found
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:

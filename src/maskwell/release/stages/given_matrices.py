@@ -24,7 +24,9 @@ def given_design(given: Any, options: Mapping[str, Any], where: str) -> Design:
     try:
         design = make([list(row) for row in file.entries])
     except MatrixError as error:
-        raise type(error)(f"{where}: {error.message}", hint=_orientation_hint(error), **error.objects) from error
+        raise type(error)(
+            f"{where}: {error.message}", hint=_orientation_hint(error), values=error.values, **error.objects
+        ) from error
     inputs, outputs = file.column_labels, file.row_labels
     if by_rows:
         inputs, outputs = outputs, inputs

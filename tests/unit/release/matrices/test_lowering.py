@@ -106,7 +106,7 @@ def test_two_small_cells_do_not_only_swap(nu: str, intruder: str, by_risk: bool)
     assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=12)
 @given(
     v=st.lists(st.integers(0, 12), min_size=2, max_size=5).filter(lambda v: sum(v) > 1),
     intruder=st.sampled_from(["any-look", "own-key", "own-key-95"]),

@@ -273,3 +273,32 @@ def test_a_plan_writes_what_it_read() -> None:
     assert ReleasePlan.from_dict(fresh.to_dict()) == fresh
     assert 'draws = "fresh"' in fresh.to_toml()
     assert "draws" not in planned(method="sequential").to_toml()
+
+
+# ---- what is said of kept draws
+
+
+def told(*protect: Any, keyed: str | None = "a commitment") -> str:
+    plan = ReleasePlan.of([*protect])
+    return " / ".join(replace(assess_tables(tables(plan), plan), keyed=keyed).notes)
+
+
+def test_notes_say_what_kept_draws_tell() -> None:
+    job = {"variables": "job", "method": "uniform", "gamma": 3}
+    assert "proves that the true value changed" in told(job)
+    assert "kept by key" not in told(job, keyed=None)
+    assert "kept by key" not in told({**job, "draws": "fresh"})
+    again = told({**job, "again": "1/2"})
+    assert "proves" not in again
+    assert "many releases together tell the kept report" in again
+    assert "--matrices" not in told(job)
+    assert "--matrices" in told({"variables": "job", "method": "sequential"})
+
+
+@pytest.mark.parametrize("how", [{"draws": "fresh"}, {"again": "1/2"}])
+def test_notes_warn_of_kept_draws_within_fresh_ones(how: Any) -> None:
+    sex = {"variables": "sex", "method": "method1", "theta": "1/2", "within": ["job"]}
+    job = {"variables": "job", "method": "method1", "theta": "1/2", "within": ["sex"]}
+    assert "job is drawn within sex, whose reports are new in each release" in told({**sex, **how}, job)
+    assert "whose reports are new" not in told(sex, job)
+    assert "whose reports are new" not in told(job, {**sex, **how}), "within true values, which come first"

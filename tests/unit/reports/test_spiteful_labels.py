@@ -1,0 +1,102 @@
+"""Labels with signs that no drawing, page or metadata can hold, or that would be taken for something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import maskwell as mw
+from maskwell.core.categories import Categories
+from maskwell.core.escaping import visible
+from maskwell.designs.uniform import Uniform
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.estimation.shown import html_table
+from maskwell.release.folder.codebook import Entry, codebook_csv, formula_columns
+from maskwell.release.folder.ddi import ddi_codebook
+from maskwell.release.folder.reader import readme
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+SPITEFUL = "a\x00\x1b[1m\x08\x9b\u202e\ud800\ufffe<script>alert(1)</script>&amp;$x^2_{$"
+DESIGN = Uniform.from_gamma(3, Categories.of([SPITEFUL, "no"]))
+
+
+def estimate() -> mw.Estimate:
+    design = Uniform.from_gamma(3, Categories.of([SPITEFUL.replace("\ud800", ""), "no"]))  # a file cannot hold a half
+    return estimate_by_moments(mw.Counts(np.array([60, 40]), 100, design.fingerprint), design)
+
+
+@pytest.mark.parametrize("draw", ["flows", "learned"])
+def test_pictures_are_valid_xml(draw: str, tmp_path: Path) -> None:
+    from maskwell.reports import plots
+
+    picture = {
+        "flows": lambda: plots.plot_flows(DESIGN),
+        "learned": lambda: plots.plot_learned(estimate()),
+    }[draw]()
+    for narrow in (False, True):
+        ET.fromstring(picture.svg(narrow=narrow))
+    svg = picture.save(tmp_path / "p.svg").read_text(encoding="utf-8")
+    assert "\x1b" not in svg and "<script" not in svg
+    assert picture.save(tmp_path / "p.png").stat().st_size > 0
+
+
+def test_pages_hold_labels_as_text() -> None:
+    from maskwell.reports.html import PageContent, page
+
+    made = page(PageContent(title=SPITEFUL, question=SPITEFUL, lead="x", design=DESIGN, estimate=estimate()))
+    made.encode("utf-8")
+    assert "<script>alert" not in made and "\x1b" not in made and "\u202e" not in made
+    assert "<script" not in html_table(SPITEFUL, [SPITEFUL, "b"], [[SPITEFUL, "1"]], [SPITEFUL])
+
+
+GROUP = {
+    "method": "pram",
+    "variables": [SPITEFUL],
+    "within": ["[a](http://b)", "*bold*"],
+    "linked": [],
+    "matrix": "withheld",
+    "invariance": "counts",
+    "changed_expected": None,
+}
+RECEIPT = {
+    "dataset": "<img src=x onerror=alert(1)>\n# Another heading",
+    "demonstration": False,
+    "rows": 10,
+    "order": "shuffled",
+    "weights": "w<b>",
+    "program": "maskwell",
+    "groups": [GROUP],
+    "advice": ["unescaped <b>"],
+}
+ENTRIES = [
+    Entry(SPITEFUL, "text", "=cmd", (("=1+1", "+2x"), ("plain", "<i>")), "randomized", 1),
+    Entry("n", "integer", None, ((-1, None), (2, None)), "unchanged", None),
+]
+
+
+def test_the_readme_holds_no_markup_of_others() -> None:
+    text = readme(RECEIPT, ENTRIES, "data.csv")
+    text.encode("utf-8")
+    outside = "\n".join(line for line in text.splitlines() if not line.startswith("    "))
+    assert "<" not in outside.replace("\\<", "")
+    assert "\n# Another" not in text and "\x1b" not in text
+    assert "\\[a](" in outside and "\\*bold\\*" in outside
+    assert "spreadsheets take for a formula" in outside.replace("\n", " ")
+
+
+def test_metadata_and_codebook() -> None:
+    names = [
+        variable.get("name")
+        for variable in ET.fromstring(ddi_codebook(RECEIPT, ENTRIES, "data.csv")).iter()
+        if variable.get("name")
+    ]
+    assert names == [visible(SPITEFUL), "n"]
+    lines = codebook_csv(ENTRIES).splitlines()
+    assert "'=cmd" in lines[1] and "'=1+1" in lines[1] and "'+2x" in lines[1]
+    assert ",-1," in lines[3]
+    assert formula_columns(ENTRIES) == [SPITEFUL]
