@@ -108,7 +108,7 @@ def test_a_bound_on_the_match_of_one_protection_is_measured() -> None:
         release = assessed(method)
         (one,) = bounds_kept(release)
         assert (one.name, one.value) == ("match", pytest.approx(1 / 3))
-        with pytest.raises(InfeasibleError, match=r"is broken \(0\.333\): 3 records are alone"):
+        with pytest.raises(InfeasibleError, match=r"is broken \(0\.334\): 3 records are alone"):
             check_bounds(release)
         check_kept(assessed({**method, "exempt": ["alone"]}))
     check_kept(assessed({"method": "inverse-frequency", "within": ["region"], "xi": "0.4"}))
