@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
@@ -397,7 +397,8 @@ def _match_hint(release: Release) -> str:
         return 'records with a missing key stay as they are: set missing = "category" in [release]'
     if release.seen:
         names = json.dumps([*release.seen], ensure_ascii=False)
-        return f"linked = {names} in [[protect]], or drop = {names} in [release]: it shows which records moved"
+        whole = f"{', '.join(release.seen)} shows which records moved: add drop = {names} or use linked"
+        return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
         return "name all other keys in within of the swap: only then is it known what an exchange hides"
     if _milder_is_kept(release):

@@ -242,15 +242,16 @@ class _Judge:
 
     def __init__(self, plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> None:
         self._plan = plan
-        self._known = {*plan.keys, *(name for one in plan.protections for name in one.within)}
         self._alone = {(one.column, r.column): r.gain for one in facts for r in one.restored if r.by == "value"}
 
     def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         """What one column gives away; too few records say nothing."""
         if facts.rows < FEWEST_RECORDS:
             return
-        own = [] if facts.column in self._known else [*self._identifies(facts)]
-        yield from own or self._copies(facts)
+        own = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
+        yield from own
+        if not any(one.refused for one in own):
+            yield from self._copies(facts)
         yield from self._restores(facts)
         yield from self._shows(facts)
 
@@ -274,14 +275,13 @@ class _Judge:
 
     def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for target in dict.fromkeys(one.column for one in facts.restored):
-            within = self._within(target)
-            if facts.column in within:
+            if facts.column in self._within(target):
                 continue
-            ways = [one for one in facts.restored if one.column == target and one.by not in within]
+            ways = [one for one in facts.restored if one.column == target and self._counts(facts.column, one)]
             usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
             best = max(ways, key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"))
             rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
-            told = best.gain >= NOTED_GAIN and not self._told_alone(best)
+            told = best.gain >= NOTED_GAIN
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or rare <= MOST_GAIN):
                 more = {"without": best.without, "gain": best.gain, "by": best.by}
@@ -291,10 +291,12 @@ class _Judge:
             elif (sure := max(one.sure for one in ways)) >= NOTED_SURE and facts.column not in self._plan.keys:
                 yield self._made(facts, "restores some", target, sure)
 
-    def _told_alone(self, best: Restored) -> bool:
-        """Whether the second column of a pair tells as much without the first."""
-        other = self._alone.get((best.by, best.column), 0.0)
-        return best.by not in _ALONE and best.gain < other + CLEARLY
+    def _counts(self, column: str, way: Restored) -> bool:
+        """Whether two columns tell more than each of them, and more than the matrices count with."""
+        if way.by in _ALONE:
+            return True
+        alone = max(self._alone.get((name, way.column), 0.0) for name in (column, way.by))
+        return way.by not in self._within(way.column) and way.gain >= alone + CLEARLY
 
     def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         told = {one.column: one.gain for one in facts.restored if one.by == "value"}
