@@ -16,6 +16,7 @@ from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL
 from maskwell.release.risk.individual import individual_risk
 from maskwell.release.risk.summary import percentile
 from maskwell.release.stages.stage import Stage
+from maskwell.reports.risk_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)
@@ -124,6 +125,7 @@ def test_an_exchange_of_a_part_of_the_key_hides_no_more_than_is_known() -> None:
     assert beyond.after is not None and inside.after is not None
     assert beyond.after.max_risk >= 1 / 6 and beyond.after.max_risk_strict >= 1 / 6
     assert EXCHANGED in beyond.flags and EXCHANGED not in inside.flags
+    assert "100" in headline(beyond) and "certainty" not in headline(beyond)  # a bound, and nobody is known to be found
     assert inside.after.max_risk == pytest.approx(1 / 36)
 
 
