@@ -7,6 +7,7 @@ their cell, missing values) break it, unless the plan exempts them; labels in ``
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -193,8 +194,8 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
     lacking = _without_value(release, protection)
     missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
     covered = _covered(protection, stage)
-    met, arriving = _as_met(release, number)
-    part = _only(met, covered)
+    met, coming = _as_met(release, number)
+    part, arriving = _only(met, covered), sum(coming.values())
     left = int(stage.counts[alone & covered].sum())
     for name, asked in asked_of(protection).items():
         if name == "match":
@@ -217,13 +218,21 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         )
     for label, cap in protection.caps.items():
         value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
+        arriving = sum(n for own, n in coming.items() if label in by_text([own]))
         yield BoundKept(
-            number=number, stage=stage, name="posterior_own", asked=cap, value=value, alone=left, label=label
+            number=number,
+            stage=stage,
+            name="posterior_own",
+            asked=cap,
+            value=1.0 if arriving else value,
+            alone=left,
+            arriving=arriving,
+            label=label,
         )
 
 
-def _as_met(release: Release, number: int) -> tuple[Stage, float]:
-    """A stage with the records that it is expected to meet, and how many come that it has no state for.
+def _as_met(release: Release, number: int) -> tuple[Stage, dict[Hashable, float]]:
+    """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
 
     Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
     of the original file. What a released value tells then follows from the expected ones.
@@ -232,18 +241,18 @@ def _as_met(release: Release, number: int) -> tuple[Stage, float]:
     earlier = release.stages[:before]
     moved = {name for one in earlier for name in (*one.variables, *one.linked)}
     if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
-        return stage, 0.0
+        return stage, {}
     needed = {*needed_columns(earlier, stage.columns)}
     table = next(own for columns, own in release.tables.items() if needed <= {*columns})
     expected = expected_table(earlier, table, stage.columns)
     places = {label: place for place, label in enumerate(stage.states)}
-    mass, arriving = np.zeros(len(stage.states)), 0.0
+    mass, coming = np.zeros(len(stage.states)), defaultdict[Hashable, float](float)
     for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
         if label in places:
             mass[places[label]] = n
         elif not _is_left_out(release.plan, protection, dict(zip(stage.columns, label, strict=True))):
-            arriving += n
-    return replace(stage, counts=mass, weights=None), arriving
+            coming[label[len(stage.within)]] += n
+    return replace(stage, counts=mass, weights=None), coming
 
 
 def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Hashable]) -> bool:

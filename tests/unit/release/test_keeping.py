@@ -236,3 +236,19 @@ def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> No
     with pytest.raises(InfeasibleError, match="is broken") as caught:
         release_table(WEIGHED, weights)
     assert 'invariance = "counts"' in caught.value.hint
+
+
+def test_a_cap_is_broken_by_values_that_come_to_cells_without_them() -> None:
+    """A record of the south that comes to the north keeps its value there, and nobody else has it."""
+    cells = {("n", "a"): 10, ("n", "b"): 10, ("s", "a"): 10, ("s", "c"): 10}
+    rows = [cell for cell, n in cells.items() for _ in range(n)]
+    table = {name: [row[i] for row in rows] for i, name in enumerate(("region", "x"))}
+    moved = {"variables": "region", "method": "method1", "theta": "0.5"}
+    for label, refused in (("c", True), ("a", False)):
+        capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {label: "0.5"}}
+        plan = ReleasePlan.of([moved, capped], accept=["region", "x"])
+        if not refused:
+            assert release_table(table, plan).release.rows == 40
+            continue
+        with pytest.raises(InfeasibleError, match="come to cells of region without them"):
+            release_table(table, plan)
