@@ -244,8 +244,8 @@ def test_a_cap_is_broken_by_values_that_come_to_cells_without_them() -> None:
     rows = [cell for cell, n in cells.items() for _ in range(n)]
     table = {name: [row[i] for row in rows] for i, name in enumerate(("region", "x"))}
     moved = {"variables": "region", "method": "method1", "theta": "0.5"}
-    for label, refused in (("c", True), ("a", False)):
-        capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {label: "0.5"}}
+    for label, cap, refused in (("c", "0.5", True), ("a", "0.9", False)):
+        capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {label: cap}}
         plan = ReleasePlan.of([moved, capped], accept=["region", "x"])
         if not refused:
             assert release_table(table, plan).release.rows == 40
