@@ -129,10 +129,11 @@ class SideChannel:
         >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").short
         'hsize 100 %'
         """
+        other = "" if self.by in _ALONE else f" with {shorten(self.by, 20)}"
         told = {
             "identifies": f"{_percent(self.share)} {'alone' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",
-            "restores": f"{self.of} {_percent(self.share)}",
+            "restores": f"{self.of} {_percent(self.share)}{other}",
             "restores rare": f"rare {self.of} {_percent(self.share)}",
         }
         return told[self.kind]
@@ -247,10 +248,11 @@ class _Judge:
 
     def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         """What one column gives away; too few records say nothing."""
-        if facts.rows < FEWEST_RECORDS:
+        if facts.records < FEWEST_RECORDS:
             return
-        own = [] if facts.column in self._known else [*self._identifies(facts)]
-        yield from own or self._copies(facts)
+        if facts.rows >= FEWEST_RECORDS:
+            own = [] if facts.column in self._known else [*self._identifies(facts)]
+            yield from own or self._copies(facts)
         yield from self._restores(facts)
         yield from self._shows(facts)
 
@@ -274,14 +276,13 @@ class _Judge:
 
     def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for target in dict.fromkeys(one.column for one in facts.restored):
-            within = self._within(target)
-            if facts.column in within:
+            ways = self._ways(facts, target)
+            if not ways:
                 continue
-            ways = [one for one in facts.restored if one.column == target and one.by not in within]
             usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
             best = max(ways, key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"))
             rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
-            told = best.gain >= NOTED_GAIN and not self._told_alone(best)
+            told = best.gain >= NOTED_GAIN
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or rare <= MOST_GAIN):
                 more = {"without": best.without, "gain": best.gain, "by": best.by}
@@ -291,10 +292,20 @@ class _Judge:
             elif (sure := max(one.sure for one in ways)) >= NOTED_SURE and facts.column not in self._plan.keys:
                 yield self._made(facts, "restores some", target, sure)
 
-    def _told_alone(self, best: Restored) -> bool:
-        """Whether the second column of a pair tells as much without the first."""
-        other = self._alone.get((best.by, best.column), 0.0)
-        return best.by not in _ALONE and best.gain < other + CLEARLY
+    def _ways(self, facts: ColumnFacts, target: str) -> list[Restored]:
+        """How a column restores another one; pairs of columns where they tell clearly more than one of them.
+
+        A column within which the other one is randomized may tell it alone, but not together with a third.
+        """
+        within = self._within(target)
+        ways = [one for one in facts.restored if one.column == target and not self._told_alone(one, one.by)]
+        if facts.column not in within:
+            return ways
+        return [one for one in ways if one.by not in (*_ALONE, *within) and not self._told_alone(one, facts.column)]
+
+    def _told_alone(self, pair: Restored, column: str) -> bool:
+        """Whether one column of a pair tells nearly as much without the other."""
+        return pair.by not in _ALONE and pair.gain < self._alone.get((column, pair.column), 0.0) + CLEARLY
 
     def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         told = {one.column: one.gain for one in facts.restored if one.by == "value"}
@@ -413,7 +424,8 @@ def side_channel_risk(
     where there are too many cells to work it out.
     """
     telling = [one for one in found if one.kind != "shows changes" or one.accepted]
-    columns = tuple(dict.fromkeys(one.column for one in telling if one.column not in plan.keys))
+    named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))
+    columns = tuple(name for name in named if name not in plan.keys)
     if not columns:
         return None
     if any(one.alone for one in telling if one.column in columns):
