@@ -25,7 +25,7 @@ from tests.support.intruders import FALSE_ALARM
 
 K = 3
 LABELS = "abc"
-PEOPLE = 9000
+PEOPLE = 7500
 GAMMA = 3
 P = [[Fraction(GAMMA if i == j else 1, GAMMA + K - 1) for j in range(K)] for i in range(K)]
 OTHER = [[Fraction(6 if i == j else 1, 6 + K - 1) for j in range(K)] for i in range(K)]

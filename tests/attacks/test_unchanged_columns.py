@@ -290,7 +290,7 @@ def test_ids_are_not_published_by_the_first_plan() -> None:
 # ---- accepted columns: what remains is stated
 
 
-@pytest.mark.parametrize("name", list(COPIES))
+@pytest.mark.parametrize("name", [name for name in COPIES if name not in ("a copy of a key", "a copy of all keys")])
 def test_an_accepted_column_has_a_figure_that_covers_it(name: str) -> None:
     copy = COPIES[name]
     rows = copy.make(people())

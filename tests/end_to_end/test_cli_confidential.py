@@ -178,3 +178,31 @@ def test_a_run_that_is_ended_leaves_nothing_or_is_named_by_the_next(name: str, f
     found = run("randomize", "a.csv", "--design", "answer=w.json", "-o", "out.csv")
     assert f"note: a run that was killed had left {partial}; it was deleted" in found.err
     assert not partial.exists()
+
+
+# ---- matrices
+
+
+FIXED = """
+[[protect]]
+variables = ["answer"]
+method = "fixed"
+matrix = [["0.82", "0.29"], ["0.18", "0.71"]]
+orientation = "columns"
+categories = ["yes", "no"]
+publish = "included"
+"""
+
+
+def test_a_rounded_matrix_that_tells_the_counts_needs_a_clearance() -> None:
+    """Made of 620 and 380 by method 1 elsewhere, and rounded to two digits."""
+    Path("a.csv").write_text("answer\n" + "yes\n" * 620 + "no\n" * 380)
+    Path("fixed.toml").write_text(FIXED)
+    said = refused("release", "a.csv", "--plan", "fixed.toml", "-o", "out", kind="publish")
+    assert "the matrix of answer tells the true counts to within" in said
+    assert "620" not in said and "380" not in said
+    Path("b.csv").write_text("answer\n" + "yes\n" * 380 + "no\n" * 620)  # another file: it has nothing to do with it
+    run("release", "b.csv", "--plan", "fixed.toml", "-o", "other")
+    Path("cleared.toml").write_text(FIXED + 'clearance = "table 3 of the yearbook"\n')
+    run("release", "a.csv", "--plan", "cleared.toml", "-o", "out")
+    assert "design" in json.loads(Path("out/public/receipt.json").read_text())["groups"][0]

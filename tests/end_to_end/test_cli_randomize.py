@@ -494,13 +494,16 @@ def test_an_unwritable_output(answers: str, folder: Path) -> None:
 def test_a_full_disk(answers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from maskwell.engines import atomic
 
-    real = atomic._create
+    real = atomic._new_file
 
-    def full(partial: Path, path: str) -> Any:
-        real(partial, path).close()
-        return open("/dev/full", "wb", buffering=0)  # noqa: PTH123
+    def full(target: Path, path: str) -> Any:
+        file = real(target, path)
+        handle = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(handle, file.fileno())  # it keeps its name, and what is written goes to the device
+        os.close(handle)
+        return file
 
-    monkeypatch.setattr(atomic, "_create", full)
+    monkeypatch.setattr(atomic, "_new_file", full)
     for output in ("r.csv", "r.csv.gz", "r.parquet", "r.arrow"):
         refused("randomize", answers, "--design", "drugs=d.json", "-o", output, saying="No space left")
 

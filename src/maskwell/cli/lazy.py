@@ -89,7 +89,8 @@ class LazyGroup(CommandGroup):
             print_error("stopped", "stopped before the end", "nothing was written; run it again", as_json=as_json)
             return STOPPED
         except OSError as error:
-            message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            reason = error.strerror or type(error).__name__  # its text, where another library made it, may hold values
+            message = f"{error.filename}: {reason}" if error.filename else reason
             print_error("system", message, "check paths, permissions and free space", as_json=as_json, typed=args)
         except MemoryError:
             print_error("memory", "not enough memory", "use fewer categories or columns at once", as_json=as_json)

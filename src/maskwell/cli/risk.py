@@ -115,14 +115,18 @@ def _counted(
     file: str, keys: list[str], stages: Sequence[Stage], options: dict[str, Any]
 ) -> tuple[CellTable, CellTable | None]:
     from maskwell.engines.cell_counting import count_tables
+    from maskwell.engines.releasing import file_columns
     from maskwell.release.risk.components import needed_columns
+    from maskwell.release.risk.file_risk import unchanged_columns
 
     with Progress() as progress:
         wanted = needed_columns(stages, keys)
         (table,) = count_tables(file, [wanted], weights=options["weights"], progress=progress)
         if options["released"] is None:
             return table, None
-        return table, count_tables(options["released"], [keys], progress=progress)[0]
+        there = {column.name for column in file_columns(options["released"])}
+        seen = [name for name in unchanged_columns(stages, keys) if name in there]
+        return table, count_tables(options["released"], [[*keys, *seen]], progress=progress)[0]
 
 
 def _report(
@@ -143,6 +147,7 @@ def _report(
         level=float(as_fraction(options["level"], "--level")),
         weights=options["weights"] is not None,
         intruder=options["intruder"],
+        seen=None if released is None else [name for name in released.columns if name not in keys],
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,11 @@ def in_schema(batch: Any, schema: Any) -> Any:
 
 
 def exact_batch(batch: Any, schema: Any) -> Any:
-    """The rows and nothing else: an Arrow array may carry what once stood where a value is missing now."""
+    """The rows and nothing else.
+
+    An Arrow array may carry what once stood where a value is missing now, and is written with some bytes of the rows
+    that it was cut from.
+    """
     arrays = (_exact(array, field.type) for array, field in zip(in_schema(batch, schema).columns, schema, strict=True))
     return require().RecordBatch.from_arrays([*arrays], schema=schema)
 
@@ -250,5 +255,33 @@ def _exact(array: Any, kind: Any) -> Any:
         parts = [_exact(part, field.type) for part, field in zip(array.flatten(), kind, strict=True)]
         lost = array.is_null() if array.null_count else None
         return arrow.StructArray.from_arrays(parts, fields=list(kind), mask=lost) if parts else array
-    nested = arrow.types.is_nested(kind)
-    return array.take(arrow.array(np.arange(len(array)))) if array.null_count or nested else array
+    if len(array) and not array.null_count and (cut := _CUT.get(str(kind)) or _fixed_width(kind)):
+        return arrow.Array.from_buffers(kind, len(array), [None, *cut(array)])
+    return array.take(arrow.array(np.arange(len(array))))
+
+
+def _fixed_width(kind: Any) -> Callable[[Any], list[Any]] | None:
+    types = require().types
+    if not types.is_primitive(kind) or types.is_boolean(kind):
+        return None
+    width = kind.bit_width // 8
+    return lambda array: [array.buffers()[1].slice(width * array.offset, width * len(array))]
+
+
+def _texts(array: Any, offsets: type) -> list[Any]:
+    """Where texts begin, counted from the first of these rows, and their bytes."""
+    buffer = require().py_buffer
+    _, places, data = array.buffers()
+    data = data or buffer(b"")
+    found = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
+    first, last = int(found[0]), int(found[-1])
+    if not 0 <= first <= last <= data.size:
+        raise DataFileError("a column of texts points outside its own bytes", hint="the file is damaged: write it anew")
+    return [buffer(found - found[0]), data.slice(first, last - first)]
+
+
+_CUT: dict[str, Callable[[Any], list[Any]]] = {
+    **{name: partial(_texts, offsets=np.int32) for name in ("string", "binary")},
+    **{name: partial(_texts, offsets=np.int64) for name in ("large_string", "large_binary")},
+}
+"""How rows are cut out of arrays without missing values, by the type: their buffers without the first."""

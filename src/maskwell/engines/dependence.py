@@ -98,9 +98,11 @@ class DependenceCounter:
 
     def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
+        if not self.columns:
+            return
         own = {name: encode(columns[name]) for name in self.columns}
         beside = {name: _labels(codes[name], self._shift) for name in self.targets}
-        rows = len(next(iter(own.values())).places) if own else 0
+        rows = len(next(iter(own.values())).places)
         for name, labels in beside.items():
             self._count_totals(name, labels)
         for name, encoded in own.items():

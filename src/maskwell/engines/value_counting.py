@@ -149,12 +149,9 @@ class Cells:
     def found(self) -> tuple[Array, Array, Array]:
         """Values, labels and counts, each cell once, in order."""
         if not self._sorted:
-            values, labels, counts = (np.concatenate(part) for part in zip(*self._pieces, strict=True))
-            order = np.lexsort((labels, values))
-            values, labels = values[order], labels[order]
-            new = np.flatnonzero(np.append(True, (values[1:] != values[:-1]) | (labels[1:] != labels[:-1])))
-            self._pieces = [(values[new], labels[new], np.add.reduceat(counts[order], new))]
-            self._sorted, self.kept = True, len(new)
+            found = _added_up(*(np.concatenate(part) for part in zip(*self._pieces, strict=True)))
+            self._pieces = [found]
+            self._sorted, self.kept = True, len(found[0])
         return self._pieces[0] if self._pieces else (np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, int))
 
     def keep(self, those: Array) -> None:
@@ -289,6 +286,23 @@ class ValueCounter:
         values, _, counts = self.cells[name].found()
         start = starts(values)
         return float(np.maximum.reduceat(counts, start).sum() / counts.sum()) if len(start) else 0.0
+
+
+def _added_up(values: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:
+    """Each cell once, in order of values and labels."""
+    order = np.argsort(values)
+    first = starts(values[order])
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(values))))
+    size = int(labels.max()) + 1
+    if len(first) * size > 4 * len(values):
+        order = np.lexsort((labels, values))
+        values, labels = values[order], labels[order]
+        new = np.flatnonzero(np.append(True, (values[1:] != values[:-1]) | (labels[1:] != labels[:-1])))
+        return values[new], labels[new], np.add.reduceat(counts[order], new)
+    sums = np.bincount(group * size + labels[order].astype(np.int64), counts[order], minlength=len(first) * size)
+    cells = np.flatnonzero(sums)
+    value, label = np.divmod(cells, size)
+    return values[order][first][value], label.astype(np.uint64), sums[cells].astype(np.int64)
 
 
 def without_none(values: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:

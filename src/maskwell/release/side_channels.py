@@ -243,16 +243,17 @@ class _Judge:
 
     def __init__(self, plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> None:
         self._plan = plan
-        self._known = {*plan.keys, *(name for one in plan.protections for name in one.within)}
-        self._alone = {(one.column, r.column): r.gain for one in facts for r in one.restored if r.by == "value"}
+        self._alone = {(one.column, r.column): r for one in facts for r in one.restored if r.by == "value"}
 
     def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         """What one column gives away; too few records say nothing."""
         if facts.records < FEWEST_RECORDS:
             return
         if facts.rows >= FEWEST_RECORDS:
-            own = [] if facts.column in self._known else [*self._identifies(facts)]
-            yield from own or self._copies(facts)
+            own = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
+            yield from own
+            if not any(one.refused for one in own):
+                yield from self._copies(facts)
         yield from self._restores(facts)
         yield from self._shows(facts)
 
@@ -276,12 +277,13 @@ class _Judge:
 
     def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for target in dict.fromkeys(one.column for one in facts.restored):
-            ways = self._ways(facts, target)
-            if not ways:
-                continue
             usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
-            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"))
-            rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
+            best = max(
+                self._ways(facts, target, "gain"),
+                key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"),
+                default=Restored(target, 0.0, 1.0),
+            )
+            rare, sure = (0.0, 0.0) if facts.column in self._plan.keys else self._some(facts, target)
             told = best.gain >= NOTED_GAIN
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or rare <= MOST_GAIN):
@@ -289,23 +291,30 @@ class _Judge:
                 yield self._made(facts, "restores", target, best.share, refused=refused, **more)
             elif rare > MATCH_GAIN:
                 yield self._made(facts, "restores rare", target, rare, refused=rare > MOST_GAIN)
-            elif (sure := max(one.sure for one in ways)) >= NOTED_SURE and facts.column not in self._plan.keys:
+            elif sure >= NOTED_SURE:
                 yield self._made(facts, "restores some", target, sure)
 
-    def _ways(self, facts: ColumnFacts, target: str) -> list[Restored]:
-        """How a column restores another one; pairs of columns where they tell clearly more than one of them.
+    def _some(self, facts: ColumnFacts, target: str) -> list[float]:
+        """How well a rare value is told, and for how many records the value is certain."""
+        return [
+            max((getattr(one, figure) for one in self._ways(facts, target, figure)), default=0.0)
+            for figure in ("rare", "sure")
+        ]
 
-        A column within which the other one is randomized may tell it alone, but not together with a third.
+    def _ways(self, facts: ColumnFacts, target: str, figure: str) -> list[Restored]:
+        """How a column restores another one; two columns only where they tell clearly more than each of them.
+
+        What the matrices are made within may tell it alone, but not together with a third column.
         """
-        within = self._within(target)
-        ways = [one for one in facts.restored if one.column == target and not self._told_alone(one, one.by)]
-        if facts.column not in within:
-            return ways
-        return [one for one in ways if one.by not in (*_ALONE, *within) and not self._told_alone(one, facts.column)]
+        within, found = {*self._within(target)}, [one for one in facts.restored if one.column == target]
+        alone = [] if facts.column in within else [one for one in found if one.by in _ALONE]
+        pairs = [one for one in found if one.by not in _ALONE and not {facts.column, one.by} <= within]
+        return alone + [one for one in pairs if self._tells_more(facts.column, one, figure)]
 
-    def _told_alone(self, pair: Restored, column: str) -> bool:
-        """Whether one column of a pair tells nearly as much without the other."""
-        return pair.by not in _ALONE and pair.gain < self._alone.get((column, pair.column), 0.0) + CLEARLY
+    def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
+        each = [self._alone.get((name, pair.column)) for name in (column, pair.by)]
+        known = max(0.0 if one is None else getattr(one, figure) for one in each)
+        return bool(getattr(pair, figure) >= known + CLEARLY)
 
     def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         told = {one.column: one.gain for one in facts.restored if one.by == "value"}

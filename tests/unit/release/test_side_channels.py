@@ -171,6 +171,28 @@ def test_an_id_that_is_not_unique_has_no_copies() -> None:
     assert warned(["sex"], data, drop=["school"]) == "", "categories may be published under another name"
 
 
+def test_a_copy_with_a_few_records_alone_is_still_a_copy() -> None:
+    hid = [i // 8 if i < 360 else i for i in range(400)]
+    data = {"sex": RANDOM.choice(["f", "m"], 400).tolist(), "hid": hid, "code": [f"H{7 * h}" for h in hid]}
+    error = refusal(["sex"], data, id="hid")
+    assert error.message == "code has one value for each value of hid, which is not published"
+
+
+def test_a_cell_column_that_identifies_records_is_no_key() -> None:
+    data = {"sex": RANDOM.choice(["f", "m"], 400).tolist(), "hid": [i // 2 for i in range(400)]}
+    plan = ReleasePlan.of([{"variables": "sex", "within": "hid", "method": "sequential"}])
+    with pytest.raises(PlanError, match="hid identifies records"):
+        release_table(data, plan)
+
+
+def test_two_columns_that_tell_together_are_named_and_do_not_hide_what_one_tells() -> None:
+    a, k = RANDOM.integers(0, 2, 4000), RANDOM.integers(0, 2, 4000)
+    data = {"a": a.tolist(), "k": k.tolist(), "x": (a ^ k).astype(str).tolist(), "copy": (a ^ k).tolist()}
+    found = refusal(["x"], data, keys=["k", "x"]).objects["found"]
+    assert [(one["column"], one["by"]) for one in found] == [("a", "k"), ("copy", "value")]  # type: ignore[attr-defined]
+    assert "worked out from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
+
+
 def test_weights_are_measured_like_other_columns() -> None:
     half = ["a" if group in "23" else "b" for group in PEOPLE["group"]]
     people = {**PEOPLE, "half": half, "w": [float(group) for group in PEOPLE["group"]]}
@@ -413,3 +435,14 @@ def test_a_column_with_few_values_and_none_elsewhere_gives_a_rare_value_away() -
         "sex": ["f", "m", "m"] * 800,
     }
     assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
+
+
+def test_a_rare_value_that_follows_from_a_column_and_a_key_is_refused() -> None:
+    rare = RANDOM.random(4_000) < 0.02
+    man = RANDOM.random(4_000) < 0.5
+    data = {
+        "illness": np.where(rare, "rare", RANDOM.choice(["a", "b"], 4_000)).tolist(),
+        "drug": (rare ^ man).tolist(),
+        "sex": np.where(man, "m", "f").tolist(),
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
@@ -52,7 +53,7 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
         return
     if isinstance(stage.design, Uniform) and not stage.derived:
         return  # it has a single number in it, whatever the file holds
-    what = f"the matrix of {', '.join(stage.variables)}"
+    what = f"the matrix of {shorten(', '.join(stage.variables), 24)}"
     found = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
     if stage.derived:
         tells = "tells its counts" if found is None else f"tells {found.in_words()}"
@@ -67,7 +68,7 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
 
 
 _CLEAR = "withhold it, or say why the counts may be known (clearance)"
-_WAYS_OUT = "withhold it, or say in clearance why they may be known, or that the matrix is older than the file"
+_WAYS_OUT = "withhold it, or say in clearance why they may be known, or that the matrix is older"
 
 
 def _masses(stage: Stage) -> list[tuple[Real, Real]]:
