@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import MESSAGE, shorten
+from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
@@ -397,7 +397,8 @@ def _match_hint(release: Release) -> str:
         return 'records with a missing key stay as they are: set missing = "category" in [release]'
     if release.seen:
         names = json.dumps([*release.seen], ensure_ascii=False)
-        return f"linked = {names} in [[protect]], or drop = {names} in [release]: it shows which records moved"
+        whole = f"{', '.join(release.seen)} shows which records moved: add drop = {names} or use linked"
+        return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
     if _milder_is_kept(release):
         return 'use method = "inverse-frequency", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:

@@ -141,6 +141,11 @@ class Release:
         return {name: stage for stage in self.stages for name in (*stage.variables, *stage.linked)}
 
     @property
+    def randomized(self) -> list[str]:
+        """Columns that are randomized, without those that are linked to them."""
+        return [name for stage in self.stages for name in stage.variables]
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]

@@ -95,7 +95,13 @@ def lead(release: Release) -> str:
     said = "The plan names no keys, so the risk of a match was not measured."
     if release.risk is not None:
         broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
-        said = " ".join([headline(release.risk), *broken, assumptions(release.risk)])
+        said = " ".join(
+            [
+                headline(release.risk),
+                *broken,
+                assumptions(release.risk, release.randomized),
+            ]
+        )
     return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."
 
 

@@ -71,12 +71,17 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
         yield f"{shown('match', counts)} for someone who also compares all released counts with the true ones"
 
 
-def assumptions(risk: RiskReport) -> str:
-    """What an intruder is taken to know besides the keys, and who is not covered; empty without a release."""
+def assumptions(risk: RiskReport, randomized: Sequence[str] = ()) -> str:
+    """What an intruder is taken to know besides the keys, and who is not covered; empty without a release.
+
+    ``randomized`` are all columns that a release randomizes: those that are no keys may still tell something of them.
+    """
     after = risk.after
     if after is None:
         return ""
     told = "Assumed known: that the person is in the file, the matrices, and the true counts."
+    if others := [name for name in dict.fromkeys(randomized) if name not in risk.keys]:
+        told += f" Not counted: what {keys_in_words(others)}, randomized too, may tell of the keys."
     if after.max_risk_released_counts is not None:
         return told
     if after.smallest is None:
