@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,21 @@ def test_a_rounded_matrix_that_tells_the_counts_needs_a_clearance() -> None:
     Path("cleared.toml").write_text(FIXED + 'clearance = "table 3 of the yearbook"\n')
     run("release", "a.csv", "--plan", "cleared.toml", "-o", "out")
     assert "design" in json.loads(Path("out/public/receipt.json").read_text())["groups"][0]
+
+
+def test_files_for_people_hold_no_sign_that_is_obeyed(folder: Path) -> None:
+    """Plans, designs, certificates and the documents of a release are read in terminals and editors."""
+    Path("labels.txt").write_text(f"{SPITEFUL}\nno\n", encoding="utf-8")
+    run("design", "k-ary", "--categories", "@labels.txt", "--epsilon", "1", "-o", "d.json")
+    name = "answers\n[codebook]\n.csv"
+    Path(name).write_text(f"an{SPITEFUL}swer,sex\n" + f"{SPITEFUL},f\nno,m\n" * 50, encoding="utf-8")
+    run("release", name, "--init", "-o", "first.toml")
+    assert "codebook" not in tomllib.loads(Path("first.toml").read_text(encoding="utf-8"))
+    run("release", name, "--plan", "first.toml", "-o", "out")
+    documents = [path for path in Path("out/public").iterdir() if path.suffix != ".csv"]
+    for path in (Path("d.json"), Path("first.toml"), *documents, *Path("out/internal").glob("*.json")):
+        text = path.read_text(encoding="utf-8")
+        assert not [sign for sign in "\x1b\x9b\u202e" if sign in text], path
+    (column,) = (c for c in json.loads(Path("out/public/codebook.json").read_text())["columns"] if c["name"] != "sex")
+    assert column["name"] == f"an{SPITEFUL}swer"
+    assert {one["value"] for one in column["categories"]} == {SPITEFUL, "no"}

@@ -316,7 +316,7 @@ def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> Non
     assert "accepted by the plan: " in told and "name identifies records: 100 % are alone with their value" in told
     assert done["risk"]["side_channels"]["columns"] == ["stage", "name"]
     assert done["risk"]["side_channels"]["max_risk"] == 1
-    assert [one["column"] for one in done["side_channels"] if one["accepted"]] == ["stage", "name"]
+    assert {one["column"] for one in done["side_channels"] if one["accepted"]} == {"stage", "name"}
     page = Path("out/internal/report.html").read_text()
     assert "accepted by the plan" in page.lower()
     assert "finds a record with a chance of up to" in page
@@ -387,3 +387,15 @@ def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path)
     out = " ".join(run("release", "cells.csv", "--plan", "cells.toml", "-o", "cells").out.split())
     assert "do not cover 3 records with the only value of their cell" in out
     assert "do not cover 3 records" in Path("cells/internal/report.html").read_text(encoding="utf-8")
+
+
+def test_the_first_lines_say_what_the_headline_does_not_count(csv: Path) -> None:
+    plan = PLAN.replace("match", 'drop = ["pid"]\nmatch')
+    Path("plan.toml").write_text(plan)
+    assert "Not counted" not in run("release", csv, "--plan", "plan.toml", "-o", "all").out
+    other = '[[protect]]\nvariables = ["income"]\nmethod = "method1"\ntheta = 0.5\n'
+    Path("plan.toml").write_text(plan.replace("match", 'order = "kept"\nmatch') + other)
+    out = " ".join(run("release", csv, "--plan", "plan.toml", "-o", "more").out.split())
+    said = "what income, randomized too, may tell of the keys; what the order of the records tells, which is kept."
+    assert f"Not counted: {said}" in out
+    assert said in " ".join(Path("more/internal/report.html").read_text(encoding="utf-8").split())

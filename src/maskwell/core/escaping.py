@@ -71,6 +71,16 @@ def _in_json_string(found: re.Match[str]) -> str:
     return sign if sign in "\n\r\t" else json.dumps(sign)[1:-1]  # between values; within a text JSON escapes them
 
 
+def in_toml(text: str) -> str:
+    r"""A text in the quotes of TOML; signs that an editor would obey, or not show, are written as escapes.
+
+    >>> print(in_toml('a "b"\u202e'))
+    "a \"b\"\U0000202e"
+    """
+    quoted = json.dumps(text, ensure_ascii=False)  # JSON quotes as TOML does
+    return quoted if quoted.isprintable() else _UNSEEN.sub(lambda found: f"\\U{ord(found.group()):08x}", quoted)
+
+
 def in_markdown(text: str) -> str:
     r"""Text on one line, with what Markdown would read as markup or as HTML protected.
 

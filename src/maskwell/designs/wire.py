@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.categories import Categories
+from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
@@ -102,7 +103,7 @@ def design_from_dict(content: Any) -> Design:
 
 def dumps(design: Design) -> str:
     """The text of a design file."""
-    return json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(design.to_dict(), indent=1, ensure_ascii=False)) + "\n"
 
 
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:

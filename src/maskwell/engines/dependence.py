@@ -45,6 +45,9 @@ RECORDS_PER_LABEL = 3
 MOST_TOGETHER = 5_000
 """A column with more values in its first rows is not looked at together with another one."""
 
+MOST_PAIRS, FEWEST_PAIRS = 256, 16
+"""Pairs of columns that nobody named, for all targets together and for each; those with the fewest values go first."""
+
 
 class DependenceCounter:
     """Follows columns that stay as they are through all rows of a file.
@@ -56,7 +59,7 @@ class DependenceCounter:
     targets
         Columns that are changed, and might be restored from them.
     together
-        Columns that are looked at together with each other one.
+        Columns that are looked at together with each other one. Other pairs are looked at where both have few values.
     ids
         Columns that are not published; which other column stands for one of them?
     missing
@@ -124,10 +127,19 @@ class DependenceCounter:
             few = [name for name, encoded in own.items() if len(encoded.numbers) <= MOST_TOGETHER]
             rest = [name for name in few if name not in self._together]
             second = [name for name in self._together if name in few]
-            chosen = [*product(rest, second), *combinations(second, 2)]
+            chosen = [*product(rest, second), *combinations(second, 2), *self._other_pairs(own, rest)]
             self._pairs = {pair: ValueCounter(self._limit) for pair in chosen}
         for (a, b), counter in self._pairs.items():
             counter.add(joined(own[a], own[b]), beside)
+
+    def _other_pairs(self, own: Mapping[str, Encoded], names: Sequence[str]) -> list[tuple[str, str]]:
+        """Pairs of columns with so few values that all combinations can be counted."""
+
+        def size(pair: tuple[str, str]) -> int:
+            return len(own[pair[0]].numbers) * len(own[pair[1]].numbers)
+
+        found = sorted((pair for pair in combinations(names, 2) if size(pair) <= FEWEST_CELLS), key=size)
+        return found[: max(FEWEST_PAIRS, MOST_PAIRS // max(1, len(self.targets)))]
 
     def _add_copies(self, own: Mapping[str, Encoded], columns: Mapping[str, Any], rows: int) -> None:
         """Columns with as many values as an id, in every batch."""
@@ -166,8 +178,9 @@ class DependenceCounter:
         return replace(
             found,
             restored=tuple(self._restored(name)),
-            shown=tuple(self._shown(name, counter, found.values)),
+            shown=tuple(self._shown(name, counter, found.values + (found.rows < self.rows))),
             stands_for=tuple(self._stands_for(name, found.values)),
+            records=self.rows,
         )
 
     def _restored(self, name: str) -> Iterator[Restored]:
@@ -182,7 +195,8 @@ class DependenceCounter:
             yield Restored(target, min(1.0, by_size / n), usual, "size")
             for (a, b), counter in (self._pairs or {}).items():
                 if name == a:
-                    yield _restored(target, counter.restored(target, totals), b)
+                    both = _restored(target, counter.restored(target, totals), b)
+                    yield both if {a, b} & {*self._together} else replace(both, rare=0.0, sure=0.0)  # many by chance
             if name in self._places:
                 yield _restored(target, self._places[name].restored(target, totals), "place")
 

@@ -82,6 +82,8 @@ class ColumnFacts:
     ----------
     column, rows, values
         Its name, the records that have a value, and how many different values there are.
+    records
+        All records of the file.
     exact
         Whether all values were followed, or a part of them.
     in_groups
@@ -102,6 +104,7 @@ class ColumnFacts:
     restored: tuple[Restored, ...] = ()
     shown: tuple[Restored, ...] = ()
     stands_for: tuple[str, ...] = ()
+    records: int = 0
 
     def share_below(self, size: int) -> float:
         """Share of the records in groups of fewer than so many."""

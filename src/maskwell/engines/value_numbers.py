@@ -48,7 +48,7 @@ def encode(column: Any) -> Encoded:
 def _simple(column: Any) -> Any:
     """Lists and other values with parts as texts."""
     arrow = require()
-    if arrow.types.is_nested(column.type):
+    if arrow.types.is_nested(column.type) or arrow.types.is_interval(column.type):
         return arrow.array([None if value is None else repr(value) for value in column.to_pylist()], arrow.string())
     return column
 
@@ -64,8 +64,10 @@ def _numbers(values: Any) -> Array:
     if types.is_floating(kind):
         real = integers_of(values.cast(arrow.float64()).fill_null(0.0)) + 0.0
         return _mixed(real.view(np.uint64))
-    if not (types.is_string(kind) or types.is_large_string(kind)):
-        values = values.cast(arrow.string()) if not types.is_binary(kind) else values
+    if "binary" in str(kind):  # of any length, or of one length as UUIDs are: bytes that need not be a text
+        values = values.cast(arrow.binary())
+    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        values = values.cast(arrow.string())
     return _text_numbers(values.cast(arrow.large_binary()))
 
 
@@ -95,7 +97,12 @@ def _text_numbers(values: Any) -> Array:
 def joined(first: Encoded, second: Encoded) -> Encoded:
     """Two columns as one."""
     size = len(second.numbers)
-    cells, places = np.unique(first.places * size + second.places, return_inverse=True)
+    codes, possible = first.places * size + second.places, len(first.numbers) * size
+    if possible <= len(codes):
+        there = np.bincount(codes, minlength=possible) > 0
+        cells, places = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+    else:
+        cells, places = np.unique(codes, return_inverse=True)
     a, b = np.divmod(cells, size)
     numbers = _mixed(first.numbers[a] + np.uint64(3) * _mixed(second.numbers[b]))
     return Encoded(places.astype(np.int64), np.append(numbers, MISSING))

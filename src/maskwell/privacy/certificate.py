@@ -24,6 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import fingerprint_of
@@ -64,7 +65,7 @@ class Certificate:
 
     def text(self) -> str:
         """The text of its file."""
-        return json.dumps(self.content, indent=1, ensure_ascii=False) + "\n"
+        return in_json(json.dumps(self.content, indent=1, ensure_ascii=False)) + "\n"
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file; an existing one is replaced only if asked."""

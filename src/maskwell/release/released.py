@@ -143,7 +143,7 @@ class Release:
     @property
     def randomized(self) -> list[str]:
         """Columns that are randomized, without those that are linked to them."""
-        return [name for stage in self.stages for name in stage.variables]
+        return [*dict.fromkeys(name for stage in self.stages for name in stage.variables)]
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -129,10 +129,11 @@ class SideChannel:
         >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").short
         'hsize 100 %'
         """
+        other = "" if self.by in _ALONE else f" with {shorten(self.by, 20)}"
         told = {
             "identifies": f"{_percent(self.share)} {'alone' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",
-            "restores": f"{self.of} {_percent(self.share)}",
+            "restores": f"{self.of} {_percent(self.share)}{other}",
             "restores rare": f"rare {self.of} {_percent(self.share)}",
         }
         return told[self.kind]
@@ -242,16 +243,17 @@ class _Judge:
 
     def __init__(self, plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> None:
         self._plan = plan
-        self._alone = {(one.column, r.column): r.gain for one in facts for r in one.restored if r.by == "value"}
+        self._alone = {(one.column, r.column): r for one in facts for r in one.restored if r.by == "value"}
 
     def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         """What one column gives away; too few records say nothing."""
-        if facts.rows < FEWEST_RECORDS:
+        if facts.records < FEWEST_RECORDS:
             return
-        own = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
-        yield from own
-        if not any(one.refused for one in own):
-            yield from self._copies(facts)
+        if facts.rows >= FEWEST_RECORDS:
+            own = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
+            yield from own
+            if not any(one.refused for one in own):
+                yield from self._copies(facts)
         yield from self._restores(facts)
         yield from self._shows(facts)
 
@@ -275,12 +277,13 @@ class _Judge:
 
     def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for target in dict.fromkeys(one.column for one in facts.restored):
-            if facts.column in self._within(target):
-                continue
-            ways = [one for one in facts.restored if one.column == target and self._counts(facts.column, one)]
             usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
-            best = max(ways, key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"))
-            rare = 0.0 if facts.column in self._plan.keys else max(one.rare for one in ways)
+            best = max(
+                self._ways(facts, target, "gain"),
+                key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"),
+                default=Restored(target, 0.0, 1.0),
+            )
+            rare, sure = (0.0, 0.0) if facts.column in self._plan.keys else self._some(facts, target)
             told = best.gain >= NOTED_GAIN
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or rare <= MOST_GAIN):
@@ -288,15 +291,30 @@ class _Judge:
                 yield self._made(facts, "restores", target, best.share, refused=refused, **more)
             elif rare > MATCH_GAIN:
                 yield self._made(facts, "restores rare", target, rare, refused=rare > MOST_GAIN)
-            elif (sure := max(one.sure for one in ways)) >= NOTED_SURE and facts.column not in self._plan.keys:
+            elif sure >= NOTED_SURE:
                 yield self._made(facts, "restores some", target, sure)
 
-    def _counts(self, column: str, way: Restored) -> bool:
-        """Whether two columns tell more than each of them, and more than the matrices count with."""
-        if way.by in _ALONE:
-            return True
-        alone = max(self._alone.get((name, way.column), 0.0) for name in (column, way.by))
-        return way.by not in self._within(way.column) and way.gain >= alone + CLEARLY
+    def _some(self, facts: ColumnFacts, target: str) -> list[float]:
+        """How well a rare value is told, and for how many records the value is certain."""
+        return [
+            max((getattr(one, figure) for one in self._ways(facts, target, figure)), default=0.0)
+            for figure in ("rare", "sure")
+        ]
+
+    def _ways(self, facts: ColumnFacts, target: str, figure: str) -> list[Restored]:
+        """How a column restores another one; two columns only where they tell clearly more than each of them.
+
+        What the matrices are made within may tell it alone, but not together with a third column.
+        """
+        within, found = {*self._within(target)}, [one for one in facts.restored if one.column == target]
+        alone = [] if facts.column in within else [one for one in found if one.by in _ALONE]
+        pairs = [one for one in found if one.by not in _ALONE and not {facts.column, one.by} <= within]
+        return alone + [one for one in pairs if self._tells_more(facts.column, one, figure)]
+
+    def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
+        each = [self._alone.get((name, pair.column)) for name in (column, pair.by)]
+        known = max(0.0 if one is None else getattr(one, figure) for one in each)
+        return bool(getattr(pair, figure) >= known + CLEARLY)
 
     def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         told = {one.column: one.gain for one in facts.restored if one.by == "value"}
@@ -415,7 +433,8 @@ def side_channel_risk(
     where there are too many cells to work it out.
     """
     telling = [one for one in found if one.kind != "shows changes" or one.accepted]
-    columns = tuple(dict.fromkeys(one.column for one in telling if one.column not in plan.keys))
+    named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))
+    columns = tuple(name for name in named if name not in plan.keys)
     if not columns:
         return None
     if any(one.alone for one in telling if one.column in columns):

@@ -99,7 +99,7 @@ def lead(release: Release) -> str:
             [
                 headline(release.risk),
                 *broken,
-                assumptions(release.risk, release.randomized),
+                assumptions(release.risk, release),
             ]
         )
     return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."

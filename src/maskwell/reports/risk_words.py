@@ -8,6 +8,7 @@ from maskwell.core.escaping import one_line
 from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
+from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK
 from maskwell.reports.release_numbers import split_by
@@ -71,22 +72,26 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
         yield f"{shown('match', counts)} for someone who also compares all released counts with the true ones"
 
 
-def assumptions(risk: RiskReport, randomized: Sequence[str] = ()) -> str:
-    """What an intruder is taken to know besides the keys, and who is not covered; empty without a release.
-
-    ``randomized`` are all columns that a release randomizes: those that are no keys may still tell something of them.
-    """
+def assumptions(risk: RiskReport, release: Release | None = None) -> str:
+    """What an intruder is taken to know besides the keys, and what is not counted; empty without a release."""
     after = risk.after
     if after is None:
         return ""
     told = "Assumed known: that the person is in the file, the matrices, and the true counts."
-    if others := [name for name in dict.fromkeys(randomized) if name not in risk.keys]:
-        told += f" Not counted: what {keys_in_words(others)}, randomized too, may tell of the keys."
+    if left := [] if release is None else _not_counted(release):
+        told += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
         return told
     if after.smallest is None:
         return f"{told} What comparing all released counts adds is known once the file is drawn."
     return f"{told} Not covered: someone who compares all released counts with the true ones."
+
+
+def _not_counted(release: Release) -> list[str]:
+    """What else a released file shows that may help to find a record."""
+    others = [name for name in release.randomized if name not in release.plan.keys]
+    found = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
+    return found + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
 
 
 def keys_in_words(keys: Sequence[str]) -> str:

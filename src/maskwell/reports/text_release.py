@@ -83,7 +83,7 @@ def _folder(name: str) -> str:
 
 
 def _assumptions(release: Release) -> list[str]:
-    told = "" if release.risk is None else assumptions(release.risk, release.randomized)
+    told = "" if release.risk is None else assumptions(release.risk, release)
     return sentence(told) if told else []
 
 

@@ -210,3 +210,16 @@ def test_long_columns_are_estimated_in_bounded_memory(monkeypatch: pytest.Monkey
 def test_nothing_is_found_in_a_column_without_rows() -> None:
     assert DependenceCounter(["u"], ["v"]).facts() == []
     assert ValueCounter().facts("u").rows == 0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([bytes([255, i // 256, i % 256]) for i in range(300)], pa.binary(3)),
+        pa.array([bytes([255, i // 256, i % 256]) for i in range(300)], pa.large_binary()),
+        pa.array([(0, i, -i) for i in range(300)], pa.month_day_nano_interval()),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_values_that_are_no_texts_are_told_apart(column: Any) -> None:
+    assert len(set(encode(column).numbers.tolist())) == 301

@@ -385,3 +385,64 @@ def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
     pq.write_table(table.set_column(0, release.columns[0].name, pa.array(column)), written)
     with pytest.raises(PublishError, match=f"'{release.columns[0].name}' tells the records apart"):
         check_rows(written, release)
+
+
+# ---- columns together, and columns that are mostly empty
+
+
+SIZES = RANDOM.integers(1, 8, 2_000)
+ADULTS = np.array([RANDOM.integers(1, size + 1) for size in SIZES])
+FAMILIES = {
+    "hsize": SIZES.tolist(),
+    "adults": ADULTS.tolist(),
+    "children": (SIZES - ADULTS).astype(str).tolist(),
+    "sex": RANDOM.choice(["f", "m"], 2_000).tolist(),
+}
+
+
+def test_what_follows_from_two_columns_that_are_no_keys_is_refused() -> None:
+    assert "hsize (children 100 % with adults)" in refusal(["children"], FAMILIES).message
+    done = released(["children"], FAMILIES, keys=["sex"], accept=["hsize"])
+    assert done.side_channel_risk is not None
+    assert done.side_channel_risk.columns == ("hsize", "adults")
+    shuffled = {**FAMILIES, "children": RANDOM.permutation(FAMILIES["children"]).tolist()}
+    assert released(["children"], shuffled).side_channels == ()
+
+
+@pytest.mark.parametrize("keys", [[], ["hsize"], ["adults", "hsize"]])
+def test_a_column_within_which_is_randomized_tells_nothing_together_with_another(keys: list[str]) -> None:
+    bounds = {"method": "sequential", "within": ["hsize"]}
+    found = refusal(["children"], FAMILIES, bounds=bounds, keys=keys)
+    assert "hsize" in found.message and "adults" in found.message
+
+
+def test_a_column_that_is_accepted_does_not_hide_another_one() -> None:
+    code = RANDOM.integers(0, 8, 4_000)
+
+    def copy(share: float) -> list[int]:
+        return np.where(RANDOM.random(4_000) < share, code, RANDOM.integers(0, 8, 4_000)).tolist()
+
+    data = {"y": code.astype(str).tolist(), "a": copy(0.95), "b": copy(0.97)}
+    for accepted, other in (("a", "b"), ("b", "a")):
+        assert refusal(["y"], data, keys=["a", "b"], accept=[accepted]).objects["columns"] == [other]
+
+
+def test_a_column_with_few_values_and_none_elsewhere_gives_a_rare_value_away() -> None:
+    few = [i % 160 == 0 for i in range(2_400)]
+    data = {
+        "illness": ["rare" if one else "ab"[i % 2] for i, one in enumerate(few)],
+        "drug": ["yes" if one else None for one in few],
+        "sex": ["f", "m", "m"] * 800,
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
+
+
+def test_a_rare_value_that_follows_from_a_column_and_a_key_is_refused() -> None:
+    rare = RANDOM.random(4_000) < 0.02
+    man = RANDOM.random(4_000) < 0.5
+    data = {
+        "illness": np.where(rare, "rare", RANDOM.choice(["a", "b"], 4_000)).tolist(),
+        "drug": (rare ^ man).tolist(),
+        "sex": np.where(man, "m", "f").tolist(),
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +107,8 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
 
     The reader tries what the methods of the literature have in common: that the counts are kept (``P N = N``), that
     two states exchange equal numbers of records (``p_ij N_j = p_ji N_i``), and that every state loses as many as every
-    other (``(1 - p_jj) N_j`` constant). Rounding a matrix disturbs these a little, and so the counts that follow. They
+    other (``(1 - p_jj) N_j`` constant). Where there are more reports than states, he tries the same given that the
+    report is a state. Rounding a matrix disturbs these a little, and so the counts that follow. They
     are compared with the counts ``N`` of the file:
 
         told if    mean_i (r_i^2) < 1,    median_i r_i < 1/2    or    max_i |x_i - N_i| <= 1
@@ -126,7 +128,8 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
     groups = connected_components(P, directed=False)[1]
     spread = np.sqrt(np.maximum(P @ squares - P.power(2) @ squares, 0))
     every = _in_groups(groups)
-    tried = [_compared(_sums(every, x, mass / unit, spread / unit)) for x in _followed(P, groups, mass / unit)]
+    ways = chain.from_iterable(_followed(one, groups, mass / unit) for one in _as_given_and_scaled(P))
+    tried = [_compared(_sums(every, x, mass / unit, spread / unit)) for x in ways]
     return min((one for one in tried if one is not None), key=lambda one: one.off_by, default=None)
 
 
@@ -145,6 +148,14 @@ def _square(stage: Stage) -> Any:
     released, true, p = stage.transitions
     kept = place[released] >= 0
     return csr_array((p[kept], (place[released][kept], true[kept])), shape=(stage.design.k, stage.design.k))
+
+
+def _as_given_and_scaled(P: Any) -> Iterator[Any]:
+    """The matrix, and the one given that the report is one of the states where it may be another one."""
+    yield P
+    sums = np.asarray(P.sum(axis=0), dtype=np.float64).ravel()
+    if (sums > 0).all() and not np.allclose(sums, 1, rtol=1e-12, atol=0):
+        yield (P * (1 / sums)).tocsr()
 
 
 @dataclass

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.escaping import in_json
 from maskwell.core.json_values import plain
 from maskwell.core.version import version_text
 from maskwell.designs.sparse import Sparse
@@ -87,7 +88,8 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
 def dumps(receipt: Mapping[str, Any]) -> str:
     """The text of a receipt."""
     public = receipt["audience"] == "public"  # internal ones may hold millions of numbers, one on each line otherwise
-    return json.dumps(plain(receipt), indent=1 if public else None, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain(receipt), indent=1 if public else None, ensure_ascii=False, allow_nan=False)
+    return in_json(text) + "\n"
 
 
 def _head(release: Release, audience: str) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from maskwell.core.escaping import in_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
@@ -45,7 +46,7 @@ def write_entry(key: str, value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _quoted(key)
+    return key if _BARE.fullmatch(key) else in_toml(key)
 
 
 def _value(value: Any, *, text: bool) -> str:
@@ -58,9 +59,4 @@ def _value(value: Any, *, text: bool) -> str:
         return str(value).lower()
     if isinstance(value, int) or (not text and _DECIMAL.fullmatch(value)):
         return str(value)
-    return _quoted(value)
-
-
-def _quoted(text: str) -> str:
-    """JSON quotes as TOML does, but for one sign that TOML wants to see escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return in_toml(value)

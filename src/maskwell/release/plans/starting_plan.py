@@ -9,6 +9,7 @@ from shlex import quote
 from textwrap import wrap
 
 from maskwell.core.cell_table import CellTable
+from maskwell.core.escaping import one_line
 from maskwell.core.phrases import shorten
 from maskwell.engines.cell_counting import MOST_LISTED
 from maskwell.errors import PlanError
@@ -91,7 +92,7 @@ def choose_keys(guesses: Sequence[Guess]) -> list[str]:
 
 
 def _head(path: str, plan: str) -> str:
-    name = Path(path).name
+    name, plan = one_line(Path(path).name), one_line(plan)  # a comment ends with its line
     return (
         f"# A first plan for {shorten(name, 70)}\n"
         "# It works as it is. What was guessed has a question mark: read it, change it, and look at what it\n"

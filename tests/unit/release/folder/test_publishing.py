@@ -147,3 +147,17 @@ def test_many_states_are_looked_at_too() -> None:
     )
     assert tells(stage)
     assert not tells(replace(stage, counts=counts[::-1].copy()))
+
+
+CYCLE = [["0.75", "0", "0.5"], ["0.15", "0.8", "0"], ["0.1", "0.2", "0.5"]]
+"""Keeps 4 : 3 : 2 on average, and no two states exchange equal numbers."""
+
+
+@pytest.mark.parametrize("other", ["0", "0.05", "0.2", "0.5"])
+def test_a_further_report_does_not_hide_that_the_other_ones_keep_the_counts(other: str) -> None:
+    P = np.array([[Fraction(entry) for entry in row] for row in CYCLE])
+    assert (P @ [4, 3, 2]).tolist() == [4, 3, 2]
+    outputs = [("s0",), ("s1",), ("s2",), ("other",)]
+    with_other = [*(P * (1 - Fraction(other))).tolist(), [Fraction(other)] * 3]
+    assert tells(stage_of(with_other, (400, 300, 200), outputs=outputs))
+    assert not tells(stage_of(with_other, (200, 400, 300), outputs=outputs))
