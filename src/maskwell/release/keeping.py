@@ -7,6 +7,7 @@ their cell, missing values) break it, unless the plan exempts them; labels in ``
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,7 +30,7 @@ from maskwell.release.risk.cell_risks import risks_of
 from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.swapped import swapped_risks
+from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
 from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
@@ -193,8 +194,8 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
     lacking = _without_value(release, protection)
     missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
     covered = _covered(protection, stage)
-    met, arriving = _as_met(release, number)
-    part = _only(met, covered)
+    met, coming = _as_met(release, number)
+    part, arriving = _only(met, covered), sum(coming.values())
     left = int(stage.counts[alone & covered].sum())
     for name, asked in asked_of(protection).items():
         if name == "match":
@@ -217,13 +218,21 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
         )
     for label, cap in protection.caps.items():
         value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
+        arriving = sum(n for own, n in coming.items() if label in by_text([own]))
         yield BoundKept(
-            number=number, stage=stage, name="posterior_own", asked=cap, value=value, alone=left, label=label
+            number=number,
+            stage=stage,
+            name="posterior_own",
+            asked=cap,
+            value=1.0 if arriving else value,
+            alone=left,
+            arriving=arriving,
+            label=label,
         )
 
 
-def _as_met(release: Release, number: int) -> tuple[Stage, float]:
-    """A stage with the records that it is expected to meet, and how many come that it has no state for.
+def _as_met(release: Release, number: int) -> tuple[Stage, dict[Hashable, float]]:
+    """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
 
     Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
     of the original file. What a released value tells then follows from the expected ones.
@@ -232,20 +241,18 @@ def _as_met(release: Release, number: int) -> tuple[Stage, float]:
     earlier = release.stages[:before]
     moved = {name for one in earlier for name in (*one.variables, *one.linked)}
     if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
-        return stage, 0.0
+        return stage, {}
     needed = {*needed_columns(earlier, stage.columns)}
     table = next(own for columns, own in release.tables.items() if needed <= {*columns})
-    if stage.invariance == "weights" and table.weights is not None:
-        table = replace(table, counts=table.weights)
     expected = expected_table(earlier, table, stage.columns)
     places = {label: place for place, label in enumerate(stage.states)}
-    mass, arriving = np.zeros(len(stage.states)), 0.0
+    mass, coming = np.zeros(len(stage.states)), defaultdict[Hashable, float](float)
     for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
         if label in places:
             mass[places[label]] = n
         elif not _is_left_out(release.plan, protection, dict(zip(stage.columns, label, strict=True))):
-            arriving += n
-    return replace(stage, counts=mass, weights=None), arriving
+            coming[label[len(stage.within)]] += n
+    return replace(stage, counts=mass, weights=None), coming
 
 
 def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Hashable]) -> bool:
@@ -375,6 +382,8 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
             **objects,
         )
     hint = "loosen the bound, merge labels, or protect within larger cells"
+    if broken.stage.invariance == "weights" and broken.name in TELLING:
+        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
     if plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
     return InfeasibleError(reached, hint=hint, **objects)
@@ -399,6 +408,8 @@ def _match_hint(release: Release) -> str:
         names = json.dumps([*release.seen], ensure_ascii=False)
         whole = f"{', '.join(release.seen)} shows which records moved: add drop = {names} or use linked"
         return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
+    if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
+        return "name all other keys in within of the swap: only then is it known what an exchange hides"
     if _milder_is_kept(release):
         return 'use method = "inverse-frequency", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:

@@ -9,7 +9,7 @@ from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
+from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK
 from maskwell.reports.release_numbers import split_by
 from maskwell.reports.release_words import INTRUDER_WORDS, shown
@@ -56,7 +56,7 @@ def headline(risk: RiskReport) -> str:
     now = risk.before if risk.after is None else risk.after
     who = f"someone who knows {keys_in_words(risk.keys)}{INTRUDER_WORDS[risk.intruder]}"
     limit = "" if risk.threshold is None else f" (limit {shown('match', risk.threshold)})"
-    if is_sure(now.max_risk):
+    if is_sure(now.max_risk) and EXCHANGED not in risk.flags:  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
         return f"{records} can be found with certainty by {who}{limit}."
     told = f"Highest chance that {who} finds the right record: {shown('match', now.max_risk)}{limit}"

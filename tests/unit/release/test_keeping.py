@@ -216,3 +216,39 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
     with pytest.raises(InfeasibleError):
         keeping.drawn_until_kept(worst, repeatable=True)
     assert len(tried) == 4, "draws by key come out the same again"
+
+
+WEIGHED = {"x": ["a"] * 10 + ["b"] * 90 + ["c"] * 50, "w": [100] * 10 + [1] * 90 + [10] * 50}
+
+
+@pytest.mark.parametrize("bound", [{"posterior": "0.7"}, {"posterior_own": "0.7"}, {"guess": "0.7"}, {"odds": "2"}])
+def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> None:
+    """Worked out with sums of weights, a bound of 70 % was called kept where 99 % of the released b were true."""
+    protect = {"variables": "x", "method": "optimal", **bound}
+    release = release_table(WEIGHED, ReleasePlan.of([protect], weights="w", accept=["w"])).release
+    (stage,), (one,) = release.stages, bounds_kept(release)
+    flows = stage.design.matrix() * stage.counts
+    if "posterior" in bound:
+        assert (flows / flows.sum(axis=1, keepdims=True)).max() <= 0.7 + 1e-9
+        assert release.summary()["x"]["max_posterior"] == pytest.approx(one.value)
+    assert one.kept and stage.invariance == "counts"
+    weights = ReleasePlan.of([{**protect, "invariance": "weights"}], weights="w", accept=["w"])
+    with pytest.raises(InfeasibleError, match="is broken") as caught:
+        release_table(WEIGHED, weights)
+    assert 'invariance = "counts"' in caught.value.hint
+
+
+def test_a_cap_is_broken_by_values_that_come_to_cells_without_them() -> None:
+    """A record of the south that comes to the north keeps its value there, and nobody else has it."""
+    cells = {("n", "a"): 10, ("n", "b"): 10, ("s", "a"): 10, ("s", "c"): 10}
+    rows = [cell for cell, n in cells.items() for _ in range(n)]
+    table = {name: [row[i] for row in rows] for i, name in enumerate(("region", "x"))}
+    moved = {"variables": "region", "method": "method1", "theta": "0.5"}
+    for label, cap, refused in (("c", "0.5", True), ("a", "0.9", False)):
+        capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {label: cap}}
+        plan = ReleasePlan.of([moved, capped], accept=["region", "x"])
+        if not refused:
+            assert release_table(table, plan).release.rows == 40
+            continue
+        with pytest.raises(InfeasibleError, match="come to cells of region without them"):
+            release_table(table, plan)

@@ -22,12 +22,15 @@ from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.realised import realised_risks
 from maskwell.release.risk.summands import row_sums
 from maskwell.release.risk.summary import SLACK, FileRisk, count_above, percentile, violations
-from maskwell.release.risk.swapped import keeps_counts, swapped_risks
+from maskwell.release.risk.swapped import exchanged_risks, has_exchange, keeps_counts, swapped_risks
 from maskwell.release.risk.targets import check_level
 from maskwell.release.stages.stage import Stage
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
-AS_IF = "records that were exchanged are treated as if each had been drawn independently"
+EXCHANGED = (
+    "the chance of a match is taken to be that of the original file: what an exchange hides is known only where all"
+    " keys are exchanged, or columns of its within"
+)
 LIGHT = "in {cells:,} cells the weights sum to less than the records; they are taken to be the whole population"
 RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
 FINDS_MORE = "someone who "
@@ -258,7 +261,8 @@ def _risks(arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], lev
     if keeps_counts(stages, keys) and isinstance(arrivals, Listed):
         sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
         return swapped_risks(arrivals), float((sizes == 1).sum())
-    return risks_of(arrivals, level=level), arrivals.expected_uniques()
+    risks = risks_of(arrivals, level=level)
+    return exchanged_risks(risks) if has_exchange(stages, keys) else risks, arrivals.expected_uniques()
 
 
 def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], keys: Sequence[str]) -> Real | None:
@@ -268,7 +272,7 @@ def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], key
     """
     if keeps_counts(stages, keys):
         return risks.any_release
-    if not isinstance(arrivals, Listed) or any(stage.method == "swap" for stage in acting(stages, keys)):
+    if not isinstance(arrivals, Listed) or has_exchange(stages, keys):
         return None
     return realised_risks(arrivals)
 
@@ -380,5 +384,5 @@ def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterato
         return
     on_key = acting(stages, own.columns)
     yield UNUSUAL if on_key else UNTOUCHED
-    if any(stage.method == "swap" for stage in on_key) and not keeps_counts(stages, own.columns):
-        yield AS_IF
+    if has_exchange(stages, own.columns) and not keeps_counts(stages, own.columns):
+        yield EXCHANGED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,23 @@ def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
     """Whether every released cell of the key has as many records as the true one: one exchange of the whole key."""
     own = acting(stages, keys)
     return len(own) == 1 and own[0].method == "swap" and {*keys} <= {*own[0].columns, *own[0].linked}
+
+
+def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether a part of the key is exchanged between records."""
+    return any(stage.method == "swap" for stage in acting(stages, keys))
+
+
+def exchanged_risks(risks: CellRisks) -> CellRisks:
+    """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
+
+    How many arrive then depends on who else does, and can tell who is there: of 36 records of six values, where each
+    value takes one record of every value, a sixth that is released with some other key proves that the one which had
+    it before has stayed. The N records of a cell are still alike. So of t released ones at most t / N of each are
+    expected, and none of them is found with more than 1 / N. Derived.
+    """
+    most = 1 / risks.counts
+    return replace(risks, in_range=most, strict=most, any_release=most)
 
 
 def swapped_risks(arrivals: Listed) -> CellRisks:

@@ -1,7 +1,8 @@
 """What a randomization achieves, in the terms of the bounds that can be asked of it.
 
 With flows ``f_ij = p_ij N_j`` from true state j to released state i, and their sums ``f_i`` over the truths of a cell:
-measured on the matrix as it is drawn from, with the counts of the file.
+measured on the matrix as it is drawn from, with the counts of the file. Whoever looks at a released record sees one of
+these records, so they count alike, also where the matrix keeps sums of weights.
 
 Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 """
@@ -46,7 +47,7 @@ def is_kept(bound: str, asked: float, value: float) -> bool:
 def _flows(stage: Stage) -> tuple[Array, Array, Real, Real]:
     """Released state, true state and flow of each transition of records that are there, and the sums by release."""
     released, true, p = stage.transitions
-    flow = p * stage.mass[true]
+    flow = p * stage.counts[true]
     some = flow > 0
     released, true, flow = released[some], true[some], flow[some]
     sums = np.bincount(released, flow, minlength=len(stage.outputs))
@@ -103,9 +104,9 @@ def _least_kept(stage: Stage) -> float:
 def _factor(stage: Stage) -> float:
     """How much likelier or less likely a released value makes a truth, within its cell."""
     released, true, p = stage.transitions
-    sums = np.bincount(released, p * stage.mass[true], minlength=len(stage.outputs))
-    there = stage.mass[true] > 0
-    totals = np.bincount(stage.cells, stage.mass)
+    sums = np.bincount(released, p * stage.counts[true], minlength=len(stage.outputs))
+    there = stage.counts[true] > 0
+    totals = np.bincount(stage.cells, stage.counts)
     ratio = (p * totals[stage.cells[true]])[there] / sums[released[there]]
     rows = np.bincount(released[there], minlength=len(stage.outputs))
     return _whole(stage, released[there], true[there], rows) * float(np.maximum(ratio, 1 / ratio).max(initial=1.0))
@@ -114,7 +115,7 @@ def _factor(stage: Stage) -> float:
 def _parity(stage: Stage) -> float:
     """The largest ratio of two chances of one released value, within its cell."""
     released, true, p = stage.transitions
-    there = stage.mass[true] > 0
+    there = stage.counts[true] > 0
     released, true, p = released[there], true[there], p[there]
     least, most = np.full(len(stage.outputs), np.inf), np.zeros(len(stage.outputs))
     np.minimum.at(least, released, p)
@@ -126,7 +127,7 @@ def _parity(stage: Stage) -> float:
 
 def _whole(stage: Stage, released: Array, true: Array, rows: Array) -> float:
     """One where each released value can come from every truth of its cell, else infinite: a zero rules truths out."""
-    sizes = np.bincount(stage.cells[stage.mass > 0], minlength=int(stage.cells.max(initial=0)) + 1)
+    sizes = np.bincount(stage.cells[stage.counts > 0], minlength=int(stage.cells.max(initial=0)) + 1)
     cell = np.zeros(len(rows), dtype=np.int64)
     cell[released] = stage.cells[true]
     some = rows > 0

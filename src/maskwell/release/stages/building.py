@@ -17,6 +17,7 @@ from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.matrices.mixing import mixed, repeated
 from maskwell.release.plans.entries import find_levels
 from maskwell.release.plans.plan import ReleasePlan
@@ -203,6 +204,7 @@ def _derived_stage(
         protection.base.name,
         _local(plan, protection, states, open_, counts if external is None else states.mass, where),
     )
+    _check_kept(design, protection, states, open_, where)
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
         design = mixed(design, protection.strength)
@@ -222,6 +224,24 @@ def _derived_stage(
         invariance=invariance,
         derived=protection.derived,
         notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
+    """Raise where a plan says what is to be kept on average, and the matrix of its method keeps something else."""
+    wanted, table = protection.options.get("invariance"), states.table
+    if wanted is None:
+        return
+    asked = {wanted: {"weights": table.weights, "counts": table.counts}[wanted]}
+    if protection.method == "swap":
+        asked["counts"] = table.counts
+    if all(amounts is None or is_invariant(design, states.of(amounts)[open_]) for amounts in asked.values()):
+        return
+    external = protection.counts_from is not None
+    method = "a matrix from the counts of another file" if external else protection.method
+    raise PlanError(
+        f"{where}: {method} does not keep the {'sums of weights' if wanted == 'weights' else 'counts'} of this file",
+        hint="leave out invariance" if external else "leave out invariance: then counts of records are kept",
     )
 
 
@@ -318,7 +338,8 @@ def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
         return str(wanted)
     if protection.counts_from is not None:
         return "external"
-    by_counts = {protection.method, protection.base.name} & BY_COUNTS or plan.match_of(protection) is not None
+    bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
+    by_counts = bounded or {protection.method, protection.base.name} & BY_COUNTS
     return "counts" if plan.weights is None or by_counts else "weights"
 
 

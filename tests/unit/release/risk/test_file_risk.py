@@ -12,10 +12,11 @@ from maskwell.core.cell_table import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
 from maskwell.release.risk.contributions import level_contributions, record_risks, variable_contributions
-from maskwell.release.risk.file_risk import LIGHT, UNTOUCHED, UNUSUAL, assess_risk
+from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL, assess_risk
 from maskwell.release.risk.individual import individual_risk
 from maskwell.release.risk.summary import percentile
 from maskwell.release.stages.stage import Stage
+from maskwell.reports.risk_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)
@@ -103,6 +104,29 @@ def test_an_exchange_that_keeps_the_counts_exactly() -> None:
     assert report.per_cell["any_release"][0] == pytest.approx(1 / 5)  # the baker is one of the five clerks of A
     partly = assess_risk(TOWNS, ["town"], [stage(P, method="swap")])
     assert partly.per_cell["after"].shape == (4,)
+
+
+def test_an_exchange_of_a_part_of_the_key_hides_no_more_than_is_known() -> None:
+    """Each of six towns takes one of the six records of every town: with the clerk at home there are six clerks."""
+    cells = {("a", "clerk"): 1, ("a", "cook"): 5} | {(town, "clerk"): 6 for town in "bcdef"}
+    states = [(town,) for town in "abcdef"]
+    exchange = stage(
+        EXCHANGE,
+        variables=("town",),
+        states=states,
+        outputs=states,
+        design=Sparse.of_matrix([["1/6"] * 6] * 6, Categories.of(list("abcdef"))),
+        counts=np.full(6, 6),
+        cells=np.zeros(6, dtype=np.int64),
+        method="swap",
+    )
+    table = CellTable.of(["town", "job"], cells)
+    beyond, inside = (assess_risk(table, keys, [exchange]) for keys in (["town", "job"], ["town"]))
+    assert beyond.after is not None and inside.after is not None
+    assert beyond.after.max_risk >= 1 / 6 and beyond.after.max_risk_strict >= 1 / 6
+    assert EXCHANGED in beyond.flags and EXCHANGED not in inside.flags
+    assert "100" in headline(beyond) and "certainty" not in headline(beyond)  # a bound, and nobody is known to be found
+    assert inside.after.max_risk == pytest.approx(1 / 36)
 
 
 def test_weights_estimate_the_population() -> None:

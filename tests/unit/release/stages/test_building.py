@@ -359,6 +359,8 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one(tmp
     shift = matrix(stage) @ stage.counts - stage.counts
     np.testing.assert_allclose(shift, [-0.65, 1.45, -0.80], atol=1e-9)
     assert isinstance(stage.design, Sparse)
+    with pytest.raises(PlanError, match="another file does not keep the counts of this file"):
+        build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
 
 
 def test_a_category_that_the_other_file_does_not_have_is_not_left_as_it_is(tmp_path: Path) -> None:
@@ -419,6 +421,34 @@ def test_weights_are_kept_in_blocks_of_like_weight() -> None:
     assert stage.invariance == "weights"
     np.testing.assert_allclose(matrix(stage) @ stage.mass, stage.mass)
     assert stage.keeps[stage.counts == 1].max() < 0.45
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "inverse-frequency", "theta": "0.6"},
+        {"method": "method1", "match": "0.6"},
+        {"method": "optimal", "match": "0.6"},
+        {"method": "swap", "base": "inverse-frequency", "theta": "0.6"},
+        {"method": "swap", "base": "sequential"},
+    ],
+    ids=str,
+)
+def test_sums_of_weights_are_not_said_to_be_kept_by_methods_that_keep_counts(how: dict[str, str]) -> None:
+    """Each of these was called invariant for weights, and kept only counts; a swap failed while it was drawn."""
+    counts = dict(zip("abcdefg", (1, 2, 3, 4, 9, 12, 30), strict=True))
+    table = CellTable.of(["x"], {(label,): n for label, n in counts.items()})
+    weights = table.counts * np.array([1.0, 5, 2, 1, 3, 2, 4])
+    plans = [
+        ReleasePlan.of([{"variables": "x", **how, **more}], weights="w") for more in ({}, {"invariance": "weights"})
+    ]
+    unequal = {("x",): replace(table, weights=weights, squares=weights**2)}
+    with pytest.raises(PlanError, match="does not keep the sums of weights of this file") as raised:
+        build_stages(plans[1], unequal)
+    assert "leave out invariance" in raised.value.hint
+    assert build_stages(plans[0], unequal)[0].invariance == "counts"
+    alike = {("x",): replace(table, weights=table.counts * 2.0, squares=table.counts * 4.0)}
+    assert build_stages(plans[1], alike)[0].invariance == "weights"
 
 
 @pytest.mark.parametrize(("weights", "said"), [([100.0, 200.0, 300.0], False), ([100.0, 250.0, 300.0], True)])
