@@ -240,15 +240,15 @@ def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> No
 
 def test_a_cap_is_broken_by_values_that_come_to_cells_without_them() -> None:
     """A record of the south that comes to the north keeps its value there, and nobody else has it."""
-    cells = {("n", "a"): 10, ("n", "b"): 10, ("s", "a"): 10, ("s", "c"): 10}
-    rows = [cell for cell, n in cells.items() for _ in range(n)]
-    table = {name: [row[i] for row in rows] for i, name in enumerate(("region", "x"))}
+    table = CellTable.of(["region", "x"], {("n", "a"): 10, ("n", "b"): 10, ("s", "a"): 10, ("s", "c"): 10})
     moved = {"variables": "region", "method": "method1", "theta": "0.5"}
-    for label, cap, refused in (("c", "0.5", True), ("a", "0.9", False)):
-        capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {label: cap}}
-        plan = ReleasePlan.of([moved, capped], accept=["region", "x"])
-        if not refused:
-            assert release_table(table, plan).release.rows == 40
-            continue
-        with pytest.raises(InfeasibleError, match="come to cells of region without them"):
-            release_table(table, plan)
+    capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {"a": "0.5", "c": "0.5"}}
+    plan = ReleasePlan.of([moved, capped])
+    release = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    a, c = bounds_kept(release)
+    assert (a.label, a.arriving, c.label, c.arriving) == ("a", 0, "c", pytest.approx(5))
+    assert c.value == 1 and not c.kept
+    only = ReleasePlan.of([moved, {**capped, "caps": {"c": "0.5"}}])
+    tables = {columns: table.project(columns) for columns in tables_of(only)}
+    with pytest.raises(InfeasibleError, match="come to cells of region without them"):
+        check_bounds(assess_tables(tables, only, "people.csv"))
