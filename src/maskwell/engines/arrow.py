@@ -273,7 +273,7 @@ def _texts(array: Any, offsets: type) -> list[Any]:
     buffer = require().py_buffer
     _, places, data = array.buffers()
     data = data or buffer(b"")
-    found = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
+    found: Array = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
     first, last = int(found[0]), int(found[-1])
     if not 0 <= first <= last <= data.size:
         raise DataFileError("a column of texts points outside its own bytes", hint="the file is damaged: write it anew")

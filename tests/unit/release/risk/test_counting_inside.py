@@ -109,7 +109,7 @@ def test_a_plan_that_such_a_column_breaks_is_refused(more: dict[str, list[str]],
         return
     with pytest.raises(InfeasibleError, match="keep a chance above") as raised:
         assessed(rows, ("region", "country"), plan)
-    assert 'drop = ["country"] or use linked' in raised.value.hint
+    assert 'add drop = ["country"] or use linked' in raised.value.hint
 
 
 def test_the_command_states_the_same_as_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
