@@ -198,8 +198,11 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
     part, arriving = _only(met, covered), sum(coming.values())
     left = int(stage.counts[alone & covered].sum())
     for name, asked in asked_of(protection).items():
+        without = missing
         if name == "match":
             value = _match(release, protection, stage, covered, lacking)
+            if lacking is not None and value > 1 / int(lacking.counts.min()):  # others are found more easily
+                without = 0
         elif name in ("posterior_own", "odds"):
             value = _own(part, name, _capped(protection, stage))
         else:
@@ -213,7 +216,7 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
             asked=asked,
             value=value,
             alone=left,
-            missing=missing,
+            missing=without,
             arriving=arriving,
         )
     for label, cap in protection.caps.items():
@@ -361,7 +364,7 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     value = least if broken.name in AT_LEAST else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
     objects = {"bound": broken.name, "nearest": broken.value}
-    if broken.missing and broken.name in TELLING:
+    if broken.missing and broken.name in (*TELLING, "match"):
         return InfeasibleError(
             shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
             hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',

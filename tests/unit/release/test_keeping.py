@@ -252,3 +252,13 @@ def test_a_cap_is_broken_by_values_that_come_to_cells_without_them() -> None:
     tables = {columns: table.project(columns) for columns in tables_of(only)}
     with pytest.raises(InfeasibleError, match="come to cells of region without them"):
         check_bounds(assess_tables(tables, only, "people.csv"))
+
+
+def test_a_match_that_records_without_a_value_break_says_so() -> None:
+    """Larger bounds and merged labels, which it named before, would not help."""
+    table = {"x": ["a"] * 9 + ["b"] * 9 + ["c"] * 9 + [None], "y": ["u"] * 28}
+    protect = {"variables": "x", "method": "lowered", "match": "0.4"}
+    with pytest.raises(InfeasibleError, match="1 record has no value") as caught:
+        release_table(table, ReleasePlan.of([protect], missing="unchanged"))
+    assert 'exempt = ["missing"]' in caught.value.hint
+    release_table(table, ReleasePlan.of([{**protect, "exempt": ["missing"]}], missing="unchanged"))
