@@ -46,6 +46,6 @@ def test_against_the_ban_on_minarets(asked: dict[str, str], method: str) -> None
 def test_rows_of_a_condition_without_a_design_are_named(asked: dict[str, str], shared: Path) -> None:
     """The file also has people who were asked directly: 365 rows of condition 0."""
     words = [word for value, path in asked.items() for word in ("--design", f"rrt[condition={value}]={path}")]
-    done = run("estimate", shared / "data" / "rrreg_minarets.csv", *words, status=2)
+    done = run("estimate", shared / "data" / "rrreg_minarets.csv", *words, "--show-values", status=2)
     assert "'condition': 365 of 1,621 values have no design" in done.err
     assert "'0' (365 times)" in done.err

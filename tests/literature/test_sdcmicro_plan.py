@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from maskwell import plan_from_sdcmicro
-from maskwell.release.assessing import assess_file, check_match, first_plan
+from maskwell.release.assessing import assess_file, first_plan
+from maskwell.release.keeping import check_match
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.stages.building import build_stages

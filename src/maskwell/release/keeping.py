@@ -21,6 +21,7 @@ from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
+from maskwell.release.folder.advice import in_words
 from maskwell.release.plans.entries import by_text
 from maskwell.release.plans.method_entries import demand_of
 from maskwell.release.plans.plan import ReleasePlan
@@ -85,9 +86,9 @@ def bounds_kept(release: Release) -> list[BoundKept]:
 
 
 def exempted(release: Release) -> list[str]:
-    """Which records no bound covers because the plan exempts them, in words."""
+    """What bounds do not cover, in words: records that the plan exempts, and cells that change afterwards."""
     found = []
-    for protection, stage in zip(release.plan.protections, release.stages, strict=True):
+    for number, (protection, stage) in enumerate(zip(release.plan.protections, release.stages, strict=True), 1):
         if not asked_of(protection) and not protection.caps:
             continue
         excluded, alone = _excluded(protection, stage), _alone(protection, stage)
@@ -100,6 +101,9 @@ def exempted(release: Release) -> list[str]:
         told = ", ".join(f"{n:,} {'record' if n == 1 else 'records'} {why}" for n, why in parts if n)
         if told:
             found.append(f"the bounds of {protection.title} do not cover {told}")
+        later = {name for other in release.plan.protections[number:] for name in other.moved}
+        if moved := [name for name in stage.within if name in later]:
+            found.append(f"the bounds of {protection.title} are for {in_words(moved)} as before a later [[protect]]")
     return found
 
 

@@ -48,7 +48,9 @@ CLEARLY = 0.1
 """By so much two columns correct more guesses than one of them."""
 
 FOLLOWS = 0.9
-_ALONE = ("value", "size", "place")
+_ALONE = {"value": "", "size": " by counting", "place": " by place"}
+"""How one column alone restores another, in few words."""
+
 MOST_CELLS = 20_000
 """Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell."""
 
@@ -127,9 +129,9 @@ class SideChannel:
         """The same in a few words, for an error that names several columns.
 
         >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").short
-        'hsize 100 %'
+        'hsize 100 % by counting'
         """
-        other = "" if self.by in _ALONE else f" with {shorten(self.by, 20)}"
+        other = _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
         told = {
             "identifies": f"{_percent(self.share)} {'alone' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, JAR, KARY, SQUARE, TALL, WARNER, YES_NO, numbered
+from tests.support.quiet import quiet
 
 from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
@@ -244,9 +245,11 @@ def test_set_reports_of_another_form_are_refused(bad: list[Any]) -> None:
 
 
 def test_labels_that_are_no_reports_are_refused() -> None:
-    check(lambda: KARY.tally(["a", "b", "z"]), MaskwellError, "'z'")
+    with quiet(MaskwellError, values="'z'"):
+        KARY.tally(["a", "b", "z"])
     check(lambda: KARY.tally(["a", None]), MaskwellError, "missing")
-    check(lambda: KARY.randomize(["a", "nope"]), MaskwellError, "'nope'")
+    with quiet(MaskwellError, values="'nope'"):
+        KARY.randomize(["a", "nope"])
 
 
 def test_text_that_is_no_distribution_is_refused() -> None:

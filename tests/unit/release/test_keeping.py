@@ -262,3 +262,16 @@ def test_a_match_that_records_without_a_value_break_says_so() -> None:
         release_table(table, ReleasePlan.of([protect], missing="unchanged"))
     assert 'exempt = ["missing"]' in caught.value.hint
     release_table(table, ReleasePlan.of([{**protect, "exempt": ["missing"]}], missing="unchanged"))
+
+
+def test_bounds_within_a_column_that_changes_later_say_what_they_are_for() -> None:
+    first = {"variables": "x", "within": ["region"], "method": "optimal", "posterior": "0.9"}
+    later = {"variables": "region", "method": "method1", "theta": "0.5"}
+    table = CellTable.of(["region", "x"], {("n", "a"): 20, ("n", "b"): 20, ("s", "a"): 20, ("s", "b"): 20})
+
+    def said(*protect: dict[str, Any]) -> list[str]:
+        plan = ReleasePlan.of(protect)
+        return exempted(assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan))
+
+    assert any("are for region as before a later [[protect]]" in one for one in said(first, later))
+    assert not said(later, first)

@@ -40,7 +40,7 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
     if total:
         name = shorten(repr(worst if labels is None else labels[worst]), 80)
         raise EditRuleError(
-            f"some records lie in forbidden cells, most of them in cell {worst + 1}",
+            f"{_records(total)} in forbidden cells, most in cell {worst + 1}",
             hint="correct these records before the release, or take the rule out",
             values=f"{_records(int(inside[worst]))} in {name}, {_records(total)} in all such cells",
             cell=worst,
