@@ -231,11 +231,7 @@ def test_combinations_that_the_earlier_matrices_do_not_know_are_refused(waves: t
 
 def test_bounds_rules_and_risk_are_looked_at_again(waves: tuple[list[str], list[str]]) -> None:
     more = ("--key", "secret.key", "--matrices", "one/internal/receipt.json", "-o", "two")
-    even = {
-        "pid": range(100),
-        "sex": ["f"] * 50 + ["m"] * 50,
-        "job": ["a", "b", "b", "a", "a", "b", "a", "a", "b", "b"] * 10,
-    }
+    even = {"pid": range(100), "sex": ["f"] * 50 + ["m"] * 50, "job": [*"abbaa" * 10, *"babab" * 10]}
     skew = {**even, "job": ["a"] * 95 + ["b"] * 5}
     write("one.csv", even)
     write("two.csv", skew)
