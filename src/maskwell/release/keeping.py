@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -142,7 +143,7 @@ def check_drawn(release: Release) -> None:
         )
     if risk.after.records_above:
         raise InfeasibleError(
-            f"{_drawn(release.draws)} someone who compares all counts has a chance of {risk.after.max_risk:.3g}"
+            f"{_drawn(release.attempts)} someone who compares all counts has a chance of {risk.after.max_risk:.3g}"
             f" (limit {float(plan.match):g})",
             hint="leave room: protect with a smaller xi or match than that of [release]",
             nearest=risk.after.max_risk,
@@ -152,7 +153,7 @@ def check_drawn(release: Release) -> None:
 def drawn_until_kept(draw: Callable[[], Release], *, repeatable: bool) -> Release:
     """A release drawn again, a few times at most, until the file keeps the limit where the plan asks for that."""
     for draws in range(1, DRAWS + 1):
-        release = replace(draw(), draws=draws)
+        release = replace(draw(), attempts=draws)
         try:
             check_drawn(release)
         except InfeasibleError:
@@ -201,6 +202,7 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
     met, coming = _as_met(release, number)
     part, arriving = _only(met, covered), sum(coming.values())
     left = int(stage.counts[alone & covered].sum())
+    bound = partial(BoundKept, number=number, stage=stage, alone=left)
     for name, asked in asked_of(protection).items():
         without = missing
         if name == "match":
@@ -213,29 +215,12 @@ def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
             value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
         if (missing or arriving) and name in TELLING:
             value = np.inf if name in ("odds", "factor", "parity") else 1.0
-        yield BoundKept(
-            number=number,
-            stage=stage,
-            name=name,
-            asked=asked,
-            value=value,
-            alone=left,
-            missing=without,
-            arriving=arriving,
-        )
+        yield bound(name=name, asked=asked, value=value, missing=without, arriving=arriving)
     for label, cap in protection.caps.items():
         value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
         arriving = sum(n for own, n in coming.items() if label in by_text([own]))
-        yield BoundKept(
-            number=number,
-            stage=stage,
-            name="posterior_own",
-            asked=cap,
-            value=1.0 if arriving else value,
-            alone=left,
-            arriving=arriving,
-            label=label,
-        )
+        reached = 1.0 if arriving else value
+        yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
 
 
 def _as_met(release: Release, number: int) -> tuple[Stage, dict[Hashable, float]]:

@@ -91,7 +91,7 @@ class Release:
         What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
     keyed
         A commitment to the key that the draws were made with, or ``None`` where there was none.
-    draws
+    attempts
         How often the file was drawn until it kept the limit of the plan.
     shuffled
         Whether the records come in random order.
@@ -122,7 +122,7 @@ class Release:
     columns: Sequence[ReleasedColumn] = ()
     labels: Any = None
     keyed: str | None = None
-    draws: int = 1
+    attempts: int = 1
     shuffled: bool = False
     lost: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Release:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]
-        again = [DRAWN_AGAIN.format(draws=self.draws)] if self.draws > 1 else []
+        again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
         return tuple(dict.fromkeys([*self.warnings, *again, *self._about_draws(), *told]))
 
     def keeps(self, stage: Stage) -> bool:

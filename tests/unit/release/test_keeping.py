@@ -192,14 +192,14 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
     rows = {"x": ["a"] + ["b"] * 2 + ["c"] * 2 + ["d"] * 3}
     protect = {"variables": "x", "method": "inverse-frequency", "xi": "0.51"}
     open_ = release_table(rows, ReleasePlan.of([protect], keys=["x"], match="0.51")).release
-    assert open_.risk is not None and open_.risk.after is not None and open_.draws == 1
+    assert open_.risk is not None and open_.risk.after is not None and open_.attempts == 1
     for _ in range(3):
         plan = ReleasePlan.of([protect], keys=["x"], match="0.51", intruder="released-counts")
         found = release_table(rows, plan).release
         assert found.risk is not None and found.risk.after is not None
         assert (found.risk.after.max_risk_released_counts or 1) <= 0.51 + 1e-9
         assert all(one.kept for one in promises(found))
-        assert (found.draws > 1) == any(f"drawn {found.draws} times" in note for note in found.notes)
+        assert (found.attempts > 1) == any(f"drawn {found.attempts} times" in note for note in found.notes)
     monkeypatch.setattr(keeping, "DRAWS", 3)
     never = ReleasePlan.of([{**protect, "xi": "0.5"}], keys=["x"], match="0.5", intruder="released-counts")
     tried: list[int] = []

@@ -57,7 +57,7 @@ def internal_receipt(release: Release) -> dict[str, Any]:
             "source": _randomness(release),
             "commitment": release.keyed,
             "draws": draws_told(release),
-            "attempts": release.draws,
+            "attempts": release.attempts,
         },
         "missing_values": dict(release.missing),
         "changed": dict(release.changed),
