@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.lazy import swallowed_option
 from maskwell.cli.options import (
     LABELS_HELP,
     FilePath,
@@ -89,7 +88,6 @@ def plan(
         {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
     )
     if designs or survey["strata"] is not None:
-        _check_swallowed(click.get_current_context())
         check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
         asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
         plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
@@ -109,13 +107,6 @@ def plan(
         as_json=as_json,
         demand=demand,
     )
-
-
-def _check_swallowed(context: click.Context) -> None:
-    """Raise where an option without its value took the next one, whose value is then taken for a design file."""
-    fault = swallowed_option(context)
-    if fault:
-        raise click.UsageError(fault, ctx=context)
 
 
 def _check_no_survey(survey: dict[str, Any]) -> None:

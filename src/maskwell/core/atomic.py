@@ -225,7 +225,7 @@ def _found(path: Path) -> os.stat_result | None:
         reason = "a name cannot hold a null character"
     except OSError as error:
         reason = _reason(error)
-    raise DataFileError(f"cannot write {path}: {reason}", hint="give the name of the file itself", path=path)
+    raise DataFileError(f"cannot write {path}: {reason}", hint="give another name", path=path)
 
 
 def _is_stream(path: str | Path) -> bool:
@@ -267,6 +267,8 @@ def _cannot_write(path: str, error: OSError) -> DataFileError:
     hint = "choose a place where files may be written"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         hint = "make room, or choose another place; nothing was written"
+    if error.errno == errno.ENXIO:
+        hint = "start the program that reads first, or give the name of a file"
     if path == "-":
         path, hint = "standard output", f"look where it goes, and whether {tempfile.gettempdir()} has room"
     return DataFileError(f"cannot write {path}: {_reason(error)}", hint=hint, path=path)
