@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, prin
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
+AT_ONCE = 1  # second
 
 
 class CommandGroup(click.Group):
@@ -109,9 +112,20 @@ class LazyGroup(CommandGroup):
         return BAD_INPUT
 
 
-def stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """End in good order, as after Ctrl-C."""
-    raise KeyboardInterrupt
+class _Stop:
+    """End in good order, as after Ctrl-C; who presses it again at once does not disturb that."""
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self._last > AT_ONCE:
+            self._last = now
+            raise KeyboardInterrupt
+
+
+stop = _Stop()
 
 
 def obey_signals() -> None:
@@ -122,7 +136,7 @@ def obey_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """A second Ctrl-C, while the first one is being obeyed, changes nothing; only where :func:`stop` obeys."""
+    """From now on they change nothing, where :data:`stop` obeyed them."""
     for number in _signals():
         if signal.getsignal(number) is stop:
             signal.signal(number, signal.SIG_IGN)

@@ -107,8 +107,8 @@ class LabelledSink:
 
     def close(self) -> None:
         """Write everything; the file itself stays open."""
-        named = isinstance(self._file.name, str)  # what goes into a device or a pipe has no name of its own
-        beside = target_of(Path(self._file.name)) if named else Path(tempfile.gettempdir(), "output")
+        name = self._file.name  # what goes into a device or a pipe has only a number
+        beside = Path(tempfile.gettempdir(), "output") if isinstance(name, int) else target_of(Path(name))
         with labelled_errors("write", "the output"), partial_folder(beside) as folder:
             path = folder / f"output{self._ending}"
             self._write(str(path))
