@@ -165,6 +165,30 @@ def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number:
         next_run(name, folder)
 
 
+@pytest.mark.parametrize("number", numbers(28))
+def test_a_disk_that_is_full_leaves_everything_as_it_was(number: int, tmp_path: Path) -> None:
+    random = np.random.default_rng([20_261, number])
+    name = list(COMMANDS)[number % len(COMMANDS)]
+    force = COMMANDS[name].forced and bool(random.integers(2))
+    largest = max(map(len, whole(name)[0].values()))
+    folder = tmp_path / "folder"
+    shutil.copytree(prepared(), folder)
+    for one in COMMANDS[name].outputs if force else ():
+        (folder / one).write_bytes(OLD)
+    done = struck(name, f"FSIZE:{int(largest ** random.random()) - 1}", folder, force=force)
+    assert done.status == 2, done.err
+    check(name, done, folder, "ENOSPC", old=force)
+
+
+def test_standard_output_gets_nothing_where_temporary_files_have_no_room(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(prepared(), folder)
+    words = ("FSIZE:1000", "randomize", "in.csv", "--design", "x=d.json", "-o", "-")
+    done = run_command(words, folder, entry=ENTRY)
+    assert (done.status, done.out, done.left, written(folder)) == (2, b"", {}, {})
+    assert re.match(rb"error: cannot write standard output: File too large\nhint: [^\n]+\n$", done.err), done.err
+
+
 def check(name: str, done: Ended, folder: Path, what: str, *, old: bool) -> None:
     """What is true after a command was struck."""
     shown = (done.arguments, done.status, done.err.decode())

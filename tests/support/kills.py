@@ -2,7 +2,7 @@
 
 Moments are calls that change a file or its name, counted from the start of the command, so that each of them can be
 tried and tried again. ``tests.support.fuzzing`` runs :func:`main` in place of the command line; the first word says
-what happens and when, as in ``SIGKILL:7``.
+what happens and when, as in ``SIGKILL:7``. ``FSIZE:100`` lets no file grow beyond 100 bytes, in whatever library.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import errno
 import io
 import os
+import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -51,10 +53,25 @@ def main() -> None:
     atomic._is_renamed = _watched("rename", atomic._is_renamed, strike)
     atomic._new_file = lambda place: _new_file(place, strike)
     try:
-        command_line()
+        with _no_file_beyond(int(moment)) if what == "FSIZE" else nullcontext():
+            command_line()
     finally:
         if what == "NONE":
             sys.stderr.write(f"moments: {strike.count}\n")
+
+
+@contextmanager
+def _no_file_beyond(size: int) -> Iterator[None]:
+    """Messages are kept meanwhile: whoever runs the tests may have them written to a file, too."""
+    before, stream = resource.getrlimit(resource.RLIMIT_FSIZE), sys.stderr
+    sys.stderr = io.StringIO()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        kept, sys.stderr = sys.stderr.getvalue(), stream
+        sys.stderr.write(kept)
 
 
 def _watched(step: str, call: Callable[..., Any], strike: Striker) -> Callable[..., Any]:

@@ -39,7 +39,7 @@ class CommandGroup(click.Group):
             hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
             raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
         found = super().resolve_command(ctx, args)
-        if isinstance(found[1], click.Command) and not isinstance(found[1], click.Group):
+        if found[1] is not None and not isinstance(found[1], click.Group) and not ctx.resilient_parsing:
             _check_values(found[1], ctx, found[2])
         return found
 
