@@ -89,9 +89,9 @@ def saved(
     note: str = "",
 ) -> None:
     """Write the design file, if asked, and print what was made; ``more`` goes into the JSON object."""
+    from maskwell.core.atomic import atomic_file
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
-    from maskwell.engines.atomic import atomic_file
     from maskwell.privacy.audit import counted_reports
     from maskwell.reports.text import design_text
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 import os
+import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -20,6 +24,7 @@ from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, prin
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
+AT_ONCE = 1  # second
 
 
 class CommandGroup(click.Group):
@@ -33,7 +38,10 @@ class CommandGroup(click.Group):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
             raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None and not isinstance(found[1], click.Group) and not ctx.resilient_parsing:
+            _check_values(found[1], ctx, found[2])
+        return found
 
 
 class LazyGroup(CommandGroup):
@@ -86,7 +94,9 @@ class LazyGroup(CommandGroup):
         except click.ClickException as error:
             print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
         except (click.Abort, KeyboardInterrupt):
-            print_error("stopped", "stopped before the end", "nothing was written; run it again", as_json=as_json)
+            ignore_signals()
+            hint = "an output that was not complete is not there; run it again"
+            print_error("stopped", "stopped before the end", hint, as_json=as_json)
             return STOPPED
         except OSError as error:
             reason = error.strerror or type(error).__name__  # its text, where another library made it, may hold values
@@ -102,6 +112,40 @@ class LazyGroup(CommandGroup):
         return BAD_INPUT
 
 
+class _Stop:
+    """End in good order, as after Ctrl-C; who presses it again at once does not disturb that."""
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self._last > AT_ONCE:
+            self._last = now
+            raise KeyboardInterrupt
+
+
+stop = _Stop()
+
+
+def obey_signals() -> None:
+    """From now on they end the command; those that whoever started it wants to be ignored, as nohup does, are."""
+    for number in _signals():
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
+
+
+def ignore_signals() -> None:
+    """From now on they change nothing, where :data:`stop` obeyed them."""
+    for number in _signals():
+        if signal.getsignal(number) is stop:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _signals() -> list[int]:
+    return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def _fault(error: Exception) -> str:
     """What went wrong within maskwell, without the text of the error."""
     where = traceback.extract_tb(error.__traceback__)[-1]
@@ -110,11 +154,14 @@ def _fault(error: Exception) -> str:
 
 def _kept(error: Exception) -> str:
     """Keep the traceback in a file for its owner alone, and say where."""
+    path = None
     try:
         handle, path = tempfile.mkstemp(prefix="maskwell-fault-", suffix=".txt", text=True)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(traceback.format_exception(error))
     except OSError:
+        if path is not None:
+            Path(path).unlink(missing_ok=True)
         return "please report it, with the command that you typed"
     return f"please report it; {path} has the traceback, which may hold values of your data"
 
@@ -144,27 +191,27 @@ def _usage_message(error: click.ClickException) -> str:
     """
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
-    swallowed = _swallowed(error)
-    if swallowed:
-        return swallowed
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 
 
-def _swallowed(error: click.ClickException) -> str:
-    """What went wrong where an option without its value took the next option for it; empty if none did."""
-    context = getattr(error, "ctx", None)
-    if context is None or "extra argument" not in error.format_message():
-        return ""
-    return swallowed_option(context)
-
-
-def swallowed_option(context: click.Context) -> str:
-    """The fault of a command in which an option took the name of another for its value; empty without one."""
-    options = [one for one in context.command.get_params(context) if isinstance(one, click.Option)]
-    known = {name for option in options for name in option.opts}
-    taken = [(option.opts[-1], context.params.get(str(option.name))) for option in options]
-    return next((f"{name} has no value: {value!r} is an option" for name, value in taken if value in known), "")
+def _check_values(command: click.Command, context: click.Context, args: Sequence[str]) -> None:
+    """Raise where an option without its value would take the next option for it."""
+    options = {name: option for option in command.get_params(context) for name in option.opts if name.startswith("-")}
+    rest = iter(args)
+    for word in rest:
+        if word == "--":
+            return
+        option = options.get(word)
+        if not isinstance(option, click.Option) or option.is_flag or option.count:
+            continue
+        for _ in range(option.nargs):
+            value = next(rest, "")
+            if value.partition("=")[0] in options:
+                raise MaskwellError(
+                    f"{word} has no value: {value} is an option",
+                    hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
+                )
 
 
 def _usage_hint(error: click.ClickException) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-from types import FrameType
+import sys
 
 import click
 
-from maskwell.cli.lazy import LazyGroup
+from maskwell.cli.lazy import LazyGroup, ignore_signals, obey_signals
+from maskwell.cli.output import STOPPED
 
 COMMANDS = {
     "design": ("maskwell.cli.design:design", "Make a design file, from a device or from a privacy demand."),
@@ -55,11 +55,10 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
-    for name in ("SIGTERM", "SIGHUP"):  # so that a command that is ended leaves nothing half-written
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _stop)
-    cli()
-
-
-def _stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise KeyboardInterrupt
+    obey_signals()  # so that a command that is ended leaves nothing half-written
+    try:
+        cli()
+    except KeyboardInterrupt:  # a second one, in the moment before they were ignored
+        sys.exit(STOPPED)
+    finally:
+        ignore_signals()

@@ -46,7 +46,13 @@ class FilePath(click.Path):
     """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Nothing is looked up here."""
+        """Nothing is looked up here; what looks like an option is none, unless it is a file's place that says so."""
+        if isinstance(param, click.Option) and str(value).startswith("-") and value != "-":
+            name = param.opts[-1]
+            raise ParameterError(
+                f"{name} {value}: this looks like an option, not like the name of a file",
+                hint=f"give {name} a name first; a file that is called so is ./{value}",
+            )
         return value
 
 

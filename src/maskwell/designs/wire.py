@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.atomic import atomic_file
 from maskwell.core.categories import Categories
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
@@ -28,7 +29,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DesignFileError, MaskwellError
+from maskwell.errors import DataFileError, DesignFileError, MaskwellError
 
 VERSION = 1
 Content = Mapping[str, Any]
@@ -109,12 +110,10 @@ def dumps(design: Design) -> str:
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a design file; an existing file is replaced only if asked."""
     try:
-        with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
-            file.write(dumps(design))
-    except FileExistsError as error:
-        raise DesignFileError(f"{path} exists", hint="give another name, or overwrite=True") from error
-    except OSError as error:
-        raise DesignFileError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
+        with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
+            file.write(dumps(design).encode())
+    except DataFileError as error:
+        raise DesignFileError(error.message, hint=error.hint, path=path) from error
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from maskwell.core.atomic import partial_folder
+from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import file_errors, reason_of, require
-from maskwell.engines.atomic import partial_folder, target_of
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.engines.labelled_columns import column_type, read_column, written_column
 from maskwell.engines.labels import ColumnLabels, Labels
@@ -105,7 +107,8 @@ class LabelledSink:
 
     def close(self) -> None:
         """Write everything; the file itself stays open."""
-        beside = target_of(Path(self._file.name))
+        name = self._file.name  # what goes into a device or a pipe has only a number
+        beside = Path(tempfile.gettempdir(), "output") if isinstance(name, int) else target_of(Path(name))
         with labelled_errors("write", "the output"), partial_folder(beside) as folder:
             path = folder / f"output{self._ending}"
             self._write(str(path))

@@ -43,7 +43,7 @@ def test_a_key_is_never_replaced(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="cannot write"):
+    with pytest.raises(DataFileError, match="there is no folder"):
         new_key_file(tmp_path / "nowhere" / "labour.key")
     with pytest.raises(DataFileError, match="cannot read the key file"):
         read_key_file(tmp_path / "labour.key")
