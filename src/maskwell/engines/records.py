@@ -58,7 +58,7 @@ class RecordReader:
         header, self._held = self._held[:end], self._held[end:]
         if is_open(header, self._separator):
             raise DataFileError(f"{self._path}: a quote in the first line is never closed", hint=CLOSE_QUOTES)
-        self._block = min(LONGEST_RECORD, max(BLOCK_BYTES, 16 * end))  # wide rows: many of them at once
+        self._block = min(LONGEST_RECORD, max(BLOCK_BYTES, 64 * end))  # wide rows: many of them at once
         return header
 
     def block(self, rows: int) -> bytes:
