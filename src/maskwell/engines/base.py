@@ -18,6 +18,22 @@ Coded: TypeAlias = Mapping[str, Categories | None]
 BATCH_ROWS = 1 << 16
 """Rows at a time: small enough for the processor's cache, large enough that Python does not count."""
 
+BATCH_CELLS = 1 << 22
+"""Values at a time, so that memory stays flat in files of thousands of columns too."""
+
+MOST_COLUMNS = 50_000
+"""Columns that a file to be written may have."""
+
+
+def rows_of_cells(columns: int) -> int:
+    """Rows that so many columns allow at a time.
+
+    >>> rows_of_cells(20_000)
+    209
+    """
+    return max(1, BATCH_CELLS // max(1, columns))
+
+
 ENGINES = {
     ".csv": "maskwell.engines.delimited",
     ".csv.gz": "maskwell.engines.delimited",

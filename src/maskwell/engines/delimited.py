@@ -10,23 +10,23 @@ import csv
 import gzip
 import io
 import re
-import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from maskwell.engines.arrow import file_errors, require
 from maskwell.engines.base import Coded
+from maskwell.engines.records import LONGEST_RECORD, RecordReader
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = True
 HOLDS_BYTES = False
-BLOCK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
+_OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class DelimitedSource:
 
     def __init__(self, path: str, ending: str) -> None:
         arrow = require()
-        self._path, self._ending, self._separator = path, ending, separator(ending)
-        self._raw, self._file, self._size = _open(path, ending)
-        self._reader: Any = None
+        self._path, self._separator, self._rows = path, separator(ending), 0
+        self._pool: ThreadPoolExecutor | None = None
+        self._records = RecordReader(path, ending, self._separator)
         try:
-            header = self._read_header()
+            header = self._records.header()
             self.style = Style(b"\r\n" if header.endswith(b"\r\n") else b"\n")
             self.schema = arrow.schema([(name, arrow.string()) for name in self._parse_header(header)])
         except BaseException:
@@ -53,69 +53,84 @@ class DelimitedSource:
             raise
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches of about a megabyte of the file."""
+        """The rows, as Arrow record batches of about a megabyte of the file; the next is read while one is used."""
         arrow, kept = require(), list(range(len(self.schema))) if only is None else sorted(only)
         schema = arrow.schema([self.schema.field(i) for i in kept])
-        self._reader = self._open_reader([str(i) for i in kept])
-        while self._reader is not None:
-            with file_errors("read", self._path), self._row_errors():
-                try:
-                    batch = self._reader.read_next_batch()
-                except StopIteration:
-                    return
-            yield arrow.RecordBatch.from_arrays(batch.columns, schema=schema)
+        options = self._options([str(i) for i in kept])
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="maskwell-reader")
+        coming = self._pool.submit(self._next, options)
+        while (columns := coming.result()) is not None:
+            coming = self._pool.submit(self._next, options)
+            yield arrow.RecordBatch.from_arrays(columns, schema=schema)
 
     def done(self) -> float | None:
         """Share of the bytes read so far."""
-        return min(1.0, self._raw.tell() / self._size) if self._size else None
+        return self._records.done()
 
     def close(self) -> None:
         """Give back the file; standard input stays open."""
-        if self._reader is not None:
-            self._reader.close()
-        if self._path == "-":
-            self._file.detach()
-        else:
-            self._file.close()
-            self._raw.close()
+        self._records.stop()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._records.close()
 
-    def _read_header(self) -> bytes:
-        with file_errors("read", self._path):
-            header = self._file.readline()
-            while header.count(b'"') % 2 and (more := self._file.readline()):
-                header += more
-        if not header.removeprefix(_BOM).strip():
+    def _parse_header(self, header: bytes) -> list[str]:
+        text = header.removeprefix(_BOM)
+        if not text.strip():
             raise DataFileError(
                 f"{self._path} is empty", hint="give a file with column names in the first line and rows below"
             )
-        return header
-
-    def _parse_header(self, header: bytes) -> list[str]:
+        if text.startswith(_OTHER_BOMS) or b"\0" in text:
+            raise DataFileError(
+                f"cannot read {self._path}: it is not UTF-8, perhaps UTF-16", hint="save the file as UTF-8"
+            )
         with file_errors("read", self._path):
-            text = header.removeprefix(_BOM).decode("utf-8")
-            (names,) = csv.reader(io.StringIO(text, newline=""), delimiter=self._separator, strict=True)
+            rows = csv.reader(io.StringIO(text.decode("utf-8"), newline=""), delimiter=self._separator, strict=True)
+            try:
+                (names,) = rows
+            except (csv.Error, ValueError):
+                raise self._bad_header(text) from None
         return names
 
-    def _open_reader(self, kept: list[str]) -> Any:
+    def _bad_header(self, header: bytes) -> DataFileError:
+        if b"\r" in header.removesuffix(b"\n").removesuffix(b"\r"):
+            return DataFileError(
+                f"{self._path}: the first line holds a carriage return",
+                hint="save the file with Unix or Windows line ends, which have a line feed",
+            )
+        return DataFileError(
+            f"{self._path}: the column names in the first line cannot be read",
+            hint=f"put names that hold {_NAMES[self._separator]} in quotes, and double the quotes within them",
+        )
+
+    def _options(self, kept: list[str]) -> dict[str, Any]:
         arrow, options = require(), require("pyarrow.csv")
         columns = [str(i) for i in range(len(self.schema))]  # numbers, because names may repeat
-        with file_errors("read", self._path), self._row_errors():
-            if not self._file.peek(1):
-                return None
-            return options.open_csv(
-                self._file,
-                read_options=options.ReadOptions(column_names=columns, block_size=BLOCK_BYTES),
-                parse_options=options.ParseOptions(
-                    delimiter=self._separator, newlines_in_values=True, ignore_empty_lines=len(columns) > 1
-                ),
-                convert_options=options.ConvertOptions(
-                    include_columns=kept,
-                    column_types=dict.fromkeys(columns, arrow.string()),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
+        return {
+            # Larger than any block of records, so that Arrow does not cut again.
+            "read_options": options.ReadOptions(column_names=columns, block_size=4 * LONGEST_RECORD, use_threads=False),
+            "parse_options": options.ParseOptions(
+                delimiter=self._separator, newlines_in_values=True, ignore_empty_lines=len(columns) > 1
+            ),
+            "convert_options": options.ConvertOptions(
+                include_columns=kept,
+                column_types=dict.fromkeys(kept, arrow.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        }
+
+    def _next(self, options: dict[str, Any]) -> list[Any] | None:
+        """The columns of the next rows, None at the end."""
+        arrow, read_csv = require(), require("pyarrow.csv").read_csv
+        while block := self._records.block(self._rows):
+            with file_errors("read", self._path), self._row_errors():
+                table = read_csv(arrow.BufferReader(block), **options)
+            self._rows += len(table)
+            if len(table):
+                return [column.combine_chunks() for column in table.columns]
+        return None
 
     @contextmanager
     def _row_errors(self) -> Iterator[None]:
@@ -126,32 +141,17 @@ class DelimitedSource:
             found = _RAGGED.search(str(error))
             if found is None:
                 raise
-            fields, got = int(found.group(1)), int(found.group(2))
-            where = _first_ragged(self._path, self._ending, fields)
+            row, fields, got = map(int, found.groups())
             raise DataFileError(
-                f"{self._path}: {where} has {got} fields, and the first line has {fields}",
+                f"{self._path}: data row {self._rows + row} has {got} fields, and the first line has {fields}",
                 hint=f"put values that hold {_NAMES[self._separator]} or a line end in quotes",
                 values=str(error),
                 path=self._path,
             ) from None
 
 
-_RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
+_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _NAMES = {",": "a comma", "\t": "a tab"}
-
-
-def _first_ragged(path: str, ending: str, fields: int) -> str:
-    """The first row with another number of fields, counted from 1 below the column names, in words."""
-    if path == "-":
-        return "a row"  # standard input cannot be read again
-    raw, file, _ = _open(path, ending)
-    with raw, suppress(csv.Error), io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="") as text:
-        rows = (row for row in csv.reader(text, delimiter=separator(ending)) if row)
-        next(rows, None)
-        for number, row in enumerate(rows, start=1):
-            if len(row) != fields:
-                return f"data row {number}"
-    return "a row"
 
 
 class DelimitedSink:
@@ -237,17 +237,6 @@ def separator(ending: str) -> str:
     ','
     """
     return "\t" if ending.startswith(".tsv") else ","
-
-
-def _open(path: str, ending: str) -> tuple[BinaryIO, io.BufferedReader, int | None]:
-    """The file itself, the bytes in it after unzipping, and its size."""
-    with file_errors("read", path):
-        if path == "-":
-            return sys.stdin.buffer, io.BufferedReader(cast(Any, sys.stdin.buffer), BLOCK_BYTES), None
-        raw = Path(path).open("rb")  # noqa: SIM115 (closed by the source)
-        size = Path(path).stat().st_size
-        data: Any = gzip.GzipFile(fileobj=raw, mode="rb") if ending.endswith(".gz") else raw
-        return raw, io.BufferedReader(data, BLOCK_BYTES), size
 
 
 def _as_text(column: Any) -> Any:

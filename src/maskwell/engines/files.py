@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from maskwell.core.phrases import HINT, listed
-from maskwell.engines.base import ENGINES, Coded, Engine, Sink, Source
+from maskwell.engines.base import ENGINES, MOST_COLUMNS, Coded, Engine, Sink, Source
 from maskwell.errors import DataFileError
 
 
@@ -57,6 +57,11 @@ def open_source(path: str, *, coded: Sequence[str] | Coded = (), exact: bool = F
 @contextmanager
 def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Iterator[Sink]:
     """Write rows into an open file, in the kind that ``path`` tells."""
+    if len(schema) > MOST_COLUMNS:
+        raise DataFileError(
+            f"{len(schema):,} columns: a file that is written has at most {MOST_COLUMNS:,}",
+            hint="make a file with the columns that are needed, and give that",
+        )
     sink = engine_of(path).open_sink(file, ending_of(path), schema, style=style)
     try:
         yield sink

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import exact_batch, file_errors, require, schema_without_views
-from maskwell.engines.base import BATCH_ROWS, Coded
+from maskwell.engines.base import BATCH_ROWS, Coded, rows_of_cells
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = False
@@ -39,7 +39,8 @@ class ParquetSource:
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
         names = None if only is None else [self.schema.names[i] for i in sorted(only)]
-        batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=names)
+        rows = min(BATCH_ROWS, rows_of_cells(len(self.schema if only is None else only)))
+        batches = self._file.iter_batches(batch_size=rows, columns=names)
         while True:
             with file_errors("read", self._path):
                 batch = next(batches, None)

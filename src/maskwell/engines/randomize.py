@@ -19,7 +19,7 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.engines.answers import looked_for
 from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
-from maskwell.engines.base import BATCH_ROWS
+from maskwell.engines.base import BATCH_ROWS, rows_of_cells
 from maskwell.engines.columns import (
     Assignment,
     Problems,
@@ -36,6 +36,9 @@ Progress = Callable[[int, float | None], None]
 """Told the rows so far and, where it is known, the share of the file."""
 
 PIECE_BYTES = 1 << 22
+MOST_TEXT = 1 << 26
+"""Bytes of texts that wait to be written together."""
+TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def randomize_file(
             open_sink(file, output, schema, style=source.style) as sink,
         ):
             rows = written = 0
-            at_once = min(column.rows_at_once for column in columns)
+            at_once = min(rows_of_cells(len(schema)), *(column.rows_at_once for column in columns))
             even = EvenRows(sink, at_once)
             for batch in pieces(source.batches(), at_once):
                 changed = _randomize_batch(batch, columns, schema, rows, missing)
@@ -177,29 +180,54 @@ class EvenRows:
     """Hands rows on in pieces of one length, whatever the lengths they came in.
 
     A reader cuts a text file by bytes, so that the lengths of its batches depend on the true values. Were they kept,
-    the cuts of the output would tell about the truth.
+    the cuts of the output would tell about the truth. Where values are long, a piece ends earlier, at a row that the
+    rows handed on tell.
     """
 
     def __init__(self, sink: Writes, rows: int) -> None:
-        self._sink, self._rows, self._waiting, self._count = sink, rows, [], 0  # type: ignore[var-annotated]
+        self._sink, self._rows, self._count, self._bytes = sink, rows, 0, 0
+        self._waiting: list[Any] = []
 
     def write(self, batch: Any) -> None:
         """Add rows."""
         self._waiting.append(batch)
-        self._count += len(batch)
-        while self._count >= self._rows:
-            self._pass_on(self._rows)
+        self._count, self._bytes = self._count + len(batch), self._bytes + batch.nbytes
+        while self._count >= (rows := min(self._rows, self._rows_of_long_texts())):
+            self._pass_on(rows)
 
     def finish(self) -> None:
         """Hand on what is left."""
         if self._count:
             self._pass_on(self._count)
 
+    def _rows_of_long_texts(self) -> int:
+        """How many of the waiting rows have texts of so many bytes; more than there are where none have."""
+        if self._bytes < MOST_TEXT:
+            return self._count + 1
+        lengths = np.concatenate([text_bytes(batch) for batch in self._waiting])
+        return int(np.searchsorted(np.cumsum(lengths), MOST_TEXT)) + 1
+
     def _pass_on(self, rows: int) -> None:
         table = require().Table.from_batches(self._waiting)
         for batch in table.slice(0, rows).unify_dictionaries().combine_chunks().to_batches():
             self._sink.write(batch)
         self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
+        self._bytes = sum(batch.nbytes for batch in self._waiting)
+
+
+def text_bytes(batch: Any) -> Array:
+    """Bytes of the texts in each row.
+
+    >>> import pyarrow as pa
+    >>> text_bytes(pa.RecordBatch.from_pydict({"a": ["one", None], "b": [1, 2], "c": ["x", "yy"]})).tolist()
+    [4, 2]
+    """
+    arrow, length = require(), require("pyarrow.compute").binary_length
+    total = np.zeros(len(batch), dtype=np.int64)
+    for column in batch.columns:
+        if str(column.type) in TEXTS:
+            total += np.asarray(length(column).cast(arrow.int64()).fill_null(0))
+    return total
 
 
 def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:

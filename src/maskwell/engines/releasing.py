@@ -16,7 +16,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow import require
 from maskwell.engines.background import in_background
-from maskwell.engines.base import BATCH_ROWS, Source
+from maskwell.engines.base import BATCH_ROWS, Source, rows_of_cells
 from maskwell.engines.cell_counting import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.files import find_column, lost_in, open_sink
 from maskwell.engines.labels import Labels
@@ -87,7 +87,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             open_sink(file, output, releaser.schema, style=_style(source.style, releaser.schema)) as sink,
             in_background(sink) as behind,
         ):
-            even = EvenRows(behind, BATCH_ROWS)
+            even = EvenRows(behind, min(BATCH_ROWS, rows_of_cells(len(source.schema))))
             with _order(plan, releaser.schema, rows, Path(output).parent, even) as target:
                 for batch in pieces(source.batches(), BATCH_ROWS):
                     target.write(counter.released(batch))
