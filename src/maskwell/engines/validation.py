@@ -87,7 +87,9 @@ def check_schema(schema: Any, path: str) -> None:
 def _check_field(field: Any, path: str, depth: int) -> None:
     if depth > DEEPEST:
         raise DataFileError(
-            f"{path} is damaged: it nests lists and structs more than {DEEPEST} levels deep", hint=WRITE_AGAIN, path=path
+            f"{path} is damaged: it nests lists and structs more than {DEEPEST} levels deep",
+            hint=WRITE_AGAIN,
+            path=path,
         )
     str(field.name)
     for i in range(field.type.num_fields):
