@@ -24,7 +24,7 @@ from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.engines.labelled_columns import column_type, read_column, written_column
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.engines.reader_process import ReaderProcess, answer_questions
-from maskwell.engines.validation import validated
+from maskwell.engines.validation import WRITE_AGAIN, validated
 from maskwell.errors import DataFileError, MissingExtraError
 
 TEXTS_ONLY = False
@@ -115,6 +115,7 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
     ending, called = question["ending"], question["called"]
     read = partial(_read, question)
     meta = read(metadataonly=True)[1]
+    _check_names(meta.column_names, called)
     with labelled_errors("read", called, LookupError, AttributeError):
         labels = Labels.of(meta, ending)
     if "columns" not in question:
@@ -128,6 +129,11 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
                 for name, spoken, exact in question["columns"]
             ]
         yield _stream(arrays, names)
+
+
+def _check_names(names: Sequence[Any], path: str) -> None:
+    if len({*names}) < len(names) or not all(isinstance(name, str) and name for name in names):
+        raise DataFileError(f"{path} is damaged: a column has no name, or that of another", hint=WRITE_AGAIN, path=path)
 
 
 def _read(question: dict[str, Any], **options: Any) -> tuple[Any, Any]:

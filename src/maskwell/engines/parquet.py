@@ -34,11 +34,12 @@ class ParquetSource:
             self.schema, about = file.schema_arrow, file.metadata
             check_schema(self.schema, path)
             check_rows(about.num_rows, stored.size(), path)
+            leaves = {about.schema.column(i).path for i in range(about.num_columns)}
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
                 stored,
                 metadata=about,
-                read_dictionary=list(coded),
+                read_dictionary=[name for name in coded if name in leaves],
                 pre_buffer=False,
                 buffer_size=READ_BYTES,
                 page_checksum_verification=True,
@@ -54,6 +55,12 @@ class ParquetSource:
                 batch = next(batches, None)
             if batch is None:
                 return
+            if names is not None and batch.schema.names != names:
+                raise DataFileError(
+                    f"{self._path}: a column cannot be told from another of the same name",
+                    hint="give every column, and every part of a nested one, a name of its own without a dot",
+                    path=self._path,
+                )
             self._seen += len(batch)
             yield validated(batch, self._path)
 
