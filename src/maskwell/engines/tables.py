@@ -13,6 +13,7 @@ from maskwell.engines.arrow import reason_of, require
 from maskwell.engines.base import Coded, Source
 from maskwell.engines.files import engine_of, no_column, open_source
 from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.validation import validated_values
 from maskwell.errors import DataFileError, WrongTypeError
 
 
@@ -61,7 +62,7 @@ class MemoryTable(Table):
         self.check(names)
         arrow = require()
         try:
-            return {name: _array(self._pick(name)) for name in names}
+            return {name: _array(self._pick(name), checked=False) for name in names}
         except (arrow.ArrowException, TypeError, ValueError) as error:
             raise WrongTypeError(
                 f"a column cannot be read: {reason_of(error)}",
@@ -111,11 +112,13 @@ def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
         )
 
 
-def _array(values: Any) -> Any:
-    """A column as one Arrow array."""
+def _array(values: Any, *, checked: bool = True) -> Any:
+    """A column as one Arrow array; one that no file reader has checked is checked here."""
     arrow = require()
     if hasattr(values, "to_arrow"):
         values = values.to_arrow()
     if not isinstance(values, arrow.Array | arrow.ChunkedArray):
         values = arrow.array(values, from_pandas=True)
+    if not checked:
+        values = validated_values(values)
     return values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values
