@@ -75,7 +75,7 @@ class Dense(WrittenOut):
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)
         check_label_counts(k, m, inputs, outputs)
-        reduced = tuple(tuple(n // math.gcd(*column) for n in column) for column in numerators)
+        reduced = tuple(map(_in_lowest_terms, numerators))
         return cls(numerators=reduced, denominators=tuple(map(sum, reduced)), truths=inputs, reports=outputs)
 
     @property
@@ -141,6 +141,11 @@ class Dense(WrittenOut):
             outputs = inputs if self.m == self.k else self.reports
         check_label_counts(self.k, self.m, inputs, outputs)
         return replace(self, truths=inputs, reports=outputs)
+
+
+def _in_lowest_terms(column: Sequence[int]) -> tuple[int, ...]:
+    divisor = math.gcd(*column)
+    return tuple(column) if divisor == 1 else tuple(n // divisor for n in column)
 
 
 def takes_two_values(rows: Iterable[Row], parity: Parity, *, decimals: bool) -> bool:
