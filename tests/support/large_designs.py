@@ -56,7 +56,9 @@ def band(k: int, width: int = 3) -> Sparse:
 def pairs(k: int) -> Sparse:
     """States change within pairs."""
     rows = [i for j in range(k) for i in (j - j % 2, j - j % 2 + 1)]
-    return Sparse.from_integers(list(range(0, 2 * k + 1, 2)), rows, [3 if i == e // 2 else 1 for e, i in enumerate(rows)])
+    return Sparse.from_integers(
+        list(range(0, 2 * k + 1, 2)), rows, [3 if i == e // 2 else 1 for e, i in enumerate(rows)]
+    )
 
 
 def full_sparse(k: int, digits: int = 6) -> Sparse:
@@ -69,9 +71,7 @@ def full_sparse(k: int, digits: int = 6) -> Sparse:
 def mixture(k: int) -> Mixture:
     """A different fixed report chance for each category."""
     total = k * (k + 1) // 2 + k * k
-    return Mixture.of(
-        Fraction(k * k, total), [Fraction(i + 1, total) for i in range(k)], Categories.numbered(k)
-    )
+    return Mixture.of(Fraction(k * k, total), [Fraction(i + 1, total) for i in range(k)], Categories.numbered(k))
 
 
 def singles(k: int) -> Patterns:

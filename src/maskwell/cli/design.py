@@ -249,7 +249,9 @@ def _item_count(text: str) -> int:
 
     count = as_count(text, "items")
     if count > MOST_ITEMS:
-        raise TooLargeError(f"{count:,} items; at most {MOST_ITEMS} can be reported together", hint="ask for fewer items")
+        raise TooLargeError(
+            f"{count:,} items; at most {MOST_ITEMS} can be reported together", hint="ask for fewer items"
+        )
     return count
 
 

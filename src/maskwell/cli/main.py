@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 import click
 
 from maskwell.cli.lazy import LazyGroup
+from maskwell.cli.output import prepare_streams
+
+MOST_DIGITS = 100_000
+"""Of an integer that is printed. Products of many designs have thousands; what is read has bounds of its own."""
 
 COMMANDS = {
     "design": ("maskwell.cli.design:design", "Make a design file, from a device or from a privacy demand."),
@@ -55,6 +60,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
+    prepare_streams()
+    sys.set_int_max_str_digits(MOST_DIGITS)
     for name in ("SIGTERM", "SIGHUP"):  # so that a command that is ended leaves nothing half-written
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)

@@ -243,7 +243,9 @@ def _labels_of_file(path: str, option: str) -> list[str]:
     try:
         text = read_document(path, error=DataFileError, hint=hint)
     except DataFileError as error:
-        raise DataFileError(f"{option} @{path}: {error.message.partition(': ')[2]}", hint=error.hint, path=path) from error
+        raise DataFileError(
+            f"{option} @{path}: {error.message.partition(': ')[2]}", hint=error.hint, path=path
+        ) from error
     lines = [line.strip() for line in text.rstrip().splitlines()]
     if "" in lines or not lines:
         raise LabelError(

@@ -46,9 +46,7 @@ def read_document(path: str | Path, *, error: type[InputError], hint: str, large
     except ValueError as fault:  # a name that no file can have: with a NUL, or with half a character
         raise error("cannot read a file whose name no file can have", hint=hint, path=str(path)) from fault
     if len(content) > largest:
-        raise error(
-            f"cannot read {path}: it has more than {largest >> 20} MB", hint="give the document as it was made"
-        )
+        raise error(f"cannot read {path}: it has more than {largest >> 20} MB", hint="give the document as it was made")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -168,7 +166,11 @@ def _parts_to_check(one: Any, *, halves: bool) -> Iterable[Any]:
         _check_halves(x for x in inner if isinstance(x, str))
     if not kinds & {dict, list}:
         return ()
-    return inner if isinstance(one, dict | list) and kinds <= {dict, list} else [x for x in inner if isinstance(x, dict | list)]
+    return (
+        inner
+        if isinstance(one, dict | list) and kinds <= {dict, list}
+        else [x for x in inner if isinstance(x, dict | list)]
+    )
 
 
 def _check_halves(texts: Iterable[str]) -> None:

@@ -57,7 +57,9 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     try:
         if isinstance(given, Rational):
             return Fraction(int(given.numerator), int(given.denominator))
-        return Fraction(_ascii(given) if isinstance(given, str) else given if isinstance(given, Decimal) else str(given))
+        return Fraction(
+            _ascii(given) if isinstance(given, str) else given if isinstance(given, Decimal) else str(given)
+        )
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
             f"{name} = {shorten(repr(given), 60)} is not a finite number",
