@@ -1,4 +1,4 @@
-"""Terminals and pipes of every kind: what cannot be printed is spelled otherwise, and what cannot be written is told."""
+"""Terminals and pipes of every kind: what cannot be shown is spelled, and what cannot be written is told."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ LARGEST_BY_HAND = 16 << 20
 DEEPEST = 200
 """Levels of lists and objects within each other."""
 
-_LONGEST_INTEGER = 1 << 14  # bits
+_LONG_HEX = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")  # the only integers that Python reads at any length
 _CHUNK = 1 << 20
 _MAYBE_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -128,6 +129,8 @@ def from_toml(text: str) -> dict[str, Any]:
     >>> from_toml("theta = 0.3")
     {'theta': Decimal('0.3')}
     """
+    if _LONG_HEX.search(text):
+        raise ValueError(_TOO_LONG)
     try:
         return _bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
     except RecursionError as error:
@@ -144,33 +147,20 @@ def _decimal(text: str) -> Decimal:
 
 
 def _bounded(content: Any, text: str) -> Any:
-    """The content again, if it is not nested too deeply and holds no half characters and no endless integers."""
+    """The content again, if it is not nested too deeply and holds no half characters."""
     halves = _MAYBE_HALVES.search(text) is not None
-    level: list[Any] = [content]
+    level: list[Any] = [[content]]
     for _ in range(DEEPEST):
-        level = [part for one in level for part in _parts_to_check(one, halves=halves)]
-        if not level:
+        if halves:
+            _check_halves(key for one in level if isinstance(one, dict) for key in one)
+        inner = list(chain.from_iterable(one.values() if isinstance(one, dict) else one for one in level))
+        if halves:
+            _check_halves(one for one in inner if isinstance(one, str))
+        kinds = set(map(type, inner))  # a list of a million numbers is seen at a glance
+        if not kinds & {dict, list}:
             return content
+        level = inner if kinds <= {dict, list} else [one for one in inner if isinstance(one, dict | list)]
     raise ValueError(_TOO_DEEP)
-
-
-def _parts_to_check(one: Any, *, halves: bool) -> Iterable[Any]:
-    """Lists and objects within one of them; most lists hold numbers or texts alone, which are seen at a glance."""
-    if halves and isinstance(one, dict):
-        _check_halves(one)
-    inner = list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else [one]
-    kinds = set(map(type, inner))
-    if int in kinds and any(type(x) is int and x.bit_length() > _LONGEST_INTEGER for x in inner):
-        raise ValueError(_TOO_LONG)
-    if halves and str in kinds:
-        _check_halves(x for x in inner if isinstance(x, str))
-    if not kinds & {dict, list}:
-        return ()
-    return (
-        inner
-        if isinstance(one, dict | list) and kinds <= {dict, list}
-        else [x for x in inner if isinstance(x, dict | list)]
-    )
 
 
 def _check_halves(texts: Iterable[str]) -> None:

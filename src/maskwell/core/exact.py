@@ -419,6 +419,30 @@ def from_digits(text: Any) -> int:
     return int(text) if len(text) <= _PLAIN_DIGITS else int(Decimal(text))
 
 
+def all_from_digits(texts: Any) -> list[int]:
+    """The same for a list of them; a million short ones at once.
+
+    >>> all_from_digits(["12", "0"])
+    [12, 0]
+    """
+    if not isinstance(texts, list) or set(map(type, texts)) - {str}:
+        raise ValueError("not a list of integers of 0 or more in decimal digits")
+    joined = "".join(texts)
+    if all(texts) and joined.isascii() and joined.isdigit() and max(map(len, texts)) <= _PLAIN_DIGITS:
+        return list(map(int, texts))
+    return list(map(from_digits, texts))
+
+
+def all_to_digits(numbers: Iterable[int]) -> list[str]:
+    """Integers of any length in decimal digits; a million short ones at once.
+
+    >>> all_to_digits([12, 0])
+    ['12', '0']
+    """
+    own = list(numbers)
+    return list(map(str if max(own, default=0).bit_length() < _PLAIN_BITS else to_digits, own))
+
+
 def from_text(text: Any) -> Fraction:
     """The fraction of 0 or more that :func:`to_text` writes so; ValueError for anything else, "2/4" and "03" included.
 
