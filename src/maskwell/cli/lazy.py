@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import math
 import os
@@ -20,7 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
-from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, print_lines
+from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, print_lines, unwritten
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
@@ -80,7 +81,7 @@ class LazyGroup(CommandGroup):
         sys.exit(self._run(given, prog_name or "maskwell", *rest, **extra))
 
     def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
-        as_json = "--json" in args
+        as_json, printed_to = "--json" in args, sys.stdout
         try:
             with _notes_for_warnings():
                 status = super().main(args, prog_name, *rest, **extra)
@@ -98,6 +99,12 @@ class LazyGroup(CommandGroup):
             hint = "an output that was not complete is not there; run it again"
             print_error("stopped", "stopped before the end", hint, as_json=as_json)
             return STOPPED
+        except SystemExit:
+            if sys.stdout is printed_to:
+                raise
+            # click puts another stream there and ends with 1 where nobody reads any more, which would mean "no" here
+            told = unwritten(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+            print_error(told.code, told.message, told.hint, as_json=as_json)
         except OSError as error:
             reason = error.strerror or type(error).__name__  # its text, where another library made it, may hold values
             message = f"{error.filename}: {reason}" if error.filename else reason

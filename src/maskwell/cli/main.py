@@ -7,7 +7,10 @@ import sys
 import click
 
 from maskwell.cli.lazy import LazyGroup, ignore_signals, obey_signals
-from maskwell.cli.output import STOPPED
+from maskwell.cli.output import STOPPED, prepare_streams
+
+MOST_DIGITS = 100_000
+"""Of an integer that is printed. Products of many designs have thousands; what is read has bounds of its own."""
 
 COMMANDS = {
     "design": ("maskwell.cli.design:design", "Make a design file, from a device or from a privacy demand."),
@@ -57,6 +60,8 @@ def main() -> None:
     """Run the command line."""
     obey_signals()  # so that a command that is ended leaves nothing half-written
     try:
+        prepare_streams()
+        sys.set_int_max_str_digits(MOST_DIGITS)
         cli()
     except KeyboardInterrupt:  # a second one, in the moment before they were ignored
         sys.exit(STOPPED)

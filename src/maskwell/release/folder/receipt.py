@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
+from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.wire import design_from_dict
@@ -123,14 +124,20 @@ class Receipt:
 
 def load_receipt(path: str | Path) -> Receipt:
     """Read a receipt; DataFileError where it is none."""
+    hint = "give the file in it: public/receipt.json" if _is_folder(path) else "check the path"
+    text = read_document(path, error=DataFileError, hint=hint)
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        hint = "give the file in it: public/receipt.json" if Path(path).is_dir() else "check the path"
-        raise DataFileError(f"{path}: {error.strerror or error}", hint=hint, path=str(path)) from error
+        content = from_json(text)
     except ValueError as error:
         raise DataFileError(f"{path} is no JSON ({fault_of(error)})", hint=_HINT, path=str(path)) from error
     return receipt_from_dict(content, str(path))
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # a name that no file can have; whoever opens it says so
+        return False
 
 
 _HINT = "give the receipt.json of a release folder"
