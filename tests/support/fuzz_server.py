@@ -50,10 +50,10 @@ FOR_THREADS = 80 << 20
 """Bytes of addresses, not of memory, that a thread takes for its stack and its part of the heap."""
 
 
-def serve(number: int) -> str:
+def serve(number: int) -> dict[str, Any]:
     """Answer requests on the socket with this number until its other end is closed; return in each child.
 
-    Gives the child what it has to run, as ``"module:function"``.
+    Gives the child what was asked for.
     """
     import maskwell
 
@@ -72,7 +72,7 @@ def serve(number: int) -> str:
         return _answer(control)
 
 
-def _answer(control: socket.socket) -> str:
+def _answer(control: socket.socket) -> dict[str, Any]:
     while True:
         try:
             content, ancillary, _, _ = control.recvmsg(LARGEST_REQUEST, socket.CMSG_SPACE(STREAMS * 4))
@@ -83,13 +83,13 @@ def _answer(control: socket.socket) -> str:
         streams = array.array("i")
         for _, _, data in ancillary:
             streams.frombytes(data)
-        request = json.loads(content)
+        request: dict[str, Any] = json.loads(content)
         start = time.monotonic()
         child = os.fork()
         if child == 0:
             control.close()
             _become(request, list(streams))
-            return str(request["entry"])
+            return request
         for stream in streams:
             os.close(stream)
         control.sendall(b"%d\n" % child)
@@ -136,14 +136,14 @@ def _has_threads() -> bool:
     return not tasks.is_dir() or len(list(tasks.iterdir())) > 1
 
 
-def run(entry: str) -> None:
+def run(request: dict[str, Any]) -> None:
     """Run the command line, and leave."""
-    module, _, name = entry.partition(":")
+    module, _, name = request["entry"].partition(":")
     command = getattr(importlib.import_module(module), name)
     try:
         command()
     except SystemExit as end:
-        if _has_threads() or not isinstance(end.code, int | None):
+        if _has_threads() and not request["quick"] or not isinstance(end.code, int | None):
             raise
         status = end.code or 0
     threading._shutdown()

@@ -50,16 +50,23 @@ class Ended:
 
 
 def run_command(
-    arguments: Iterable[object], folder: Path, *, stdin: bytes = b"", seconds: float = LONGEST, entry: str = ENTRY
+    arguments: Iterable[object],
+    folder: Path,
+    *,
+    stdin: bytes = b"",
+    seconds: float = LONGEST,
+    entry: str = ENTRY,
+    quick: bool = False,
 ) -> Ended:
     """Run ``maskwell arguments`` in a process of its own, with bounded memory; it is killed after so many seconds.
 
     The process is forked from one that has imported everything already, and costs some 30 ms instead of a second.
-    ``entry`` is another function to run instead, ``"module:function"``.
+    ``entry`` is another function to run instead, ``"module:function"``. A ``quick`` process does not take the interpreter
+    apart when it ends, even where threads of a library are left that could make that go wrong.
     """
     if not hasattr(os, "fork"):
         return run_apart(arguments, folder, stdin=stdin, seconds=seconds)
-    return _server().run(_words(arguments), folder, stdin, seconds, entry)
+    return _server().run(_words(arguments), folder, stdin, seconds, {"entry": entry, "quick": quick})
 
 
 def run_apart(arguments: Iterable[object], folder: Path, *, stdin: bytes = b"", seconds: float = LONGEST) -> Ended:
@@ -141,12 +148,14 @@ class _Server:
         self._socket, self._answers = ours, ours.makefile("rb")
         self._answer()
 
-    def run(self, words: tuple[str, ...], folder: Path, stdin: bytes, seconds: float, entry: str) -> Ended:
+    def run(
+        self, words: tuple[str, ...], folder: Path, stdin: bytes, seconds: float, more: Mapping[str, object]
+    ) -> Ended:
         """Let a child run a command, kill it where it takes too long, and gather what it left."""
         with self._lock, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             private = tempfile.mkdtemp(dir=self._folder.name)
             request = {
-                "entry": entry,
+                **more,
                 "words": words,
                 "folder": str(Path(folder).absolute()),
                 "environment": dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1", "TMPDIR": private},

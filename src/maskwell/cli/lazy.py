@@ -198,6 +198,8 @@ def _usage_message(error: click.ClickException) -> str:
     """
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
+    if isinstance(error, click.BadParameter) and _choices(error):
+        return f"{_name(error)}: there is no choice {error.message.partition(' is not one of ')[0]}"
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 
@@ -221,8 +223,21 @@ def _check_values(command: click.Command, context: click.Context, args: Sequence
                 )
 
 
+def _choices(error: click.BadParameter) -> tuple[str, ...]:
+    """What could have been typed, where the word was none of a few; empty otherwise."""
+    kind = error.param.type if error.param is not None else None
+    return tuple(map(str, kind.choices)) if isinstance(kind, click.Choice) and "one of" in error.message else ()
+
+
+def _name(error: click.BadParameter) -> str:
+    assert error.param is not None
+    return error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.human_readable_name
+
+
 def _usage_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
+    if isinstance(error, click.BadParameter) and _choices(error):
+        return f"choose one of: {', '.join(_choices(error))}"
     if isinstance(error, click.NoSuchOption) and context is not None:
         known = [name for parameter in context.command.get_params(context) for name in parameter.opts]
         words = {name.lstrip("-"): name for name in known}  # the dashes are alike in all of them

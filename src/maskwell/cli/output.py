@@ -100,18 +100,24 @@ def print_error(
 ) -> None:
     """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout.
 
-    What was ``typed`` is cut in the middle where a line would be too long. ``values`` of the data get a line of their
-    own, where they were asked for.
+    What was ``typed`` is cut in the middle where a line would be too long, and then the whole line. ``values`` of the
+    data get a line of their own, where they were asked for.
     """
-    words = {part for word in typed for part in (word, *re.split("[=@]", word))}
+    words = {_one_line(part) for word in typed for part in (word, *re.split("[=@]", word))}
+    message, hint = _one_line(message), _one_line(hint or "see maskwell --help")
     words |= {word for word in f"{message} {hint}".split() if len(word) > LONG_WORD}
-    message = fitted(" ".join(message.split()), words, MESSAGE)
-    hint = fitted(" ".join((hint or "see maskwell --help").split()), words, HINT)
+    if words:
+        message, hint = shorten(fitted(message, words, MESSAGE), MESSAGE), shorten(fitted(hint, words, HINT), HINT)
     more = {"values": values} if values else {}
     print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
     if as_json:
         with suppress(DataFileError):  # where standard output takes nothing, it was told above
             print_json({"error": {"code": code, "message": message, "hint": hint, **more}})
+
+
+def _one_line(text: str) -> str:
+    """As it will be printed: escapes take more room than what they stand for."""
+    return visible(" ".join(text.split()))
 
 
 def fitted(text: str, words: Iterable[str], width: int) -> str:
