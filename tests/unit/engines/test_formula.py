@@ -32,7 +32,7 @@ def test_a_formula_names_its_columns(text, columns):
     [
         ("y", "needs an outcome and a ~"),
         ("~ x", "needs an outcome and a ~"),
-        ("y ~ x ~ z", "needs an outcome and a ~"),
+        ("y ~ x ~ z", "more than one part"),
         ("y + z ~ x", "the name of one column"),
         ("log(y) ~ x", "the name of one column"),
         ("y ~ x | z", "more than one part"),
