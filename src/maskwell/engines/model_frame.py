@@ -176,7 +176,7 @@ def _coded(
         )
     every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
     table = pandas.DataFrame({**frame, **_latent_columns(randomized, inputs, every)}, index=range(n))
-    coding, values = Coding.learn(right, table)
+    coding, values = Coding.learn(right, table, copies=int(np.prod(sizes)))
     if not randomized:
         return coding, (values,)
     combinations = np.array(np.unravel_index(np.arange(int(np.prod(sizes))), sizes)).T

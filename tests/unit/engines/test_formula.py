@@ -32,20 +32,21 @@ def test_a_formula_names_its_columns(text, columns):
     [
         ("y", "needs an outcome and a ~"),
         ("~ x", "needs an outcome and a ~"),
-        ("y ~ x ~ z", "needs an outcome and a ~"),
+        ("y ~ x ~ z", "more than one part"),
         ("y + z ~ x", "the name of one column"),
         ("log(y) ~ x", "the name of one column"),
         ("y ~ x | z", "more than one part"),
         ("y ~ (x", "matching"),
-        ("y ~ x +", "misplaced"),
+        ("y ~ x +", "ends where a column should follow"),
+        ("y ~ x z", "'z' is misplaced"),
         ("y ~ 0", "nothing on the right"),
         ("y ~ y + x", "stands on both sides"),
         ("y ~ .", "formula 'y ~ .'"),
         ("y ~ open('f')", "no function 'open'"),
         ("y ~ __import__('os')", "no function '__import__'"),
         ("y ~ {x.__class__}", "not allowed in a formula"),
-        ("y ~ {np.load(x)}", "not allowed in a formula"),
-        ("y ~ {[a for a in x]}", "not allowed in a formula"),
+        ("y ~ {np.load(x)}", "no function 'np.load'"),
+        ("y ~ {[a for a in x]}", "not an expression"),
         ("y ~ {x[0]}", "not allowed in a formula"),
         ("y ~ {(lambda: x)()}", "not allowed in a formula"),
     ],
@@ -64,7 +65,7 @@ def test_the_right_side_alone():
 
 def test_terms_with_a_column_can_be_left_out():
     found = read_formula("y ~ x*age + sex").without(["x"])
-    assert [str(term) for term in found] == ["1", "age", "sex"]
+    assert [[factor.text for factor in term] for term in found] == [[], ["age"], ["sex"]]
 
 
 def test_coding_is_kept_for_other_rows():
