@@ -214,13 +214,14 @@ def _check_values(command: click.Command, context: click.Context, args: Sequence
         option = options.get(word)
         if not isinstance(option, click.Option) or option.is_flag or option.count:
             continue
-        for _ in range(option.nargs):
-            value = next(rest, "")
-            if value.partition("=")[0] in options:
-                raise MaskwellError(
-                    f"{word} has no value: {value} is an option",
-                    hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
-                )
+        value, *_ = [
+            next(rest, "") for _ in range(option.nargs)
+        ]  # an option of two numbers says itself that one is none
+        if value.partition("=")[0] in options:
+            raise MaskwellError(
+                f"{word} has no value: {value} is an option",
+                hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
+            )
 
 
 def _choices(error: click.BadParameter) -> tuple[str, ...]:
