@@ -219,7 +219,7 @@ def _check_values(command: click.Command, context: click.Context, args: Sequence
         ]  # an option of two numbers says itself that one is none
         if value.partition("=")[0] in options:
             raise MaskwellError(
-                f"{word} has no value: {value} is an option",
+                f"{word} has no value: {value!r} is an option",
                 hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
             )
 
