@@ -83,7 +83,7 @@ class LazyGroup(CommandGroup):
     def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
         as_json, printed_to = "--json" in args, sys.stdout
         try:
-            with _notes_for_warnings():
+            with _notes_for_warnings(), _interrupts():
                 status = super().main(args, prog_name, *rest, **extra)
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
@@ -123,16 +123,27 @@ class _Stop:
     """End in good order, as after Ctrl-C; who presses it again at once does not disturb that."""
 
     def __init__(self) -> None:
-        self._last = -math.inf
+        self.last = -math.inf
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if now - self._last > AT_ONCE:
-            self._last = now
+        if now - self.last > AT_ONCE:
+            self.last = now
             raise KeyboardInterrupt
 
 
 stop = _Stop()
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """An interrupt stays one, where a library or an import made another error of it."""
+    try:
+        yield
+    except Exception as error:
+        if stop.last > -math.inf:
+            raise KeyboardInterrupt from error
+        raise
 
 
 def obey_signals() -> None:

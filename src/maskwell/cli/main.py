@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
@@ -63,7 +66,20 @@ def main() -> None:
         prepare_streams()
         sys.set_int_max_str_digits(MOST_DIGITS)
         cli()
-    except KeyboardInterrupt:  # a second one, in the moment before they were ignored
-        sys.exit(STOPPED)
+    except KeyboardInterrupt:  # another one, in the moment before they were ignored
+        _stopped()
+    except SystemExit as end:
+        if end.code == STOPPED:
+            _stopped()
+        raise
     finally:
         ignore_signals()
+
+
+def _stopped() -> NoReturn:
+    """Leave at once. The interpreter may remember an interrupt that was obeyed, and end with another status."""
+    ignore_signals()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(STOPPED)
