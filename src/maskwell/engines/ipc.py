@@ -8,11 +8,13 @@ from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import exact_batch, file_errors, in_schema, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded
-from maskwell.engines.validation import check_rows, check_schema, validated
+from maskwell.engines.validation import check_rows, check_schema, check_unpacked, validated
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = False
 HOLDS_BYTES = True
+MAGIC = b"ARROW1"
+"""How a file begins that is not a stream."""
 
 
 class IpcSource:
@@ -35,13 +37,12 @@ class IpcSource:
             self.schema = schema_without_views(stored)
 
     def _open(self, only: Sequence[int] | None = None) -> Any:
-        ipc, arrow = require("pyarrow.ipc"), require()
+        ipc = require("pyarrow.ipc")
+        self._file.seek(0)
+        is_stream = self._file.read(len(MAGIC)) != MAGIC
+        self._file.seek(0)
         options = ipc.IpcReadOptions(included_fields=only)
-        try:
-            return ipc.open_file(self._file, options=options)
-        except arrow.ArrowInvalid:
-            self._file.seek(0)
-            return ipc.open_stream(self._file, options=options)
+        return (ipc.open_stream if is_stream else ipc.open_file)(self._file, options=options)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -55,6 +56,7 @@ class IpcSource:
             if batch is None:
                 return
             check_rows(len(batch), size, self._path)
+            check_unpacked(batch.get_total_buffer_size(), size, self._path)
             batch = validated(batch, self._path)
             for start in range(0, len(batch), BATCH_ROWS):
                 with file_errors("read", self._path):

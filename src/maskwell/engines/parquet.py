@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import exact_batch, file_errors, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded, rows_of_cells
-from maskwell.engines.validation import check_rows, check_schema, validated
+from maskwell.engines.validation import check_rows, check_schema, check_unpacked, validated
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = False
@@ -33,7 +33,10 @@ class ParquetSource:
             file = parquet.ParquetFile(stored)
             self.schema, about = file.schema_arrow, file.metadata
             check_schema(self.schema, path)
-            check_rows(about.num_rows, stored.size(), path)
+            self._size = stored.size()
+            check_rows(about.num_rows, self._size, path)
+            for i in range(about.num_row_groups):
+                check_unpacked(about.row_group(i).total_byte_size, self._size, path)
             leaves = {about.schema.column(i).path for i in range(about.num_columns)}
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
@@ -62,6 +65,7 @@ class ParquetSource:
                     hint="give every column, and every part of a nested one, a name of its own without a dot",
                     path=self._path,
                 )
+            check_unpacked(batch.get_total_buffer_size(), self._size, self._path)
             self._seen += len(batch)
             yield validated(batch, self._path)
 

@@ -63,6 +63,8 @@ class MemoryTable(Table):
         arrow = require()
         try:
             return {name: _array(self._pick(name), checked=False) for name in names}
+        except WrongTypeError:
+            raise
         except (arrow.ArrowException, TypeError, ValueError) as error:
             raise WrongTypeError(
                 f"a column cannot be read: {reason_of(error)}",

@@ -18,6 +18,9 @@ WRITE_AGAIN = "write the file again from its source, or restore it from a copy"
 ROWS_PER_BYTE = 1 << 17
 """Rows that a byte of a file can stand for: more than the best packed column has, so that no loop runs for years."""
 
+LARGE, EXPANSION = 1 << 30, 2000
+"""Bytes that are unpacked from fewer than a part in so many of them are meant to fill the memory."""
+
 DEEPEST = 64
 """Levels of lists and structs within each other."""
 
@@ -92,6 +95,16 @@ def check_rows(rows: int, size: int, path: str) -> None:
     if not 0 <= rows <= ROWS_PER_BYTE * size:
         raise DataFileError(
             f"{path} is damaged: it claims {rows:,} rows in {size:,} bytes", hint=WRITE_AGAIN, path=path
+        )
+
+
+def check_unpacked(unpacked: int, size: int, path: str) -> None:
+    """Raise where a small file unpacks to gigabytes."""
+    if unpacked > LARGE and unpacked > EXPANSION * size:
+        raise DataFileError(
+            f"{path} has {size:,} bytes and unpacks to {unpacked:,}: no honest file does",
+            hint="if you trust the file, write it again without compression",
+            path=path,
         )
 
 
