@@ -152,8 +152,8 @@ def only_our_errors(work: Callable[[], Any], what: str) -> None:
 def test_every_field_of_a_design_with_every_wrong_value(name: str) -> None:
     content, draw = designs()[name], random.Random(name)
     ways = list(fields(content))
-    for path in draw.sample(ways, min(len(ways), 20)):
-        for change in (*map(put, draw.sample(WRONG, 6)), left_out, one_more):
+    for path in draw.sample(ways, min(len(ways), 8)):
+        for change in (*map(put, draw.sample(WRONG, 4)), left_out, one_more):
             changed = sealed(replaced(content, path, change))
             only_our_errors(lambda: ask(wire.design_from_dict(changed)), f"{path} in {str(changed)[:2000]}")
 
@@ -165,8 +165,8 @@ NOTES = ["family", "parameters", "variables", "items", "samples", "wanted", "dem
 def test_nothing_vouches_for_how_a_design_came_about(note: str) -> None:
     draw = random.Random(note)
     for content in draw.sample(list(designs().values()), 3):
-        for value in [*WRONG, {"p": "1e999999999"}, {"draws": "1e18", "theta1": "1/3", "theta2": "1/4"}]:
-            for family in ("kuk", "warner", "bits"):
+        for value in [*draw.sample(WRONG, 12), {"p": "1e999999999"}, {"draws": "1e18", "theta1": "1/3", "theta2": "1/4"}]:
+            for family in ("kuk", "warner"):
                 made = {**content, "provenance": {"family": family, note: value}}
                 with suppress(DesignFileError):
                     only_our_errors(lambda: ask(wire.design_from_dict(made)), str(made)[:2000])
@@ -324,4 +324,4 @@ def test_the_samples_are_good_before_they_are_changed() -> None:
     receipt_from_dict(with_design(RECEIPT))
     assert certificates()
     for content in designs().values():
-        ask(wire.design_from_dict(from_json(json.dumps(content))))
+        wire.design_from_dict(from_json(json.dumps(content)))
