@@ -7,10 +7,12 @@ occurs twice, half a character, a number with a million digits.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -57,6 +59,18 @@ def read_document(path: str | Path, *, error: type[InputError], hint: str, large
         ) from fault
 
 
+@contextmanager
+def many_objects() -> Iterator[None]:
+    """While a document is taken apart: looking for garbage among millions of new lists would double the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _up_to(read: Callable[[int], bytes], most: int) -> bytes:
     """The first bytes of a stream, which may give them in small pieces."""
     content = bytearray()
@@ -74,7 +88,8 @@ def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None) -> 
     Traceback (most recent call last):
     ValueError: a key is repeated
     """
-    return _bounded(_parsed(text, _no_repeats, parse_float or _finite), text)
+    with many_objects():
+        return _bounded(_parsed(text, _no_repeats, parse_float or _finite), text)
 
 
 def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: Callable[[], None]) -> Any:
@@ -150,17 +165,22 @@ def _bounded(content: Any, text: str) -> Any:
     """The content again, if it is not nested too deeply and holds no half characters."""
     halves = _MAYBE_HALVES.search(text) is not None
     level: list[Any] = [[content]]
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST + 1):
         if halves:
             _check_halves(key for one in level if isinstance(one, dict) for key in one)
-        inner = list(chain.from_iterable(one.values() if isinstance(one, dict) else one for one in level))
+        lists = level if set(map(type, level)) == {list} else [*map(_items, level)]
+        inner = list(chain.from_iterable(lists))
         if halves:
             _check_halves(one for one in inner if isinstance(one, str))
         kinds = set(map(type, inner))  # a list of a million numbers is seen at a glance
         if not kinds & {dict, list}:
             return content
-        level = inner if kinds <= {dict, list} else [one for one in inner if isinstance(one, dict | list)]
+        level = inner if kinds <= {dict, list} else [one for one in inner if type(one) in (dict, list)]
     raise ValueError(_TOO_DEEP)
+
+
+def _items(one: Any) -> Iterable[Any]:
+    return one.values() if isinstance(one, dict) else one
 
 
 def _check_halves(texts: Iterable[str]) -> None:

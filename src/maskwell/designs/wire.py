@@ -14,7 +14,7 @@ from typing import Any
 
 from maskwell.core.atomic import atomic_file
 from maskwell.core.categories import Categories
-from maskwell.core.documents import from_json, read_document
+from maskwell.core.documents import from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
@@ -124,8 +124,9 @@ def design_from_dict(content: Any) -> Design:
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     try:
         _check_levels(content)
-        design = _read(content).with_provenance(**_notes(content))
-        genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
+        with many_objects():
+            design = _read(content).with_provenance(**_notes(content))
+            genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DesignFileError(
