@@ -61,8 +61,8 @@ def run_command(
     """Run ``maskwell arguments`` in a process of its own, with bounded memory; it is killed after so many seconds.
 
     The process is forked from one that has imported everything already, and costs some 30 ms instead of a second.
-    ``entry`` is another function to run instead, ``"module:function"``. A ``quick`` process does not take the interpreter
-    apart when it ends, even where threads of a library are left that could make that go wrong.
+    ``entry`` is another function to run instead, ``"module:function"``. A ``quick`` process does not take the
+    interpreter apart when it ends, even where threads of a library are left that could make that go wrong.
     """
     if not hasattr(os, "fork"):
         return run_apart(arguments, folder, stdin=stdin, seconds=seconds)
