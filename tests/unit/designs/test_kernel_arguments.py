@@ -121,6 +121,7 @@ def test_arguments_that_fit_are_taken(name: str) -> None:
     getattr(kernels.compiled, name)(*good(name))
 
 
+@pytest.mark.filterwarnings("ignore")  # of NumPy, about casts on the way
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_arguments_are_refused_or_harmless(name: str) -> None:
     call = getattr(kernels.compiled, name)
