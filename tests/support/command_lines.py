@@ -110,7 +110,7 @@ estimate reports.arrow --design vote=warner.json --design drugs=kary.json --meth
 estimate data.csv --design vote=warner.json --weights weight --strata region --clusters town
 estimate data.csv --design vote=forced.json --counts n --interval exact --level 0.9
 estimate data.csv --design vote=warner.json --weights weight --replicates w --replicate-method brr
-estimate data.csv --design 'vote[region=north]=warner.json' --design 'vote[region=south]=forced.json' --missing drop
+estimate data.csv --design 'vote[region=north]=warner.json' --design 'vote[region=south]=forced.json' --design 'vote[region=east]=warner.json'
 estimate data.csv --direct region,drugs --population 10000
 estimate released/public/data.csv --receipt released/public/receipt.json --columns job
 estimate released/public/data.csv --receipt released/internal/receipt.json --columns job,sex --target file
