@@ -143,7 +143,7 @@ def run(request: dict[str, Any]) -> None:
     try:
         command()
     except SystemExit as end:
-        if _has_threads() and not request["quick"] or not isinstance(end.code, int | None):
+        if (_has_threads() and not request["quick"]) or not isinstance(end.code, int | None):
             raise
         status = end.code or 0
     threading._shutdown()

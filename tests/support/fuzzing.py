@@ -1,7 +1,8 @@
 """Hostile cases by number: the same ones everywhere, a few in every run of the tests, others for hours on request.
 
-A case is made from its number alone, so that one that fails can be looked at again. ``MASKWELL_FUZZ=20`` runs twenty
-times as many as usual, ``MASKWELL_FUZZ_START=1000000`` begins with another number; ``make fuzz`` does both.
+A case is made from its number alone, so that one that fails can be looked at again: ``MASKWELL_FUZZ_ONLY=17`` runs that
+one. ``MASKWELL_FUZZ=20`` runs twenty times as many as usual, ``MASKWELL_FUZZ_START=1000000`` begins with another
+number; ``make fuzz`` does both.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, overload
 
 LONGEST = 30
 """Seconds that a command may take."""
@@ -30,10 +32,36 @@ DOCUMENTED = {0, 1, 2}
 ENTRY = "maskwell.cli.main:main"
 
 
-def numbers(few: int) -> range:
-    """The numbers of the cases to run: ``few`` of them, unless the environment asks for more."""
+class Numbers(Sequence[int]):
+    """Numbers of cases; the one that was given last is remembered, for a failure to tell."""
+
+    latest: ClassVar[int | None] = None
+
+    def __init__(self, held: range) -> None:
+        self._held = held
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> Numbers: ...
+    def __getitem__(self, place: int | slice) -> int | Numbers:
+        return Numbers(self._held[place]) if isinstance(place, slice) else self._held[place]
+
+    def __iter__(self) -> Iterator[int]:
+        for number in self._held:
+            Numbers.latest = number
+            yield number
+
+
+def numbers(few: int) -> Numbers:
+    """The numbers of the cases to run: ``few`` of them, unless the environment asks for others."""
+    if only := os.environ.get("MASKWELL_FUZZ_ONLY"):
+        return Numbers(range(int(only), int(only) + 1))
     start = int(os.environ.get("MASKWELL_FUZZ_START", "0"))
-    return range(start, start + few * int(os.environ.get("MASKWELL_FUZZ", "1")))
+    return Numbers(range(start, start + few * int(os.environ.get("MASKWELL_FUZZ", "1"))))
 
 
 @dataclass(frozen=True)
@@ -61,8 +89,8 @@ def run_command(
     """Run ``maskwell arguments`` in a process of its own, with bounded memory; it is killed after so many seconds.
 
     The process is forked from one that has imported everything already, and costs some 30 ms instead of a second.
-    ``entry`` is another function to run instead, ``"module:function"``. A ``quick`` process does not take the interpreter
-    apart when it ends, even where threads of a library are left that could make that go wrong.
+    ``entry`` is another function to run instead, ``"module:function"``. A ``quick`` process does not take the
+    interpreter apart when it ends, even where threads of a library are left that could make that go wrong.
     """
     if not hasattr(os, "fork"):
         return run_apart(arguments, folder, stdin=stdin, seconds=seconds)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.fuzzing import Ended, check_ended, files_in, numbers, run_apart, run_command
+from tests.support.fuzzing import Ended, Numbers, check_ended, files_in, numbers, run_apart, run_command
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="commands are forked")
 
@@ -85,10 +85,14 @@ def test_standard_input_arrives_wholly(folder: Path) -> None:
 
 
 def test_numbers_go_on_where_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert numbers(3) == range(3)
+    assert list(numbers(3)) == [0, 1, 2]
     monkeypatch.setenv("MASKWELL_FUZZ", "20")
     monkeypatch.setenv("MASKWELL_FUZZ_START", "1000")
-    assert numbers(3) == range(1000, 1060)
+    assert list(numbers(3)) == list(range(1000, 1060))
+    assert list(numbers(3)[1::20]) == [1001, 1021, 1041]
+    monkeypatch.setenv("MASKWELL_FUZZ_ONLY", "17")
+    assert list(numbers(3)) == [17]
+    assert Numbers.latest == 17
 
 
 @pytest.mark.parametrize(
