@@ -15,6 +15,7 @@ from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
 pytest.importorskip("formulaic")
 pytest.importorskip("pyarrow")
+pytest.importorskip("resource")
 
 ROOT = Path(__file__).parents[2]
 

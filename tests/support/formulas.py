@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import signal
 import sys
 import time
@@ -52,7 +51,9 @@ ATTACKS = (
     "np.round(a, 99)", "C(k, Treatment(7))", "a:`a:b`", "`a:b` + a:b", "`Intercept`", "`1`",
     "bs(a, knots=[1e308, -1e308])", "bs(a, df=4, lower_bound=3)", "cc(a, lower_bound=9, upper_bound=1)",
     "scale(a, scale=0)", "C(id)", "C(id):C(id2)", "log(t)", "I(-t)", "I(~t)", "I(~a)", "{a @ b}", "{a; b}", "{}",
-    "I()", "C()",
+    "I()", "C()", "I(np.where(a > 1, 'x', 'y') * 10**9)", "I(np.where(a > 1, '%999999999d', '') % 3)",
+    "np.where(a, 1, 2)", "I(np.where(a > 1, 'x', 'y') + 'z')", "I(np.where(a > 1, 'x', b))", "log(C(k))",
+    "`a\nb`", "I(`a\nb`)",
 )  # fmt: skip
 """That are refused, or harmless by now: what is here runs, opens or fills nothing that matters if it is not refused."""
 
@@ -107,6 +108,7 @@ def _damaged(draw: random.Random, text: str) -> str:
             lambda: (
                 text[:place] + draw.choice(("(", "-", "a+", "I(", "a:", "1,", "C(", "~", "[")) * 3000 + text[place:]
             ),
+            lambda: text[:place] + draw.choice(_SPITE) * 40 + text[place:],
             lambda: text[:place] + str(draw.getrandbits(draw.choice((8, 64, 4000)))) + text[place:],
             lambda: text.replace("a", draw.choice(("a", "`a`", "\uff41", "__a__", "nothing"))),
         )
@@ -213,6 +215,8 @@ def _late(*_: object) -> None:
 
 def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, Any]:
     """Try formulas: how many ended how, the slowest, and what was wrong by their names."""
+    import resource
+
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     signal.signal(signal.SIGALRM, _late)
     rows = table()

@@ -20,8 +20,8 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
 from maskwell.engines.formula_text import Sign, Term, signs_of, terms_of
-from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, listed_in
-from maskwell.errors import InputError, MissingExtraError, TooLargeError, UnknownCategoryError
+from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, least_columns, listed_in
+from maskwell.errors import InputError, MissingExtraError, TooLargeError, UnknownCategoryError, WrongTypeError
 
 MOST_COLUMNS = 2_000
 """Of a model matrix, all categories counted."""
@@ -78,7 +78,7 @@ def read_formula(text: str) -> Formula:
     """
     require_formulaic()
     with _problems(text):
-        signs = signs_of(text)
+        signs = signs_of(_checked_text(text))
         middle = next((place for place, sign in enumerate(signs) if sign == Sign("sign", "~")), 0)
         if middle == 0:
             raise NotAllowedError("it needs an outcome and a ~", _WRITE)
@@ -91,8 +91,7 @@ def read_formula(text: str) -> Formula:
         if outcome in columns:
             raise NotAllowedError(f"{shorten(outcome, 20)!r} stands on both sides", "take it out on the right")
         if not terms:
-            hint = f"write {shorten(outcome, 20)} ~ 1 for an intercept alone"
-            raise NotAllowedError("there is nothing on the right", hint)
+            raise NotAllowedError("there is nothing on the right", "write outcome ~ 1 for an intercept alone")
     return Formula(text, outcome, columns, terms)
 
 
@@ -103,8 +102,14 @@ def read_right_side(text: str) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Read ``~ age + region``: the terms, and the columns they name."""
     require_formulaic()
     with _problems(text):
-        terms = terms_of(signs_of(text.strip().removeprefix("~")))
+        terms = terms_of(signs_of(_checked_text(text).strip().removeprefix("~")))
     return terms, _columns_of(terms)
+
+
+def _checked_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise WrongTypeError(f"a formula is a text, not {type(text).__name__}", hint=_WRITE)
+    return text
 
 
 @contextmanager
@@ -113,10 +118,10 @@ def _problems(text: str) -> Iterator[None]:
     try:
         yield
     except NotAllowedError as error:
-        message = f"formula {shorten(text, 30)!r}: {shorten(error.problem, 50)}"
+        message = f"formula {shorten(repr(text), 30)}: {shorten(error.problem, 52)}"
         raise InputError(message, hint=shorten(error.hint, HINT), formula=text) from None
     except RecursionError:
-        message = f"formula {shorten(text, 30)!r}: it is nested too deeply"
+        message = f"formula {shorten(repr(text), 30)}: it is nested too deeply"
         raise InputError(message, hint="compute such a column first", formula=text) from None
 
 
@@ -132,9 +137,14 @@ def _problems_with_rows(said: str) -> Iterator[None]:
         yield
     except InputError:
         raise
+    except MemoryError:
+        raise TooLargeError(
+            f"formula: there is not enough memory for {shorten(repr(said), 48)}",
+            hint="use fewer interactions, fewer categories or fewer rows",
+        ) from None
     except (errors.FormulaicError, *_OF_THE_ROWS) as error:
         raise InputError(
-            f"formula: {shorten(said, 60)} cannot be worked out",
+            f"formula: {shorten(repr(said), 60)} cannot be worked out",
             hint="use functions such as log only on columns of numbers, and C only with categories of the data",
             values=fault_of(error, 200),
         ) from None
@@ -164,7 +174,7 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
             close = difflib.get_close_matches(name, known, n=1)
             columns = f"columns: {listed(known, len(known), HINT - len('columns: '))}"
             raise InputError(
-                f"the formula names {shorten(name)!r}, which is no column",
+                f"the formula names {shorten(repr(name))}, which is no column",
                 hint=f"did you mean {close[0]!r}? {columns}"[:HINT] if close else columns,
                 name=name,
                 columns=tuple(known),
@@ -194,7 +204,7 @@ class Coding:
         ``copies`` is how many such matrices will be needed.
         """
         terms, states = tuple(terms), dict[str, dict[str, Any]]()
-        _check_bytes(len(terms), len(table) * copies)
+        _check_bytes(sum(least_columns(factor.expression) for term in terms for factor in term), len(table))
         values = _values(terms, table, states)
         _check_size(terms, values, len(table) * copies)
         with _coded("C with levels= leaves out a category of the data", "name all categories in levels"):
@@ -202,7 +212,7 @@ class Coding:
         spec = made.model_spec
         if len({*spec.column_names}) != len(spec.column_names):
             twice = next(name for name in spec.column_names if spec.column_names.count(name) > 1)
-            raise InputError(f"formula: two columns would be called {shorten(twice)!r}", hint="rename a column")
+            raise InputError(f"formula: two columns would be called {shorten(repr(twice))}", hint="rename a column")
         return cls(spec, tuple(map(str, spec.column_names)), terms, states), _numbers(made)
 
     def apply(self, table: Any) -> Real:

@@ -109,6 +109,9 @@ _SYMBOLS = {
     ast.GtE: ">=", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
 }  # fmt: skip
 _OF_NUMBERS = {"+", "-", "*", "/", "//", "%", "**"}
+_COMPARED = {"==", "!=", "<", "<=", ">", ">="}
+_OF_ANYTHING = {"C", "I", "lag", "np.where"}
+"""Functions that also take categories."""
 
 
 # --- what may be given for a parameter --------------------------------------------------------------------------------
@@ -296,6 +299,13 @@ def written(name: str) -> str:
     ('age', '`two words`')
     """
     return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
+
+
+def least_columns(node: Expression) -> int:
+    """How many columns a spline or a polynomial makes, as far as that is known before any row is read."""
+    given = node.arguments if isinstance(node, Call) and FUNCTIONS[node.name].kind == "stateful" else {}
+    known = {key: plain(one) for key, one in given.items() if isinstance(one, Constant | Items)}
+    return max(1, known.get("df") or 1, known.get("degree") or 1, len(known.get("knots") or ()))
 
 
 def columns_of(node: Expression) -> list[str]:
@@ -501,17 +511,22 @@ class Rows:
             case Constant() | Items():
                 return plain(node)
             case Operation(symbol, operands):
-                values = [self._operand(one) for one in operands]
+                kinds = "biuf" if symbol not in _COMPARED else ""
+                values = [self._operand(one, kinds) for one in operands]
                 return _BEFORE[symbol](*values) if len(values) == 1 else _BETWEEN[symbol](*values)
             case Call(name, arguments, text):
                 return self._called(name, arguments, text)
 
-    def _operand(self, node: Expression) -> Any:
-        """A number, a text or one column, never several columns: these would multiply with each other."""
+    def _operand(self, node: Expression, kinds: str = "") -> Any:
+        """A number, a text or one column, never several columns: these would multiply with each other.
+
+        ``kinds`` are the kinds of values that are possible, as numpy has them; texts would be repeated by ``*``.
+        """
         found = self.value(node)
-        shape = getattr(found, "shape", ())
-        if isinstance(found, dict) or shape not in ((), (len(self.table),)):
+        if isinstance(found, dict) or getattr(found, "shape", ()) not in ((), (len(self.table),)):
             raise ValueError("several columns where one is needed")
+        if kinds and getattr(getattr(found, "dtype", np.asarray(found).dtype), "kind", "O") not in kinds:
+            raise TypeError("categories or texts where numbers are needed")
         return found
 
     def _called(self, name: str, arguments: Mapping[str, Any], text: str) -> Any:
@@ -519,9 +534,11 @@ class Rows:
         if function.kind == "contrast":
             return _contrast(function, {key: plain(one) for key, one in arguments.items()})
         first, *others = function.parameters
+        kinds = "" if name in _OF_ANYTHING else "biuf"
         values = {
-            key: self._operand(one) if function.parameters[key] == VALUE else self.value(one)
+            key: self._operand(one, "biuf" if key == "condition" else kinds) if allowed == VALUE else self.value(one)
             for key, one in arguments.items()
+            for allowed in [function.parameters[key]]
         }
         if name == "np.where":
             return self._where(**values)

@@ -107,7 +107,9 @@ def read_model_frame(
     covariates = [*dict.fromkeys([*parsed.columns, *needed])]
     randomized = [name for name in parsed.columns if name in variables]
     if latent is not None and {*needed} & {*randomized}:
-        raise InputError(f"latent = {latent!r} names a randomized predictor", hint="use other columns there")
+        raise InputError(
+            f"latent = {shorten(repr(latent))} names a randomized predictor", hint="use other columns there"
+        )
     uses = uses_of([*parsed.right, *(right or ())])
     coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
     with open_table(data, coded) as table:

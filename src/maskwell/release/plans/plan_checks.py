@@ -25,7 +25,7 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
     for name in _in_formulas(plan):
         if name in (*plan.drop, plan.id):
             raise PlanError(
-                f"[release]: formulas name {shorten(name)!r}, which the plan does not publish",
+                f"[release]: formulas name {shorten(repr(name), 30)}, which the plan does not publish",
                 hint="formulas are fitted to the released file, too: name columns that it has",
             )
 
