@@ -204,6 +204,21 @@ def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
 # ---- what cannot be
 
 
+@pytest.mark.parametrize(
+    ("formula", "saying"),
+    [
+        ("income ~ sexx", "has no column 'sexx'"),
+        ("income ~ pid", "'pid', which the plan does not publish"),
+        ("income ~ open(1)", "no function 'open'"),
+    ],
+)
+def test_formulas_of_a_plan_are_read_before_any_work(csv: Path, formula: str, saying: str) -> None:
+    pytest.importorskip("formulaic")
+    Path("plan.toml").write_text(PLAN.replace("match", f'drop = ["pid"]\nformulas = ["{formula}"]\nmatch'))
+    refused("release", csv, "--plan", "plan.toml", "-o", "out", saying=saying)
+    assert not Path("out").exists()
+
+
 def test_a_folder_that_exists_is_never_written_over(csv: Path) -> None:
     Path("out").mkdir()
     refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="exists")

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.formulas import ATTACKS, FACTORS, formula
+from tests.support.formulas import ATTACKS, FACTORS, allowed_formula, formula, table
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
-pytest.importorskip("formulaic")
+from maskwell.engines.formula import Coding, read_formula
+from maskwell.errors import InputError
+
+formulaic = pytest.importorskip("formulaic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("resource")
 
@@ -41,6 +45,24 @@ def test_the_listener_hears_what_formulaic_alone_would_run() -> None:
     heard = " ".join(str(said) for said, _ in found["wrong"].values())
     assert {"os.system", "open", "exec"} <= {word for word in ("os.system", "open", "exec") if word in heard}
     assert "left" in found["wrong"]  # it is enough to read the formula
+
+
+def test_what_is_allowed_is_coded_as_formulaic_codes_it() -> None:
+    rows, same = table().drop(columns=["C", "log", "np"]), 0  # formulaic would call the columns
+    for text in [*(f"y ~ {one}" for one in FACTORS[15:]), *map(allowed_formula, numbers(60))]:
+        try:
+            coding, values = Coding.learn(read_formula(text).right, rows)
+        except InputError:
+            continue  # it takes everything away, or is too large
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = formulaic.Formula(text).rhs.get_model_matrix(rows, context={}, na_action="ignore")
+            again = made.model_spec.get_model_matrix(rows.head(9), context={})
+        assert coding.names == tuple(made.columns), text
+        np.testing.assert_array_equal(values, made.to_numpy(float), err_msg=text)
+        np.testing.assert_array_equal(coding.apply(rows.head(9)), again.to_numpy(float), err_msg=text)
+        same += 1
+    assert same > 80
 
 
 def test_formulas_of_a_number_are_the_same_each_time() -> None:

@@ -72,6 +72,17 @@ def formula(number: int) -> str:
     return text
 
 
+def allowed_formula(number: int) -> str:
+    """A formula by its number that formulaic reads, too."""
+    draw = random.Random(number)
+    parts = [draw.choice(FACTORS[:9] + FACTORS[15:]) for _ in range(draw.randint(1, 4))]
+    text = parts[0]
+    for part in parts[1:]:
+        joined = draw.choice(("A + B", "A:B", "A * B", "(A + B)**2", "(A)/(B)", "A %in% B", "A - B"))
+        text = joined.replace("B", "\0").replace("A", text).replace("\0", part)
+    return f"y ~ {draw.choice(('', '0 + ', '-1 + ', '1 + '))}{text}"
+
+
 def _sum(draw: random.Random, depth: int) -> str:
     if depth > 3 or draw.random() < 0.5:
         return _factor(draw)

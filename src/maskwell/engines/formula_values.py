@@ -153,6 +153,7 @@ def _is_label(value: Any) -> bool:
 FLAG = _Known("True or False", lambda value: isinstance(value, bool))
 NUMBER = _Known("a number", _is_number)
 SWITCH = _Known("True, False or a number", lambda value: isinstance(value, bool | int | float))
+TEXT = _Known("the name of a column in quotes", lambda value: isinstance(value, str))
 LABEL = _Known("a category, such as 'north'", _is_label)
 NUMBERS = _Known(f"a list of up to {MOST_ITEMS} numbers", lambda value: _is_list(value, _is_number))
 LABELS = _Known(f"a list of up to {MOST_ITEMS} categories", lambda value: _is_list(value, _is_label))
@@ -218,7 +219,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             by_name=frozenset(["levels", "spans_intercept"]),
         ),
         "I": _of_one("I"),
-        "Q": Function({"variable": LABEL}, 1, ""),
+        "Q": Function({"variable": TEXT}, 1, ""),
         "lag": Function({"data": VALUE, "k": _whole(-MOST_SHIFTED, MOST_SHIFTED)}, 1, "lag"),
         "center": Function({"data": VALUE}, 1, "center", "stateful"),
         "scale": Function({"data": VALUE, **_SCALE}, 1, "scale", "stateful"),
@@ -362,32 +363,21 @@ class _Builder:
     def _operation(self, symbol: str, nodes: list[ast.expr]) -> Expression:
         operands = tuple(self.built(node) for node in nodes)
         _check_operands(symbol, operands)
-        if all(isinstance(one, Constant) for one in operands):
-            return Constant(_worked_out(symbol, [one.value for one in operands]))
-        return Operation(symbol, operands)
+        numbers = [one.value for one in operands if isinstance(one, Constant)]
+        return Constant(_worked_out(symbol, numbers)) if len(numbers) == len(operands) else Operation(symbol, operands)
 
     def _call(self, node: ast.Call, name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Expression:
         if name not in FUNCTIONS:
             raise unknown_function(name)
         function = FUNCTIONS[name]
-        given: dict[str, ast.expr] = {}
-        places = [key for key in function.parameters if key not in function.by_name]
-        if len(args) > len(places):
-            raise NotAllowedError(f"{name} takes at most {len(places)} values", _takes(name))
-        for key, value in [*zip(places, args, strict=False), *((one.arg, one.value) for one in keywords)]:
-            if key is None or key not in function.parameters:
-                raise NotAllowedError(f"{name} has no parameter {shorten(str(key), 20)!r}", _takes(name))
-            if key in given:
-                raise NotAllowedError(f"{name} is given {key} twice", _takes(name))
-            given[key] = value
-        missing = [key for key in [*function.parameters][: function.needed] if key not in given]
-        if missing:
-            raise NotAllowedError(f"{name} needs {missing[0]}", _takes(name))
+        given = _given(name, function, args, keywords)
         arguments = {
-            key: self._argument(name, key, a, given[key]) for key, a in function.parameters.items() if key in given
+            key: self._argument(name, key, allowed, given[key])
+            for key, allowed in function.parameters.items()
+            if key in given
         }
         if name == "Q":
-            return Column(str(arguments["variable"].value))
+            return Column(plain(arguments["variable"]))
         found = Call(name, arguments, ast.unparse(node))
         if function.kind != "contrast" and not columns_of(found):
             raise NotAllowedError(f"{name} is given no column", "name a column in it, such as age")
@@ -398,30 +388,54 @@ class _Builder:
             return self._contrast(node)
         found = self.built(node)
         if allowed == VALUE:
-            if isinstance(found, Items) or (isinstance(found, Constant) and found.value is None):
+            if isinstance(found, Items) or _is_none(found):
                 raise NotAllowedError(f"{name}: {key} must be a column or a number", _takes(name))
             _check_no_contrast(found)
             return found
-        is_none = isinstance(found, Constant) and found.value is None
-        if isinstance(found, Constant | Items) and (is_none or allowed.accepts(plain(found))):
+        if isinstance(found, Constant | Items) and ((_is_none(found) and name != "Q") or allowed.accepts(plain(found))):
             return found
         raise NotAllowedError(f"{name}: {key} must be {allowed.what}", _takes(name))
 
     def _contrast(self, node: ast.expr) -> Expression:
-        alone = self.names.get(node.id) if isinstance(node, ast.Name) else _dotted(node)
+        alone = self.names.get(node.id, "") if isinstance(node, ast.Name) else _dotted(node)
         if alone in FUNCTIONS and FUNCTIONS[alone].kind == "contrast":
             return Call(alone, {}, alone)
         found = self.built(node)
         is_contrast = isinstance(found, Call) and FUNCTIONS[found.name].kind == "contrast"
-        is_none = isinstance(found, Constant) and found.value is None
-        if not (is_contrast or is_none or (isinstance(found, Items) and MATRIX.accepts(plain(found)))):
+        if not (is_contrast or _is_none(found) or (isinstance(found, Items) and MATRIX.accepts(plain(found)))):
             raise NotAllowedError("C: the second value must be a contrast", _CONTRASTS)
         return found
 
 
-def plain(node: Constant | Items) -> Any:
+def _given(name: str, function: Function, args: list[ast.expr], keywords: list[ast.keyword]) -> dict[str, ast.expr]:
+    """What is given for which parameter."""
+    given: dict[str, ast.expr] = {}
+    places = [key for key in function.parameters if key not in function.by_name]
+    if len(args) > len(places):
+        raise NotAllowedError(f"{name} takes at most {len(places)} values", _takes(name))
+    for key, value in [*zip(places, args, strict=False), *((str(one.arg), one.value) for one in keywords)]:
+        if key not in function.parameters:
+            raise NotAllowedError(f"{name} has no parameter {shorten(key, 20)!r}", _takes(name))
+        if key in given:
+            raise NotAllowedError(f"{name} is given {key} twice", _takes(name))
+        given[key] = value
+    missing = [key for key in [*function.parameters][: function.needed] if key not in given]
+    if missing:
+        raise NotAllowedError(f"{name} needs {missing[0]}", _takes(name))
+    return given
+
+
+def plain(node: Expression) -> Any:
     """The value of something that names no column: numbers, texts, lists of them."""
-    return [plain(one) for one in node.items] if isinstance(node, Items) else node.value
+    if isinstance(node, Items):
+        return [plain(one) for one in node.items]
+    if isinstance(node, Constant):
+        return node.value
+    raise TypeError(f"{type(node).__name__} has no value before rows are read")
+
+
+def _is_none(node: Expression) -> bool:
+    return isinstance(node, Constant) and node.value is None
 
 
 def unknown_function(name: str) -> NotAllowedError:

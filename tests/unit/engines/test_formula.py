@@ -1,9 +1,13 @@
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from maskwell.engines.formula import Coding, read_formula, read_right_side
+from maskwell.engines.formula import MOST_COLUMNS, Coding, read_formula, read_right_side
+from maskwell.engines.formula_text import MOST_CHARACTERS, MOST_OPERATORS, MOST_TERMS
+from maskwell.engines.formula_values import FUNCTIONS
 from maskwell.errors import InputError, MissingExtraError, TooLargeError, UnknownCategoryError, WrongTypeError
 
 pd = pytest.importorskip("pandas")
@@ -273,3 +277,11 @@ def test_a_formula_is_a_text():
     for read in (read_formula, read_right_side):
         with pytest.raises(WrongTypeError, match="not int"):
             read(3)
+
+
+def test_the_documents_list_all_functions():
+    page = (Path(__file__).parents[3] / "docs/how-to/regression.md").read_text(encoding="utf-8")
+    words = {*re.findall(r"[\w.]+", page)}
+    assert {*FUNCTIONS} <= words
+    assert f"{MOST_TERMS:,} terms" in page and f"{MOST_COLUMNS:,} columns in all" in page
+    assert f"{MOST_CHARACTERS:,} characters" in page and f"{MOST_OPERATORS} operators" in page
