@@ -216,13 +216,12 @@ def _check_values(command: click.Command, context: click.Context, args: Sequence
         option = options.get(word)
         if not isinstance(option, click.Option) or option.is_flag or option.count:
             continue
-        for _ in range(option.nargs):
-            value = next(rest, "")
-            if value.partition("=")[0] in options:
-                raise MaskwellError(
-                    f"{word} has no value: {value} is an option",
-                    hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
-                )
+        values = [next(rest, "") for _ in range(option.nargs)]
+        if len(values) == 1 and values[0].partition("=")[0] in options:  # several have a check of their own
+            raise MaskwellError(
+                f"{word} has no value: {values[0]!r} is an option",
+                hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
+            )
 
 
 def _usage_hint(error: click.ClickException) -> str:
