@@ -37,7 +37,7 @@ def test_no_option_takes_another_one_for_its_value(folder: Path) -> None:
     tried = 0
     for names, command in commands(cli, context, ()):
         for option in command.params:
-            if not isinstance(option, click.Option) or option.is_flag or option.count:
+            if not isinstance(option, click.Option) or option.is_flag or option.count or option.nargs > 1:
                 continue
             for name in option.opts:
                 refused(*names, name, "--help", saying=f"{name} has no value: '--help' is an option")

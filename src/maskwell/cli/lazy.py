@@ -225,12 +225,10 @@ def _check_values(command: click.Command, context: click.Context, args: Sequence
         option = options.get(word)
         if not isinstance(option, click.Option) or option.is_flag or option.count:
             continue
-        value, *_ = [
-            next(rest, "") for _ in range(option.nargs)
-        ]  # an option of two numbers says itself that one is none
-        if value.partition("=")[0] in options:
+        values = [next(rest, "") for _ in range(option.nargs)]
+        if len(values) == 1 and values[0].partition("=")[0] in options:  # several have a check of their own
             raise MaskwellError(
-                f"{word} has no value: {value!r} is an option",
+                f"{word} has no value: {values[0]!r} is an option",
                 hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
             )
 

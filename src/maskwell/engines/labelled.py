@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,8 @@ TEXTS_ONLY = False
 HOLDS_BYTES = False
 
 READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
+_STATA_END = b"</stata_dta>"
+_SAS_BLOCK = 80
 SKIPS_SLOWLY = {".xpt"}
 """Kinds in which later rows are found by reading all before them, so that larger pieces are worth their memory."""
 
@@ -206,7 +209,9 @@ class LabelledSink:
         beside = Path(tempfile.gettempdir(), "output") if isinstance(name, int) else target_of(Path(name))
         with labelled_errors("write", "the output"), partial_folder(beside) as folder:
             path = folder / f"output{self._ending}"
+            rows = sum(map(len, self._batches))
             self._write(str(path))
+            _check_whole(path, rows)
             with path.open("rb") as written:
                 shutil.copyfileobj(written, self._file, 1 << 20)
 
@@ -238,6 +243,21 @@ def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> Labell
             f"{ending} files can be read, not written", hint="write a SAS transport file: -o OUT.xpt", ending=ending
         )
     return LabelledSink(file, ending, schema, style if isinstance(style, Labels) else Labels(ending, {}))
+
+
+def _check_whole(path: Path, rows: int) -> None:
+    """Read the last row back: pyreadstat does not always notice when the disk is full, and leaves a part of a file."""
+    library, ending = _library(), path.suffix
+    try:
+        frame, _ = getattr(library, READERS[ending])(str(path), row_offset=max(rows - 1, 0), row_limit=1)
+    except (library.ReadstatError, library.PyreadstatError, ValueError):
+        frame = ()
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - len(_STATA_END), 0))
+        ends = file.read() == _STATA_END if ending == ".dta" else ending != ".xpt" or size % _SAS_BLOCK == 0
+    if len(frame) < min(rows, 1) or not ends:
+        raise DataFileError("cannot write the output: only a part of it was written", hint="make room on the disk")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import pytest
 
 from maskwell.core import atomic
 from maskwell.core.atomic import atomic_file, atomic_files, check_outputs, name_folder, partial_folder, write_files
-from maskwell.errors import DataFileError
+from maskwell.errors import DataFileError, MaskwellError
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices, pipes and links of POSIX")
 
@@ -284,7 +284,7 @@ def test_of_many_threads_one_wins_and_the_umask_stays(tmp_path: Path) -> None:
 RACE = """
 import os, sys, warnings
 from maskwell.core.atomic import atomic_file
-from maskwell.errors import DataFileError
+from maskwell.errors import DataFileError, MaskwellError
 warnings.simplefilter("ignore")
 children = []
 for number in range(6):
@@ -328,3 +328,36 @@ def test_a_fork_that_ends_takes_nothing_away_and_adds_nothing(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", FORK], cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "out").read_bytes() == b"first,second" and names(tmp_path) == ["out"]
+
+
+# ---- what Python saves
+
+
+@pytest.fixture(params=["design", "certificate", "picture"])
+def save(request: pytest.FixtureRequest) -> Callable[[Path], object]:
+    from maskwell import Categories, Uniform, certify, plot_revealed, save_design
+
+    design = Uniform.from_gamma(3, Categories.numbered(4))
+    return {
+        "design": lambda path: save_design(design, path, overwrite=True),
+        "certificate": lambda path: certify(design).save(path, overwrite=True),
+        "picture": lambda path: plot_revealed(3).save(path),
+    }[request.param]
+
+
+def test_what_is_saved_is_whole_or_the_old_one(
+    save: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path, other = tmp_path / "saved.svg", tmp_path / "other"
+    path.write_bytes(b"old")
+    other.hardlink_to(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(MaskwellError, match="No space left"):
+            save(path)
+    assert path.read_bytes() == b"old" and names(tmp_path) == ["other", "saved.svg"]
+    save(path)
+    assert len(path.read_bytes()) > 100 and other.read_bytes() == b"old"

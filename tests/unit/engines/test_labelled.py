@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -331,3 +332,21 @@ def test_what_is_lost_in_words() -> None:
     assert labels.lost_in(".sav") == ("a .sav file does not keep multiple response sets of the .sav file",)
     assert labels.lost_in(".xpt")[0].startswith("a .xpt file does not keep value labels, missing codes")
     assert Labels(".sav", {"age": ColumnLabels()}).lost_in(".csv") == ()
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
+@pytest.mark.parametrize("share", [0, 0.3, 0.9])
+def test_a_file_that_the_library_left_cut_short_is_no_output(
+    ending: str, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = labelled._WRITERS[ending]
+
+    def cut(frame: Any, path: str, *rest: Any) -> None:  # as on a full disk, which pyreadstat does not always notice
+        real(frame, path, *rest)
+        os.truncate(path, int(Path(path).stat().st_size * share))
+
+    monkeypatch.setitem(labelled._WRITERS, ending, cut)
+    (tmp_path / "in.csv").write_text("x,y\n" + "yes,1\nno,2\n" * 250)
+    with pytest.raises(DataFileError, match="only a part"):
+        randomize_file(str(tmp_path / "in.csv"), str(tmp_path / f"out{ending}"), [Assignment.of("x", BY_LABEL)])
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]

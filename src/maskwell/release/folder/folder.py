@@ -40,6 +40,11 @@ def release_folder(path: str | Path) -> Iterator[Path]:
             name_folder(partial, target)
     except FileExistsError as error:
         raise _exists(path) from error
+    except DataFileError as error:
+        if str(partial) not in error.message:
+            raise
+        message = error.message.replace(str(partial), str(path))  # the name that it was to have
+        raise DataFileError(message, hint=error.hint, values=error.values, path=str(path)) from error
     except OSError as error:
         raise _cannot_write(path, error) from error
 
