@@ -87,6 +87,11 @@ def _check_same(path: Path, output: Path) -> None:
 def _check_equal(true: Any, found: Any) -> None:
     if true.type != found.type:
         true = true.cast(found.type)
+    if pa.types.is_dictionary(true.type):  # the same values may be in other places
+        true, found = (one.cast(one.type.value_type) for one in (true, found))
+    if pa.types.is_nested(true.type):
+        assert repr(true.to_pylist()) == repr(found.to_pylist())
+        return
     if pa.types.is_floating(true.type):  # NaN is not equal to itself
         whole = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[true.type.bit_width]
         true, found = (pa.concat_arrays([chunk.view(whole) for chunk in one.chunks]) for one in (true, found))
@@ -116,7 +121,7 @@ def _read(path: Path) -> Any:
 def test_damaged_labelled_files(folder: Path, kind: str) -> None:
     pytest.importorskip("pyreadstat")
     ending = ".sav" if kind == ".zsav" else kind
-    for number in numbers(5):
+    for number in numbers(3):
         rng = random.Random(f"{kind} {number}")
         path = folder / f"{number}{ending}"
         path.write_bytes(damage(rng, *(labelled_file(rng, kind, folder) for _ in range(2))))
