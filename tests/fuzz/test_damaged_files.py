@@ -69,24 +69,32 @@ def _run(words: list[str], folder: Path) -> int:
 def _check_same(path: Path, output: Path) -> None:
     """What was copied is what a strict reader finds, and the reports are categories of the design."""
     true = _read(path)
+    answers = true.column_names.index("y")  # others may have one name after an accident
     if output.suffix == ".csv":
         with output.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        for name in true.column_names:
-            if true.schema.field(name).type in (pa.string(), pa.large_string()) and name != "y":
-                assert [row[name] for row in rows] == [value or "" for value in true[name].to_pylist()], name
-        reports = {row["y"] for row in rows}
+            _, *rows = csv.reader(file)
+        columns = [*zip(*rows, strict=True)]
+        for place, field in enumerate(true.schema):
+            if field.type in (pa.string(), pa.large_string()) and place != answers:
+                assert list(columns[place]) == [value or "" for value in true.column(place).to_pylist()], field.name
+        reports = set(columns[answers])
     else:
         found = _read(output)
-        reports = set(found["y"].to_pylist())
-        for name in set(true.column_names) - {"y"}:
-            _check_equal(true[name], found[name])
+        reports = set(found.column(answers).to_pylist())
+        for place in range(true.num_columns):
+            if place != answers:
+                _check_equal(true.column(place), found.column(place))
     assert reports <= {"yes", "no"}
 
 
 def _check_equal(true: Any, found: Any) -> None:
     if true.type != found.type:
         true = true.cast(found.type)
+    if pa.types.is_dictionary(true.type):  # the same values may be in other places
+        true, found = (one.cast(one.type.value_type) for one in (true, found))
+    if pa.types.is_nested(true.type):
+        assert repr(true.to_pylist()) == repr(found.to_pylist())
+        return
     if pa.types.is_floating(true.type):  # NaN is not equal to itself
         whole = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[true.type.bit_width]
         true, found = (pa.concat_arrays([chunk.view(whole) for chunk in one.chunks]) for one in (true, found))
@@ -116,7 +124,7 @@ def _read(path: Path) -> Any:
 def test_damaged_labelled_files(folder: Path, kind: str) -> None:
     pytest.importorskip("pyreadstat")
     ending = ".sav" if kind == ".zsav" else kind
-    for number in numbers(5):
+    for number in numbers(3):
         rng = random.Random(f"{kind} {number}")
         path = folder / f"{number}{ending}"
         path.write_bytes(damage(rng, *(labelled_file(rng, kind, folder) for _ in range(2))))

@@ -59,6 +59,9 @@ class LabelledSource:
         self._reader = ReaderProcess.for_module(__name__)
         try:
             (about,) = self._reader.ask(self._file)
+        except DataFileError:
+            self._reader.keep()
+            raise
         except BaseException:
             self._reader.end()
             raise

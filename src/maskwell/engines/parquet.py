@@ -59,15 +59,12 @@ class ParquetSource:
                 batch = next(batches, None)
             if batch is None:
                 return
-            if names is not None and batch.schema.names != names:
-                raise DataFileError(
-                    f"{self._path}: a column cannot be told from another of the same name",
-                    hint="give every column, and every part of a nested one, a name of its own without a dot",
-                    path=self._path,
-                )
             check_unpacked(batch.get_total_buffer_size(), self._size, self._path)
             self._seen += len(batch)
-            yield validated(batch, self._path)
+            batch = validated(batch, self._path)
+            if names is not None and batch.schema.names != names:  # a.b may be a column, and part b of column a
+                batch = batch.select([batch.schema.names.index(name) for name in names])
+            yield batch
 
     def done(self) -> float | None:
         """Share of the rows read so far."""

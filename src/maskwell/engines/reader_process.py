@@ -65,6 +65,7 @@ class ReaderProcess:
             while (answer := _receive(back))[0] == CONTENT:
                 yield answer[1]
         except (OSError, EOFError):
+            self.end()
             raise DataFileError(f"{path} is damaged: its reader crashed", hint=WRITE_AGAIN, path=path) from None
         if answer[0] == REFUSAL:
             raise DataFileError(**json.loads(answer[1]), path=path)

@@ -189,8 +189,8 @@ def test_a_nested_column_whose_name_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     inner = pa.array([{"b": "yes"}] * 2)
     path.write_bytes(_parquet(pa.Table.from_arrays([inner, pa.array(["yes", "no"])], ["a", "a.b"])))
-    with pytest.raises(DataFileError, match="cannot be told from another"):
-        tally_file(str(path), [Assignment.of("a.b", COIN)])
+    counted = tally_file(str(path), [Assignment.of("a.b", COIN)])
+    assert counted.counts.values.tolist() == [1, 1]
     with pytest.raises(DataFileError, match="no column 'none'"):
         tally_file(str(path), [Assignment.of("none", COIN)])
 
