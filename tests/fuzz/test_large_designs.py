@@ -11,7 +11,7 @@ from tests.support.large_designs import LARGE
 from maskwell.designs import wire
 from maskwell.errors import TooLargeError
 
-FIRST = ["product of 11 coins", "matrix of 300, 300 digits", "band of 3000", "matrices of 100, 10 times"]
+FIRST = ["product of 11 coins", "matrix of 300", "band of 3000", "matrices of 100, 10 times"]
 NAMES = [*FIRST, *(name for name in LARGE if name not in FIRST)]
 
 
