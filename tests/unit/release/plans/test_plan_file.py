@@ -144,7 +144,7 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="cannot read"):
         load_plan(tmp_path / "none.toml")
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanError, match="not UTF-8"):
+    with pytest.raises(PlanError, match="not text in UTF-8"):
         load_plan(tmp_path / "plan.toml")
 
 
