@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from maskwell.engines.arrow import exact_batch, file_errors, require, schema_without_views
+from maskwell.engines.arrow import batch_without_views, exact_batch, file_errors, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded, rows_of_cells
 from maskwell.errors import DataFileError
 
@@ -29,12 +29,17 @@ class ParquetSource:
             raise DataFileError("Parquet cannot be read from standard input", hint="give the path of the file")
         with file_errors("read", path):
             with parquet.ParquetFile(path) as file:
-                self.schema = file.schema_arrow
+                self.schema = schema_without_views(file.schema_arrow)
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
-                path, read_dictionary=list(coded), pre_buffer=False, buffer_size=READ_BYTES
+                path, read_dictionary=self._texts(coded), pre_buffer=False, buffer_size=READ_BYTES
             )
         self._rows, self._seen = self._file.metadata.num_rows, 0
+
+    def _texts(self, coded: Sequence[str]) -> list[str]:
+        """Which of these columns are there and can be read as dictionaries."""
+        nested = require().types.is_nested
+        return [field.name for field in self.schema if field.name in set(coded) and not nested(field.type)]
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -47,7 +52,7 @@ class ParquetSource:
             if batch is None:
                 return
             self._seen += len(batch)
-            yield batch
+            yield batch_without_views(batch)
 
     def done(self) -> float | None:
         """Share of the rows read so far."""

@@ -10,6 +10,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.engines.arrow import missing_rows, require
+from maskwell.engines.kinds import column_errors
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
@@ -78,7 +79,9 @@ def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
     check_no_missing(column, name, row, needed)
     coded = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
     codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False))
-    return Factor.from_codes(codes, coded.dictionary.to_pylist(), f"column {name!r}")
+    with column_errors(name):
+        labels = coded.dictionary.to_pylist()
+    return Factor.from_codes(codes, labels, f"column {name!r}")
 
 
 def whole_numbers(column: Any, name: str, row: int) -> Array:
