@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Bits
-from maskwell.core.phrases import fault_of
+from maskwell.core.phrases import fault_of, shorten
 from maskwell.core.reported import bits_from_texts
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
 
@@ -167,7 +167,7 @@ def bits_from_array(values: Any, k: int) -> Bits:
     if arrow.types.is_large_string(values.type):
         return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
     raise ReportError(
-        f"the column holds {values.type}; set reports are texts of {k} characters 0 or 1",
+        f"the column holds {shorten(str(values.type), 30)}; set reports are texts of {k} characters 0 or 1",
         hint="keep the column as text: as a number it loses its leading zeros",
     )
 

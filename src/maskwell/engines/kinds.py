@@ -42,7 +42,9 @@ def _has_values(kind: Any) -> bool:
         return _has_values(kind.value_type)
     temporal = types.is_temporal(kind) and not (types.is_interval(kind) or types.is_duration(kind))
     texts = types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
-    numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    numbers = (
+        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal128(kind) or types.is_decimal256(kind)
+    )
     return bool(texts or numbers or temporal or types.is_boolean(kind) or types.is_null(kind))
 
 

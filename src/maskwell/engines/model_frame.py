@@ -309,6 +309,10 @@ class _Reader:
 
     def _whole(self, name: str, numbers: Any) -> Any:
         """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
+        if np.isinf(numbers).any():
+            raise ParameterError(
+                f"column {shorten(name, 24)!r} has infinite values", hint="give finite numbers", column=name
+            )
         only_categories = self._uses.get(name) == {"C"} and (numbers == np.rint(numbers)).all()
         return numbers.astype(np.int64) if only_categories and (np.abs(numbers) < 2**53).all() else numbers
 

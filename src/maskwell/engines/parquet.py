@@ -38,8 +38,12 @@ class ParquetSource:
 
     def _texts(self, coded: Sequence[str]) -> list[str]:
         """Which of these columns are there and can be read as dictionaries."""
-        nested = require().types.is_nested
-        return [field.name for field in self.schema if field.name in set(coded) and not nested(field.type)]
+        arrow, wanted = require(), set(coded)
+        own = [field for field in self.schema if field.name in wanted]
+        simple = [
+            f for f in own if not isinstance(f.type, arrow.BaseExtensionType) and not arrow.types.is_nested(f.type)
+        ]
+        return [field.name for field in simple]
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -52,6 +56,8 @@ class ParquetSource:
             if batch is None:
                 return
             self._seen += len(batch)
+            if names is not None and batch.schema.names != names:  # a.b may be a column, and part b of column a
+                batch = batch.select([batch.schema.names.index(name) for name in names])
             yield batch_without_views(batch)
 
     def done(self) -> float | None:

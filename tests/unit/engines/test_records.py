@@ -73,12 +73,15 @@ def whole(data: bytes) -> list[tuple[Any, ...]]:
     return list(zip(*table.to_pydict().values(), strict=True))
 
 
+FIELDS = ["a", "", '""', '"x,y"', '"x\r\ny"', 'in"ch', '"he said ""no"""', "ü"]
+
+
 @pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
 def test_the_size_of_blocks_changes_nothing(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "BLOCK_BYTES", size)
     for number in range(60):
         draw = random.Random(number)
-        fields = [["a", "", '""', '"x,y"', '"x\r\ny"', 'in"ch', '"he said ""no"""', "ü"][draw.randrange(8)] for _ in range(40)]  # fmt: skip
+        fields = [draw.choice(FIELDS) for _ in range(40)]
         body = "".join(f"{a},{b}\n" for a, b in zip(fields[::2], fields[1::2], strict=True)).encode()
         path = tmp_path / "a.csv"
         path.write_bytes(b"first,second\n" + body)
