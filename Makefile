@@ -13,7 +13,7 @@ PRINTED := tests/end_to_end src docs README.md
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench docs lock test-oldest clean
+.PHONY: help setup run test check fuzz sanitize bench docs lock test-oldest clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -34,6 +34,15 @@ check: setup  ## formatter, linter, types, import contracts, documentation, test
 	@$(MAKE) --no-print-directory docs
 	@echo "check: tests"; $(PYTEST)
 	@echo "check: what is printed, as on other processors"; $(BIN)/python -m tests.support.processors $(PRINTED)
+
+# A failure says how to run its case alone. START=N repeats the rounds of an earlier run.
+MINUTES ?= 60
+START ?=
+fuzz: setup  ## hostile input that no run before has tried, for MINUTES=60
+	@$(BIN)/python -m tests.support.fuzz_for_hours $(MINUTES) $(START)
+
+sanitize: setup  ## the compiled kernels under AddressSanitizer and UBSan; needs gcc
+	@$(BIN)/python -m tests.support.sanitize
 
 bench: setup  ## speed of this machine, against the bars in the documentation
 	@$(BIN)/python -m bench

@@ -16,6 +16,10 @@ LONG = "a-rather-long-folder/with-a-rather-long-name-inside/and-one-more-below/d
 
 BAD: list[tuple[list[str], list[str]]] = [
     # too long once
+    (["estimate", "x.csv", "--interval", "x" * 300], ["--interval: there is no choice 'xxx", "profile, bonferroni"]),
+    (["regress", "x.csv", "--variance", "\x1b" * 300], ["--variance: there is no choice '", "one of: observed, expec"]),
+    (["completion", "tcsh"], ["SHELL: there is no choice 'tcsh'", "one of: bash, zsh, fish"]),
+    (["randomize", "x.csv", "--design", "\x07" * 90, "-o", "y.csv"], ["--design \\x07"]),
     (["design", "foo"], ["no such command: maskwell design foo", "maskwell design --help"]),
     (["foo"], ["no such command: maskwell foo", "maskwell --help"]),
     (["improve", "diverse.json"], ["no bound on parity", "allow revealing"]),

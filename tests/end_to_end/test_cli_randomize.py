@@ -492,12 +492,12 @@ def test_an_unwritable_output(answers: str, folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk(answers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import atomic
+    from maskwell.core import atomic
 
     real = atomic._new_file
 
-    def full(target: Path, path: str) -> Any:
-        file = real(target, path)
+    def full(place: Path) -> Any:
+        file = real(place)
         handle = os.open("/dev/full", os.O_WRONLY)
         os.dup2(handle, file.fileno())  # it keeps its name, and what is written goes to the device
         os.close(handle)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.certificates import check_certificate, with_certificate, write_certificate
+from maskwell.cli.certificates import certificate_content, check_certificate, with_certificate
 from maskwell.cli.options import (
     FilePath,
     demand_options,
@@ -19,7 +19,7 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def audit(
 
     With a demand, the exit status is 1 when the design does not meet it.
     """
+    from maskwell.core.atomic import write_files
     from maskwell.privacy.audit import audit as audit_design
     from maskwell.reports.explain import explain as explained
     from maskwell.reports.text_audit import audit_text
@@ -73,8 +74,8 @@ def audit(
     codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
     found = audit_design(loaded, demand, shares, sensitive=codes)
     picture = plot_content(plot, lambda: _picture(loaded, demand, design))
-    written = write_certificate(certificate, loaded, demand, force=force)
-    written |= write_plot(plot, picture, force=force, inputs=inputs)
+    proof = certificate_content(certificate, loaded, demand)
+    written = write_files({"certificate": (certificate, proof), "plot": (plot, picture)}, force=force, inputs=inputs)
     if as_json:
         print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
     elif explain:

@@ -18,20 +18,17 @@ def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = 
     """Raise unless a certificate may be written there, if one was asked for."""
     if path is None:
         return
-    from maskwell.engines.atomic import check_output
+    from maskwell.core.atomic import check_output
 
     if path == "-":
         raise ParameterError("--certificate - would mix the proof with the report", hint="give the name of a file")
     check_output(path, force=force, inputs=inputs)
 
 
-def write_certificate(
-    path: str | None, design: Design, demand: Demand | AverageSecurity | None, *, force: bool
-) -> dict[str, str]:
-    """Prove and write, if it was asked for; what JSON says about it."""
+def certificate_content(path: str | None, design: Design, demand: Demand | AverageSecurity | None) -> bytes | None:
+    """The proof as the file will hold it, if one was asked for; made before anything is written."""
     if path is None:
-        return {}
-    from maskwell.engines.atomic import atomic_file
+        return None
     from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.certificate import certify
 
@@ -40,10 +37,7 @@ def write_certificate(
             "--certificate with --average-security, which bounds no parity",
             hint="ask for a bound on parity, such as --epsilon 1, or leave the demand out",
         )
-    text = certify(design, demand).text()
-    with atomic_file(path, force=force) as file:
-        file.write(text.encode())
-    return {"certificate": path}
+    return certify(design, demand).text().encode()
 
 
 def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:

@@ -137,21 +137,19 @@ def _target(output: str | None) -> Path:
 
 
 def _is_free(path: Path) -> bool:
-    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
 
 
 def _write(target: Path) -> Story:
     """Make everything beside the target, then give it its name; on failure nothing is left."""
-    from maskwell.engines.atomic import allowed_mode, partial_folder
+    from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 
     whole = target.resolve()
     try:
         with partial_folder(whole) as draft:
             story = _run(draft, _commands(_shown(target)))
-            if whole.exists():
-                whole.rmdir()
-            draft.chmod(allowed_mode(0o777))
-            draft.rename(whole)
+            draft.chmod(allowed_mode(0o777) & (whole.stat().st_mode | 0o700 if whole.exists() else 0o777))
+            name_folder(draft, whole, over_empty=True)
     except OSError as error:
         hint = "choose a place where files may be written, in a folder that exists"
         raise DataFileError(f"cannot write {target}: {error.strerror or error}", hint=hint, path=target) from error

@@ -69,6 +69,7 @@ def design() -> None:
 OUTPUT_HELP = "Where the design file goes; - is standard output."
 AVERAGE = "--average mixes the designs that are equal by symmetry: shares may then be estimated"
 SUBSET = "maskwell design subset makes a design from which shares can be estimated"
+MOST_ITEMS = 62  # bits of a report that one code numbers
 UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
 
 output_options = [
@@ -89,9 +90,9 @@ def saved(
     note: str = "",
 ) -> None:
     """Write the design file, if asked, and print what was made; ``more`` goes into the JSON object."""
+    from maskwell.core.atomic import atomic_file
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
-    from maskwell.engines.atomic import atomic_file
     from maskwell.privacy.audit import counted_reports
     from maskwell.reports.text import design_text
 
@@ -235,11 +236,23 @@ def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.kind is Kind.LABELS:
         labels = read_labels(value, parameter.option)
         if len(labels) == 1 and labels[0].isdecimal():
-            return [str(i + 1) for i in range(int(labels[0]))]  # how many, instead of their names
+            return [str(i + 1) for i in range(_item_count(labels[0]))]  # how many, instead of their names
         return labels
     if parameter.kind is Kind.PROBABILITIES:
         return split_list(value, parameter.option)
     return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
+
+
+def _item_count(text: str) -> int:
+    from maskwell.designs.demand import as_count
+    from maskwell.errors import TooLargeError
+
+    count = as_count(text, "items")
+    if count > MOST_ITEMS:
+        raise TooLargeError(
+            f"{count:,} items; at most {MOST_ITEMS} can be reported together", hint="ask for fewer items"
+        )
+    return count
 
 
 def _best_size(demand: Demand, categories: Categories | None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,10 +51,13 @@ def device(
     A device is exact. Where that would take too many cards, --deck N rounds to at most N, and then the design that the
     device realises (--realised) must be used to estimate, not D.
     """
+    from maskwell.core.atomic import check_outputs
+
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the sheets to a file")
     if output is not None and output == realised:
         raise ParameterError(f"sheets and design would both be {output}", hint="give them different names")
+    check_outputs([path for path in (output, realised) if path is not None], force=force, inputs=[design])
     made = _made(load_design(design), options)
     sheet = _sheet_options(realised or (design if made.general.exact else None), options)
     written = _written(made, sheet, design, output, realised, force=force)
@@ -122,17 +124,15 @@ def _written(
     made: Device, sheet: SheetOptions, path: str, output: str | None, realised: str | None, *, force: bool
 ) -> dict[str, str]:
     """Write the files that were asked for, both or none, and name them."""
+    from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
-    from maskwell.engines.atomic import atomic_file
     from maskwell.reports.device_page import device_page
 
-    texts = {} if output is None else {"output": (output, device_page(made, sheet))}
-    if realised is not None:
-        texts["realised_file"] = (realised, dumps(made.realised))
-    with ExitStack() as files:
-        for target, text in texts.values():
-            files.enter_context(atomic_file(target, force=force, inputs=[path])).write(text.encode())
-    return {name: target for name, (target, _) in texts.items()}
+    contents = {
+        "output": (output, None if output is None else device_page(made, sheet).encode()),
+        "realised_file": (realised, None if realised is None else dumps(made.realised).encode()),
+    }
+    return write_files(contents, force=force, inputs=[path])
 
 
 def _typed(path: str, options: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +58,13 @@ def improve(
     With --sensitive only one category is protected, as in a survey where nobody minds being found innocent. The exit
     status is 1 where no better design of that kind is known.
     """
+    from maskwell.core.atomic import check_outputs
+
     if as_json and "-" in (output, certificate):
         raise ParameterError("--json and - both need standard output", hint="write to a file")
     if output is not None and output == certificate:
         raise ParameterError(f"design and certificate would both be {output}", hint="give them different names")
+    check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
     loaded, demand = load_design(design), given_demand(options)
     found = _improved(loaded, demand, design, options) if sensitive is None else _one_sided(loaded, sensitive, options)
     applies = getattr(found, "applies", True)
@@ -126,13 +128,11 @@ def _written(
     found: Replacement, demand: Demand | None, path: str, output: str | None, certificate: str | None, *, force: bool
 ) -> dict[str, str]:
     """Write the files that were asked for, both or none, and name them."""
+    from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
-    from maskwell.engines.atomic import atomic_file
 
-    texts = {} if output is None else {"output": (output, dumps(found.design))}
-    if certificate is not None:
-        texts["certificate"] = (certificate, found.certificate(demand).text())
-    with ExitStack() as files:
-        for target, text in texts.values():
-            files.enter_context(atomic_file(target, force=force, inputs=[path])).write(text.encode())
-    return {name: target for name, (target, _) in texts.items()}
+    contents = {
+        "output": (output, None if output is None else dumps(found.design).encode()),
+        "certificate": (certificate, None if certificate is None else found.certificate(demand).text().encode()),
+    }
+    return write_files(contents, force=force, inputs=[path])

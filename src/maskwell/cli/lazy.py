@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
+import math
 import os
+import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, print_lines
+from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, print_lines, unwritten
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
+AT_ONCE = 1  # second
 
 
 class CommandGroup(click.Group):
@@ -33,7 +39,10 @@ class CommandGroup(click.Group):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
             raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None and not isinstance(found[1], click.Group) and not ctx.resilient_parsing:
+            _check_values(found[1], ctx, found[2])
+        return found
 
 
 class LazyGroup(CommandGroup):
@@ -72,9 +81,9 @@ class LazyGroup(CommandGroup):
         sys.exit(self._run(given, prog_name or "maskwell", *rest, **extra))
 
     def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
-        as_json = "--json" in args
+        as_json, printed_to = "--json" in args, sys.stdout
         try:
-            with _notes_for_warnings():
+            with _notes_for_warnings(), _interrupts():
                 status = super().main(args, prog_name, *rest, **extra)
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
@@ -86,8 +95,16 @@ class LazyGroup(CommandGroup):
         except click.ClickException as error:
             print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
         except (click.Abort, KeyboardInterrupt):
-            print_error("stopped", "stopped before the end", "nothing was written; run it again", as_json=as_json)
+            ignore_signals()
+            hint = "an output that was not complete is not there; run it again"
+            print_error("stopped", "stopped before the end", hint, as_json=as_json)
             return STOPPED
+        except SystemExit:
+            if sys.stdout is printed_to:
+                raise
+            # click puts another stream there and ends with 1 where nobody reads any more, which would mean "no" here
+            told = unwritten(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+            print_error(told.code, told.message, told.hint, as_json=as_json)
         except OSError as error:
             reason = error.strerror or type(error).__name__  # its text, where another library made it, may hold values
             message = f"{error.filename}: {reason}" if error.filename else reason
@@ -102,6 +119,51 @@ class LazyGroup(CommandGroup):
         return BAD_INPUT
 
 
+class _Stop:
+    """End in good order, as after Ctrl-C; who presses it again at once does not disturb that."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self.last > AT_ONCE:
+            self.last = now
+            raise KeyboardInterrupt
+
+
+stop = _Stop()
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """An interrupt stays one, where a library or an import made another error of it."""
+    try:
+        yield
+    except Exception as error:
+        if stop.last > -math.inf:
+            raise KeyboardInterrupt from error
+        raise
+
+
+def obey_signals() -> None:
+    """From now on they end the command; those that whoever started it wants to be ignored, as nohup does, are."""
+    for number in _signals():
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
+
+
+def ignore_signals() -> None:
+    """From now on they change nothing, where :data:`stop` obeyed them."""
+    for number in _signals():
+        if signal.getsignal(number) is stop:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _signals() -> list[int]:
+    return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def _fault(error: Exception) -> str:
     """What went wrong within maskwell, without the text of the error."""
     where = traceback.extract_tb(error.__traceback__)[-1]
@@ -110,11 +172,14 @@ def _fault(error: Exception) -> str:
 
 def _kept(error: Exception) -> str:
     """Keep the traceback in a file for its owner alone, and say where."""
+    path = None
     try:
         handle, path = tempfile.mkstemp(prefix="maskwell-fault-", suffix=".txt", text=True)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(traceback.format_exception(error))
     except OSError:
+        if path is not None:
+            Path(path).unlink(missing_ok=True)
         return "please report it, with the command that you typed"
     return f"please report it; {path} has the traceback, which may hold values of your data"
 
@@ -144,31 +209,47 @@ def _usage_message(error: click.ClickException) -> str:
     """
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
-    swallowed = _swallowed(error)
-    if swallowed:
-        return swallowed
+    if isinstance(error, click.BadParameter) and _choices(error):
+        return f"{_name(error)}: there is no choice {error.message.partition(' is not one of ')[0]}"
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 
 
-def _swallowed(error: click.ClickException) -> str:
-    """What went wrong where an option without its value took the next option for it; empty if none did."""
-    context = getattr(error, "ctx", None)
-    if context is None or "extra argument" not in error.format_message():
-        return ""
-    return swallowed_option(context)
+def _check_values(command: click.Command, context: click.Context, args: Sequence[str]) -> None:
+    """Raise where an option without its value would take the next option for it."""
+    options = {name: option for option in command.get_params(context) for name in option.opts if name.startswith("-")}
+    rest = iter(args)
+    for word in rest:
+        if word == "--":
+            return
+        option = options.get(word)
+        if not isinstance(option, click.Option) or option.is_flag or option.count:
+            continue
+        value, *_ = [
+            next(rest, "") for _ in range(option.nargs)
+        ]  # an option of two numbers says itself that one is none
+        if value.partition("=")[0] in options:
+            raise MaskwellError(
+                f"{word} has no value: {value!r} is an option",
+                hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
+            )
 
 
-def swallowed_option(context: click.Context) -> str:
-    """The fault of a command in which an option took the name of another for its value; empty without one."""
-    options = [one for one in context.command.get_params(context) if isinstance(one, click.Option)]
-    known = {name for option in options for name in option.opts}
-    taken = [(option.opts[-1], context.params.get(str(option.name))) for option in options]
-    return next((f"{name} has no value: {value!r} is an option" for name, value in taken if value in known), "")
+def _choices(error: click.BadParameter) -> tuple[str, ...]:
+    """What could have been typed, where the word was none of a few; empty otherwise."""
+    kind = error.param.type if error.param is not None else None
+    return tuple(map(str, kind.choices)) if isinstance(kind, click.Choice) and "one of" in error.message else ()
+
+
+def _name(error: click.BadParameter) -> str:
+    assert error.param is not None
+    return error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.human_readable_name
 
 
 def _usage_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
+    if isinstance(error, click.BadParameter) and _choices(error):
+        return f"choose one of: {', '.join(_choices(error))}"
     if isinstance(error, click.NoSuchOption) and context is not None:
         known = [name for parameter in context.command.get_params(context) for name in parameter.opts]
         words = {name.lstrip("-"): name for name in known}  # the dashes are alike in all of them

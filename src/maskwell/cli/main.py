@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-from types import FrameType
+import os
+import sys
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
-from maskwell.cli.lazy import LazyGroup
+from maskwell.cli.lazy import LazyGroup, ignore_signals, obey_signals
+from maskwell.cli.output import STOPPED, prepare_streams
+
+MOST_DIGITS = 100_000
+"""Of an integer that is printed. Products of many designs have thousands; what is read has bounds of its own."""
 
 COMMANDS = {
     "design": ("maskwell.cli.design:design", "Make a design file, from a device or from a privacy demand."),
@@ -55,11 +61,25 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
-    for name in ("SIGTERM", "SIGHUP"):  # so that a command that is ended leaves nothing half-written
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _stop)
-    cli()
+    obey_signals()  # so that a command that is ended leaves nothing half-written
+    try:
+        prepare_streams()
+        sys.set_int_max_str_digits(MOST_DIGITS)
+        cli()
+    except KeyboardInterrupt:  # another one, in the moment before they were ignored
+        _stopped()
+    except SystemExit as end:
+        if end.code == STOPPED:
+            _stopped()
+        raise
+    finally:
+        ignore_signals()
 
 
-def _stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise KeyboardInterrupt
+def _stopped() -> NoReturn:
+    """Leave at once. The interpreter may remember an interrupt that was obeyed, and end with another status."""
+    ignore_signals()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(STOPPED)

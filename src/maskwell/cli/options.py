@@ -46,7 +46,13 @@ class FilePath(click.Path):
     """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Nothing is looked up here."""
+        """Nothing is looked up here; what looks like an option is none, unless it is a file's place that says so."""
+        if isinstance(param, click.Option) and str(value).startswith("-") and value != "-":
+            name = param.opts[-1]
+            raise ParameterError(
+                f"{name} {value}: this looks like an option, not like the name of a file",
+                hint=f"give {name} a name first; a file that is called so is ./{value}",
+            )
         return value
 
 
@@ -237,15 +243,16 @@ def read_codes(text: str, option: str, design: Design) -> list[int]:
 
 
 def _labels_of_file(path: str, option: str) -> list[str]:
+    from maskwell.core.documents import read_document
+
+    hint = f"after @ comes a file with one label per line; quote a label with @: '\"@{path}\"'"
     try:
-        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8-sig").rstrip().splitlines()]
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        text = read_document(path, error=DataFileError, hint=hint)
+    except DataFileError as error:
         raise DataFileError(
-            f"{option} @{path}: {reason}",
-            hint=f"after @ comes a file with one label per line; quote a label with @: '\"@{path}\"'",
-            path=path,
+            f"{option} @{path}: {error.message.partition(': ')[2]}", hint=error.hint, path=path
         ) from error
+    lines = [line.strip() for line in text.rstrip().splitlines()]
     if "" in lines or not lines:
         raise LabelError(
             f"{option} @{path}: line {lines.index('') + 1 if lines else 1} is empty",

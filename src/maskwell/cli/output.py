@@ -6,33 +6,93 @@ leaves through this file, where such signs are written as escapes.
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
 import json
+import os
 import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
-import click
-
-from maskwell.core.escaping import in_json, visible
+from maskwell.core.escaping import in_ascii, in_json, visible
 from maskwell.core.json_values import plain
 from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import Printed
+from maskwell.errors import DataFileError
 
 SHORTEST = 16
+LONG_WORD = 60  # that nobody reads; longer than the names of files that maskwell makes
 OK, ANSWER_IS_NO, BAD_INPUT, FAULT, STOPPED = 0, 1, 2, 3, 130
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
+    """Print one JSON object; letters that the terminal cannot show as JSON writes them, with backslash and u."""
     sys.set_int_max_str_digits(0)  # the number of reports of a set design may have thousands of digits
-    click.echo(in_json(json.dumps(plain(content), ensure_ascii=False, allow_nan=False)))
+    text = in_json(json.dumps(plain(content), ensure_ascii=False, allow_nan=False))
+    _write(text if _can_show(text) else json.dumps(json.loads(text), allow_nan=False))
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines for people."""
-    click.echo("\n".join(map(visible, lines)), err=err)
+    _write("\n".join(map(visible, lines)), err=err)
+
+
+def _can_show(text: str) -> bool:
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
+    """Print a text. Where standard output takes none, that is an error; where standard error does, nobody is told."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        if stream is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        stream.write(text + end)
+        stream.flush()
+    except OSError as error:
+        if not err:
+            raise unwritten(error) from error
+
+
+def unwritten(error: OSError) -> DataFileError:
+    """The error for standard output that takes no more. What is left in it goes nowhere, so that all ends quietly."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DataFileError(
+        f"cannot write to standard output: {error.strerror or 'it is closed'}",
+        hint="not everything was printed; check free space and who reads the output, and run it again",
+    )
+
+
+def prepare_streams() -> None:
+    """Let standard output and standard error print any text, whatever the terminal can show, and keep their numbers.
+
+    Where one of them is closed, the next file that is opened would get its number, and what is printed.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(handle)
+    codecs.register_error(_SPELLED, _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_SPELLED)
+
+
+_SPELLED = "maskwell-spelled"
+_STDERR = 2
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return in_ascii(error.object[error.start : error.end]), error.end
 
 
 def print_error(
@@ -40,16 +100,24 @@ def print_error(
 ) -> None:
     """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout.
 
-    What was ``typed`` is cut in the middle where a line would be too long. ``values`` of the data get a line of their
-    own, where they were asked for.
+    What was ``typed`` is cut in the middle where a line would be too long, and then the whole line. ``values`` of the
+    data get a line of their own, where they were asked for.
     """
-    words = {part for word in typed for part in (word, *re.split("[=@]", word))}
-    message = fitted(" ".join(message.split()), words, MESSAGE)
-    hint = fitted(" ".join((hint or "see maskwell --help").split()), words, HINT)
+    words = {_one_line(part) for word in typed for part in (word, *re.split("[=@]", word))}
+    message, hint = _one_line(message), _one_line(hint or "see maskwell --help")
+    words |= {word for word in f"{message} {hint}".split() if len(word) > LONG_WORD}
+    if words:
+        message, hint = shorten(fitted(message, words, MESSAGE), MESSAGE), shorten(fitted(hint, words, HINT), HINT)
     more = {"values": values} if values else {}
     print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
     if as_json:
-        print_json({"error": {"code": code, "message": message, "hint": hint, **more}})
+        with suppress(DataFileError):  # where standard output takes nothing, it was told above
+            print_json({"error": {"code": code, "message": message, "hint": hint, **more}})
+
+
+def _one_line(text: str) -> str:
+    """As it will be printed: escapes take more room than what they stand for."""
+    return visible(" ".join(text.split()))
 
 
 def fitted(text: str, words: Iterable[str], width: int) -> str:
@@ -69,7 +137,7 @@ class Progress:
     """Rows so far, on stderr, only on a terminal and only when the work takes longer than a second."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
         self._start = self._last = time.monotonic()
         self._printed = False
 
@@ -80,11 +148,11 @@ class Progress:
             return
         self._last, self._printed = now, True
         percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
-        click.echo(f"\r  {rows:,} rows{percent}", err=True, nl=False)
+        _write(f"\r  {rows:,} rows{percent}", err=True, end="")
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._printed:
-            click.echo("\r" + " " * 40 + "\r", err=True, nl=False)
+            _write("\r" + " " * 40 + "\r", err=True, end="")

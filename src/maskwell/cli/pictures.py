@@ -33,7 +33,7 @@ def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> 
     """Raise unless a picture may be written there, if one was asked for."""
     if path is None:
         return
-    from maskwell.engines.atomic import check_output
+    from maskwell.core.atomic import check_output
     from maskwell.reports.picture import check_ending
 
     check_ending(path)
@@ -47,13 +47,9 @@ def plot_content(path: str | None, draw: Callable[[], Picture]) -> bytes | None:
 
 def write_plot(path: str | None, content: bytes | None, *, force: bool, inputs: Sequence[str] = ()) -> dict[str, str]:
     """Write a picture, if one was asked for; what JSON says about it."""
-    if path is None or content is None:
-        return {}
-    from maskwell.engines.atomic import atomic_file
+    from maskwell.core.atomic import write_files
 
-    with atomic_file(path, force=force, inputs=inputs) as file:
-        file.write(content)
-    return {"plot": path}
+    return write_files({"plot": (path, content)}, force=force, inputs=inputs)
 
 
 def with_plot(lines: Sequence[str], path: str | None) -> list[str]:

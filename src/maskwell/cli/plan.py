@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.lazy import swallowed_option
 from maskwell.cli.options import (
     LABELS_HELP,
     FilePath,
@@ -19,7 +18,7 @@ from maskwell.cli.options import (
     typed_demand,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot, write_plot
+from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot
 from maskwell.cli.plan_options import survey_options
 from maskwell.errors import ParameterError
 
@@ -89,7 +88,6 @@ def plan(
         {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
     )
     if designs or survey["strata"] is not None:
-        _check_swallowed(click.get_current_context())
         check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
         asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
         plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
@@ -109,13 +107,6 @@ def plan(
         as_json=as_json,
         demand=demand,
     )
-
-
-def _check_swallowed(context: click.Context) -> None:
-    """Raise where an option without its value took the next one, whose value is then taken for a design file."""
-    fault = swallowed_option(context)
-    if fault:
-        raise click.UsageError(fault, ctx=context)
 
 
 def _check_no_survey(survey: dict[str, Any]) -> None:
@@ -143,6 +134,8 @@ def _choose(
     as_json: bool,
     demand: dict[str, Any],
 ) -> None:
+    from maskwell.core.atomic import write_files
+    from maskwell.designs.wire import dumps
     from maskwell.planning.choosing import choose
     from maskwell.reports.text_plan import plan_text
 
@@ -153,11 +146,11 @@ def _choose(
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
     choice = choose(len(labels), asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
-    drawn = write_plot(plot, plot_content(plot, lambda: _picture(choice, picture or "frontier")), force=force)
-    _write(choice, output, force=force)
+    drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
+    text = None if output is None else dumps(choice.design).encode()
+    written = write_files({"output": (output, text), "plot": (plot, drawn)}, force=force)
     if as_json:
-        written = {} if output is None else {"output": output}
-        print_json({**choice.to_dict(), **written, **drawn})
+        print_json({**choice.to_dict(), **written})
     else:
         shown = None if output == "-" else output
         print_lines(with_plot(plan_text(choice, shown, typed_demand(demand)), plot), err=output == "-")
@@ -190,19 +183,9 @@ def _picture(choice: Choice, name: str) -> Picture:
 
 
 def _check_output(output: str | None, *, force: bool, as_json: bool) -> None:
-    from maskwell.engines.atomic import check_output
+    from maskwell.core.atomic import check_output
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
     if output is not None:
         check_output(output, force=force)
-
-
-def _write(choice: Choice, output: str | None, *, force: bool) -> None:
-    from maskwell.designs.wire import dumps
-    from maskwell.engines.atomic import atomic_file
-
-    if output is None:
-        return
-    with atomic_file(output, force=force) as file:
-        file.write(dumps(choice.design).encode())

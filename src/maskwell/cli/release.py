@@ -82,6 +82,11 @@ def release(
     stays with you: the matrices and the report for the disclosure board.
     """
     if new_key is not None:
+        if new_key == "-" or any((file, plan_file, output, init, dry_run, records, key, matrices, plot)):
+            raise ParameterError(
+                "--new-key makes a key file and does nothing else",
+                hint="first maskwell release --new-key secret.key, then the release with --key secret.key",
+            )
         _make_key(new_key, as_json=as_json)
         return
     if file is None:
@@ -126,7 +131,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
 
 
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
-    from maskwell.engines.atomic import atomic_file, check_output
+    from maskwell.core.atomic import atomic_file, check_output
     from maskwell.release.assessing import first_plan
 
     if output is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from maskwell.cli.options import FilePath, example, json_option, show_values_option, split_list
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
-from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.risk.intruders import INTRUDERS
 
@@ -65,8 +66,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
     added = variable_contributions(table, names, stages, level=report.level) if contributions else []
     levels = level_contributions(report) if contributions else []
     picture = plot_content(options["plot"], lambda: _picture(report))
-    written = _write_records(records, file, report, force=options["force"])
-    written |= write_plot(options["plot"], picture, force=options["force"], inputs=given)
+    written = _write_outputs(records, picture, file, report, options, given)
     if as_json:
         content = report.to_dict() | _realised(report, released)
         if contributions:
@@ -92,7 +92,7 @@ def _names(text: str) -> list[str]:
 
 
 def _check_outputs(records: str | None, options: dict[str, Any], inputs: Sequence[str]) -> None:
-    from maskwell.engines.atomic import check_output
+    from maskwell.core.atomic import check_output
 
     check_plot(options["plot"], force=options["force"], inputs=inputs)
     if options["plot"] is not None and options["receipt"] is None:
@@ -170,10 +170,26 @@ def _picture(report: RiskReport) -> Picture:
     return plot_risk_report(report)
 
 
-def _write_records(output: str | None, file: str, report: RiskReport, *, force: bool) -> dict[str, str]:
-    if output is None:
-        return {}
+def _write_outputs(
+    records: str | None,
+    picture: bytes | None,
+    file: str,
+    report: RiskReport,
+    options: dict[str, Any],
+    inputs: Sequence[str],
+) -> dict[str, str]:
+    """Write what was asked for; the picture gets its name only when the records are written."""
+    from maskwell.core.atomic import atomic_file
     from maskwell.engines.cell_values import write_cell_values
 
-    write_cell_values(file, output, report.table, report.per_cell, force=force)
-    return {"records_file": output}
+    force, written = options["force"], {}
+    with ExitStack() as files:
+        if picture is not None:
+            plotted = files.enter_context(atomic_file(options["plot"], force=force, inputs=inputs))
+            plotted.write(picture)
+            plotted.flush()
+            written["plot"] = options["plot"]
+        if records is not None:
+            write_cell_values(file, records, report.table, report.per_cell, force=force)
+            written["records_file"] = records
+    return written

@@ -35,6 +35,39 @@ def visible(text: str) -> str:
     return text if text.isprintable() else _UNSEEN.sub(lambda found: _escaped(found.group()), text)
 
 
+_IN_ASCII = {
+    **dict.fromkeys("“”", '"'),
+    **dict.fromkeys("‘’", "'"),
+    **dict.fromkeys("–—−⁻", "-"),
+    **dict.fromkeys("\u00a0\u2009\u202f", " "),
+    **dict.fromkeys("─━", "-"),
+    **dict.fromkeys("│┃", "|"),
+    **dict.fromkeys("├└┌┐┘┤┬┴┼", "+"),
+    **dict.fromkeys("█▉▊▋▌▍▎▏▇▆▅▄▃▂▁", "#"),
+    "…": "...",
+    "×": "x",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+/-",
+    "·": ".",
+    "→": "->",
+    "←": "<-",
+    "≈": "~",
+    "∞": "inf",
+}
+"""What maskwell itself prints beside ASCII, for terminals that cannot show it."""
+
+
+def in_ascii(text: str) -> str:
+    r"""A text for a terminal that cannot show it: signs spelled with others, letters as escapes.
+
+    >>> print(in_ascii("x ≤ 1…"), in_ascii("né"))
+    x <= 1... n\xe9
+    """
+    spelled = "".join(_IN_ASCII.get(sign, sign) for sign in text)
+    return spelled.encode("ascii", "backslashreplace").decode("ascii")
+
+
 def visible_lines(text: str) -> str:
     r"""The same for a text that may have several lines.
 

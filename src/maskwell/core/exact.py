@@ -14,6 +14,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
 
+from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
@@ -23,8 +24,12 @@ Parity: TypeAlias = Fraction | float
 """An exact fraction, or ``math.inf``."""
 
 _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
-_EXPONENT_DIGITS = 5
+MOST_DIGITS = 1000
+"""Digits of a number that is typed, before and behind the point, powers of ten written out."""
+MOST_EXACT_DIGITS = 10_000
+"""Digits of an exact integer in a document; reading one of ten times as many takes a second."""
 _PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
+_PLAIN_DIGITS = 600  # that int reads, whatever limit of digits is set
 _TYPED_DIGITS = 12
 _FULL_DIGITS = 17
 _ROUND_DIGITS = 3  # of a number that people take for exact
@@ -43,22 +48,31 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     given: Any = value
     if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
         raise WrongTypeError(
-            f"{name} = {given!r} is a {type(given).__name__}, not a number",
+            f"{name} = {shorten(repr(given), 60)} is a {type(given).__name__}, not a number",
             hint="give a number or a fraction such as 1/6",
             value=given,
         )
     if isinstance(given, str | Decimal):
-        _check_exponent(str(given), name)
+        check_digits(str(given), name)
     try:
         if isinstance(given, Rational):
             return Fraction(int(given.numerator), int(given.denominator))
-        return Fraction(given if isinstance(given, str | Decimal) else str(given))
+        return Fraction(
+            _ascii(given) if isinstance(given, str) else given if isinstance(given, Decimal) else str(given)
+        )
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
-            f"{name} = {given!r} is not a finite number",
+            f"{name} = {shorten(repr(given), 60)} is not a finite number",
             hint=_without_sign(given) or "give a number such as 0.25 or a fraction such as 1/6",
             value=given,
         ) from error
+
+
+def _ascii(text: str) -> str:
+    """The text, if it has no digits but 0 to 9: those of other scripts would be read as well."""
+    if not text.isascii():
+        raise ValueError("digits are 0 to 9")
+    return text
 
 
 def _without_sign(given: object) -> str:
@@ -88,12 +102,22 @@ def percent_meant(*values: Number) -> str:
     return f" ({' '.join(typed)} for {percents}? write {' '.join(map(_hundredth, typed))})"
 
 
-def _check_exponent(text: str, name: str) -> None:
-    """Raise for a number such as 1e1000000000, whose digits would fill the memory."""
-    exponent = text.lower().partition("e")[2].replace("_", "").strip().lstrip("+-0")
-    if exponent.isdigit() and len(exponent) > _EXPONENT_DIGITS:
+_POWER = re.compile(r"[eE]\s*([+-]?[0-9_]+)")
+
+
+def check_digits(text: str, name: str) -> None:
+    """Raise for a number of more than a thousand digits, or such as 1e1000000000, whose digits would fill the memory.
+
+    >>> check_digits("1/6", "p")
+    """
+    if sum(map(str.isdigit, text)) > MOST_DIGITS:
         raise ParameterError(
-            f"{name} = {text!r} has a power of ten beyond {10**_EXPONENT_DIGITS:,}",
+            f"{name} has more than {MOST_DIGITS:,} digits", hint="give a number of ordinary size, such as 0.25"
+        )
+    power = _POWER.search(text)
+    if power and abs(int(power[1].replace("_", "") or 0)) > MOST_DIGITS:
+        raise ParameterError(
+            f"{name} = {shorten(repr(text), 40)} has a power of ten beyond {MOST_DIGITS:,}",
             hint="give a number of ordinary size, such as 0.25",
             value=text,
         )
@@ -390,7 +414,33 @@ def from_digits(text: Any) -> int:
     """
     if not (isinstance(text, str) and text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r:.50} is not an integer of 0 or more in decimal digits")
-    return int(Decimal(text))
+    if len(text) > MOST_EXACT_DIGITS:
+        raise ValueError(f"an integer of more than {MOST_EXACT_DIGITS:,} digits")
+    return int(text) if len(text) <= _PLAIN_DIGITS else int(Decimal(text))
+
+
+def all_from_digits(texts: Any) -> list[int]:
+    """The same for a list of them; a million short ones at once.
+
+    >>> all_from_digits(["12", "0"])
+    [12, 0]
+    """
+    if not isinstance(texts, list) or set(map(type, texts)) - {str}:
+        raise ValueError("not a list of integers of 0 or more in decimal digits")
+    joined = "".join(texts)
+    if all(texts) and joined.isascii() and joined.isdigit() and max(map(len, texts)) <= _PLAIN_DIGITS:
+        return list(map(int, texts))
+    return list(map(from_digits, texts))
+
+
+def all_to_digits(numbers: Iterable[int]) -> list[str]:
+    """Integers of any length in decimal digits; a million short ones at once.
+
+    >>> all_to_digits([12, 0])
+    ['12', '0']
+    """
+    own = list(numbers)
+    return list(map(str if max(own, default=0).bit_length() < _PLAIN_BITS else to_digits, own))
 
 
 def from_text(text: Any) -> Fraction:

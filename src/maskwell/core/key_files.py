@@ -8,6 +8,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from maskwell.core.atomic import OWNER_ONLY, atomic_file
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 LEAST_BYTES = 16
@@ -50,35 +51,54 @@ def _from_digits(text: str) -> bytes:
 def new_key_file(path: str | Path) -> Path:
     """Write a new key of 256 bits, as 64 hexadecimal digits, to a file that only its owner can read.
 
-    An existing file is never replaced: the draws of earlier releases could not be repeated any more.
+    It is on the disk, whole, when this returns; after an error there is none. An existing file is never replaced: the
+    draws of earlier releases could not be repeated any more.
     """
-    digits = secrets.token_hex(_NEW_BYTES)
+    target = Path(path)
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(digits + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError as error:
+        _check_new(target)
+        with atomic_file(target, mode=OWNER_ONLY) as file:
+            file.write(f"{secrets.token_hex(_NEW_BYTES)}\n".encode())
+    except DataFileError:
+        _check_new(target)  # if somebody was faster
+        raise
+    return target
+
+
+def _check_new(path: Path) -> None:
+    if os.path.lexists(path):
         raise DataFileError(
-            f"{path} exists; a key is never replaced", hint="give another name, or use the key that is there"
-        ) from error
-    except OSError as error:
-        raise DataFileError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
-    return Path(path)
+            f"{path} exists; a key is never replaced", hint="give another name, or use the key that is there", path=path
+        )
 
 
 def read_key_file(path: str | Path) -> bytes:
     """The key of a file that only its owner can read."""
     try:
-        with Path(path).open("rb") as file:
-            _check_private(path, os.fstat(file.fileno()).st_mode)
-            content = file.read(_LARGEST_FILE)
+        with open(path, "rb", opener=_without_waiting) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise _no_key(path, "is not a file")
+            _check_private(path, found.st_mode)
+            content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise DataFileError(
             f"cannot read the key file {path}: {error.strerror}",
             hint="check the path; maskwell release --new-key FILE makes one",
         ) from error
+    if len(content) > _LARGEST_FILE:
+        raise _no_key(path, f"has more than {_LARGEST_FILE:,} bytes")
     return checked_key(content.decode("latin-1").strip())
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for somebody who writes
+
+
+def _no_key(path: str | Path, why: str) -> DataFileError:
+    return DataFileError(
+        f"the key file {path} {why}", hint="name a file that holds a key and nothing else", path=str(path)
+    )
 
 
 def _check_private(path: str | Path, mode: int) -> None:

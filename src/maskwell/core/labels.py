@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
+_HALF = re.compile("[\ud800-\udfff]")
 LARGEST_SAFE_INTEGER = 2**53 - 1  # beyond it a JSON number is rounded by browsers, so the integer travels as text
 
 
@@ -68,6 +70,12 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
                 hint='name the category for missing values, for instance "missing"',
                 position=position,
             )
+        if _has_half(label):
+            raise LabelError(
+                f"label {position + 1} holds half a character, which cannot be written to any file",
+                hint="give labels in UTF-8: the text was cut within a character, or read in another encoding",
+                position=position,
+            )
         try:
             if label in first:
                 clashes.append((first[label], label))
@@ -85,6 +93,13 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
             hint="give every category one label of its own",
             duplicates=[b for _, b in clashes],
         )
+
+
+def _has_half(label: Any) -> bool:
+    """Whether a text, alone or in a tuple, holds a surrogate without its other half."""
+    if isinstance(label, str):
+        return not label.isascii() and _HALF.search(label) is not None
+    return isinstance(label, tuple) and any(map(_has_half, label))
 
 
 def _clash(a: object, b: object) -> str:

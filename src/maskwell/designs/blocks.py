@@ -147,6 +147,10 @@ class Blocks(CodedDesign):
         """2 with two cells or more: their reports never meet."""
         return 2.0 if len(self.parts) > 1 else self.parts[0].total_variation()
 
+    def rank_work(self) -> int:
+        """Of the parts."""
+        return sum(part.rank_work() for part in self.parts)
+
     def rank(self) -> int:
         """The sum of the ranks."""
         return sum(part.rank() for part in self.parts)

@@ -28,6 +28,7 @@ from maskwell.designs.components import (
     left_inverses,
     ranks,
     singular_values,
+    sizes_of,
     stacks_of,
 )
 from maskwell.designs.dense import takes_two_values
@@ -208,6 +209,11 @@ class ByColumns(CodedDesign):
     @cached_property
     def _singular(self) -> list[Real]:
         return [singular_values(stack) for stack in self._stacks]
+
+    def rank_work(self) -> int:
+        """Of the singular value decompositions of all components."""
+        width, height = sizes_of(self._labels)
+        return int((width.astype(np.float64) * height * np.minimum(width, height)).sum())
 
     def rank(self) -> int:
         """The sum of the ranks of the components."""

@@ -22,6 +22,8 @@ ENTRY_WORK = 10**7
 """Numbers that are worked on at once where entries of P are found by applying it."""
 ENTRY_LIMIT = 10**10
 """Entries of P that are worked out one after the other, where a structure knows no shorter way."""
+PAIRS_LIMIT = 10**9
+"""Differences of entries that are worked out where all columns are compared with each other."""
 _CHUNK = 1 << 16
 _COLUMNS = 16
 
@@ -79,6 +81,11 @@ class CodedDesign(Design):
 
     def total_variation(self) -> float:
         """From the matrix, which must be small: all pairs of columns, a few columns at a time to stay in the cache."""
+        if self.k * self.k * self.m > PAIRS_LIMIT:
+            raise TooLargeError(
+                f"the columns of {self.k:,} truths are too many to compare, two by two",
+                hint="ask for what needs no matrix, such as parity, rank or added variance",
+            )
         columns, widest = np.ascontiguousarray(self.matrix().T), 0.0
         for start in range(0, self.k, _COLUMNS):
             some = columns[start : start + _COLUMNS]

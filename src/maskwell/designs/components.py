@@ -62,8 +62,8 @@ def _by_first_place(labels: Array) -> Array:
 
 def stacks_of(columns: Columns, values: Real, labels: Labels) -> list[Stack]:
     """The components with truths, those of one shape together."""
-    count = int(labels.truths.max()) + 1
-    width, height = np.bincount(labels.truths, minlength=count), _heights(labels, count)
+    width, height = sizes_of(labels)
+    count = len(width)
     _check_work(width, height)
     truths, at_truth = _sorted_places(labels.truths, width)
     reports, at_report = _sorted_places(labels.reports, height)
@@ -83,9 +83,10 @@ def stacks_of(columns: Columns, values: Real, labels: Labels) -> list[Stack]:
     return stacks
 
 
-def _heights(labels: Labels, count: int) -> Array:
-    """Number of reports of each component with truths; reports that never come may be components of their own."""
-    return np.bincount(labels.reports, minlength=count)[:count]
+def sizes_of(labels: Labels) -> tuple[Array, Array]:
+    """Numbers of truths and of reports of each component with truths; reports that never come may be others."""
+    width = np.bincount(labels.truths)
+    return width, np.bincount(labels.reports, minlength=len(width))[: len(width)]
 
 
 def _check_work(width: Array, height: Array) -> None:

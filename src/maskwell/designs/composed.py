@@ -10,7 +10,9 @@ Source: [ChaiNayak2018, Lemma 4.1].
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +23,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
-from maskwell.core.exact import Parity, to_float
+from maskwell.core.exact import Parity, common_denominator, to_float
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
@@ -31,6 +33,8 @@ from maskwell.errors import ParameterError, TooLargeError
 
 WORK_LIMIT = 10**7
 """Products of exact matrices with more multiplications than this are not worked out."""
+DIGIT_LIMIT = 10**9
+"""Nor are those that take more multiplications of machine words, as digits grow from step to step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -68,6 +72,10 @@ class Composed(CodedDesign):
         """The reports of the second step."""
         return self.then.outputs
 
+    def whole(self) -> CodedDesign:
+        """The product as one design: uniform designs stay uniform, others become dense."""
+        return self._whole
+
     @cached_property
     def _whole(self) -> CodedDesign:
         """The product as one design: uniform designs stay uniform, others become dense."""
@@ -78,8 +86,21 @@ class Composed(CodedDesign):
                 f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly",
                 hint=f"compose smaller designs, or use the bound on parity, {to_float(self.parity_bound()):.6g}",
             )
-        C, P = (np.array(d.exact_matrix(), dtype=object) for d in (self.then, self.first))
-        return Dense.of((C @ P).tolist(), self.inputs, self.outputs).noting_decimals(self)
+        return Dense.from_integers(self._product(), self.inputs, self.outputs).noting_decimals(self)
+
+    def _product(self) -> list[list[int]]:
+        """Integers for each truth in the ratio of its chances, from integers for each truth of both steps."""
+        C, P = (_integer_columns(step) for step in (self.then, self.first))
+        common = math.lcm(*map(sum, C))
+        words = _words(common) * _words(max(map(sum, P)))
+        if words * self.m * self.then.k * self.k > DIGIT_LIMIT:
+            raise TooLargeError(
+                "the chances of this composition have more digits than can be worked out exactly",
+                hint="compose fewer designs, or designs whose chances have fewer digits",
+            )
+        scaled = [[n * (common // sum(column)) for n in column] for column in C]
+        rows = list(zip(*scaled, strict=True))
+        return [[sum(map(operator.mul, row, column)) for row in rows] for column in P]
 
     def parity_exact(self) -> Parity:
         """Of the product."""
@@ -113,6 +134,10 @@ class Composed(CodedDesign):
     def added_variance(self, pi: Real | None = None) -> float:
         """Of the product."""
         return self._whole.added_variance(pi)
+
+    def rank_work(self) -> int:
+        """Of the product."""
+        return self._whole.rank_work()
 
     def rank(self) -> int:
         """Of the product."""
@@ -179,3 +204,19 @@ class Composed(CodedDesign):
         raise ParameterError(
             "the labels of a composition are those of its steps", hint="relabel the steps with with_labels"
         )
+
+
+def _integer_columns(design: CodedDesign) -> Sequence[Sequence[int]]:
+    """For each truth integers in the ratio of its chances."""
+    if isinstance(design, Composed):
+        return _integer_columns(design.whole())
+    if isinstance(design, Dense):
+        return design.numerators
+    columns = list(zip(*design.exact_matrix(), strict=True))
+    wholes = map(common_denominator, columns)
+    return [[int(p * whole) for p in column] for column, whole in zip(columns, wholes, strict=True)]
+
+
+def _words(number: int) -> int:
+    """Machine words of an integer."""
+    return number.bit_length() // 64 + 1

@@ -8,7 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.exact import Number, Parity, as_fraction, exp_below, floor_to, resolution, safe_below
+from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
+
+LARGEST_COUNT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,12 @@ def as_count(value: object, name: str) -> int:
         raise _no_count(repr(value), name, value) from error
     if number.denominator != 1:
         raise _no_count(str(value), name, value)
+    if abs(number) > LARGEST_COUNT:
+        raise ParameterError(
+            f"{name} = {shorten(str(value), 40)} is larger than any count, {LARGEST_COUNT:,} at most",
+            hint="give a whole number of ordinary size",
+            value=value,
+        )
     return int(number)
 
 

@@ -6,18 +6,19 @@ Source: [ChaiNayak2018, section 1].
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arrays import Real
+from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Parity, from_digits, to_digits, to_float
-from maskwell.designs.matrices import exact_columns, read_rows
+from maskwell.core.exact import Parity, all_from_digits, all_to_digits, to_float
+from maskwell.designs.matrices import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
 from maskwell.designs.written_out import WrittenOut
 from maskwell.errors import LabelError, MatrixError
 
@@ -75,7 +76,7 @@ class Dense(WrittenOut):
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)
         check_label_counts(k, m, inputs, outputs)
-        reduced = tuple(tuple(n // math.gcd(*column) for n in column) for column in numerators)
+        reduced = tuple(map(_in_lowest_terms, numerators))
         return cls(numerators=reduced, denominators=tuple(map(sum, reduced)), truths=inputs, reports=outputs)
 
     @property
@@ -104,34 +105,52 @@ class Dense(WrittenOut):
 
     def row_parities(self) -> list[Parity]:
         """Largest over smallest entry of each row; 1 for a row of zeros."""
-        return [_ratio(max(row), min(row)) for row in self._scaled_rows()]
+        return list(self._row_parities)
 
-    def _scaled_rows(self) -> Iterable[tuple[int, ...]]:
-        """The rows as integers over one denominator."""
-        common = math.lcm(*self.denominators)
-        return zip(*([n * (common // d) for n in column] for column, d in self._columns()), strict=True)
+    @cached_property
+    def _row_parities(self) -> tuple[Parity, ...]:
+        """Floats nearest to fractions keep their order, so that only entries of the same float are told apart."""
+        high, low = (end[:, None] == self._P for end in (self._P.max(axis=1), self._P.min(axis=1)))
+        return tuple(_ratio(max(self._chances(i, high[i])), min(self._chances(i, low[i]))) for i in range(self.m))
+
+    def _chances(self, i: int, truths: Array) -> list[Fraction]:
+        """The different chances of report i among some truths."""
+        pairs = {(self.numerators[j][i], self.denominators[j]) for j in np.flatnonzero(truths).tolist()}
+        return [Fraction(*pair) for pair in pairs]
+
+    def different_chances(self) -> Iterator[list[Fraction]]:
+        """For each report its different chances."""
+        for row in zip(*self.numerators, strict=True):
+            yield [Fraction(*pair) for pair in set(zip(row, self.denominators, strict=True))]
 
     def parity_exact(self) -> Parity:
         """The largest row parity."""
-        return max(self.row_parities())
+        return self._largest
+
+    @cached_property
+    def _largest(self) -> Parity:
+        return max(self._row_parities)
 
     def is_admissible(self) -> bool:
         """Rows that can occur all take two values in the ratio of the parity; within 1e-8 for decimals."""
-        return takes_two_values(self._scaled_rows(), self.parity_exact(), decimals=self.decimals)
+        if self._largest == math.inf:
+            return takes_two_values(zip(*self.numerators, strict=True), math.inf, decimals=self.decimals)
+        return takes_two_values(self.different_chances(), self._largest, decimals=self.decimals)
 
     def _cumulative(self) -> tuple[list[list[int]], Sequence[int]]:
         return [list(accumulate(column))[:-1] for column in self.numerators], self.denominators
 
     def exact_form(self) -> Mapping[str, Any]:
         """One list of integers for each truth, and what they sum to."""
-        columns = [[to_digits(n) for n in column] for column in self.numerators]
-        return {"denominators": [to_digits(d) for d in self.denominators], "columns": columns}
+        return {"denominators": all_to_digits(self.denominators), "columns": list(map(all_to_digits, self.numerators))}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories, outputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        columns = [[from_digits(n) for n in column] for column in exact["columns"]]
-        if [sum(column) for column in columns] != [from_digits(d) for d in exact["denominators"]] or not all(columns):
+        if sum(map(len, exact["columns"])) > DENSE_LIMIT:
+            raise too_many_entries(len(outputs), len(inputs))
+        columns = list(map(all_from_digits, exact["columns"]))
+        if [sum(column) for column in columns] != all_from_digits(exact["denominators"]) or not all(columns):
             raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
         return cls.from_integers(columns, inputs, outputs)
 
@@ -141,6 +160,11 @@ class Dense(WrittenOut):
             outputs = inputs if self.m == self.k else self.reports
         check_label_counts(self.k, self.m, inputs, outputs)
         return replace(self, truths=inputs, reports=outputs)
+
+
+def _in_lowest_terms(column: Sequence[int]) -> tuple[int, ...]:
+    divisor = math.gcd(*column)
+    return tuple(column) if divisor == 1 else tuple(n // divisor for n in column)
 
 
 def takes_two_values(rows: Iterable[Row], parity: Parity, *, decimals: bool) -> bool:
@@ -174,10 +198,10 @@ def _nearly_two(row: Row, parity: Fraction) -> bool:
     return high > low and reached and all(x - low <= above or high - x <= below for x in row)
 
 
-def _ratio(high: int, low: int) -> Parity:
+def _ratio(high: Fraction, low: Fraction) -> Parity:
     if high == low:
         return Fraction(1)
-    return Fraction(high, low) if low else math.inf
+    return high / low if low else math.inf
 
 
 def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:

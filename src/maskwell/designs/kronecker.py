@@ -105,6 +105,10 @@ class Kronecker(CodedDesign):
         total = math.fsum(math.log1p(f.added_variance()) for f in self.factors)
         return math.expm1(total) if total < LARGEST_LOG else math.inf
 
+    def rank_work(self) -> int:
+        """Of the factors."""
+        return sum(f.rank_work() for f in self.factors)
+
     def rank(self) -> int:
         """The product of the ranks."""
         return math.prod(f.rank() for f in self.factors)

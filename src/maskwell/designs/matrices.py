@@ -61,11 +61,16 @@ def _values(P: Any) -> list[list[Any]]:
     if len(lengths) > 1:
         raise MatrixError(f"rows of different lengths: {lengths}", hint="give m rows of k numbers each")
     if len(rows) * lengths[0] > DENSE_LIMIT:
-        raise TooLargeError(
-            f"a dense matrix of {len(rows):,} x {lengths[0]:,} entries; at most {DENSE_LIMIT:,} are kept",
-            hint="use a structured design (uniform, mixture, subset, kronecker, blocks)",
-        )
+        raise too_many_entries(len(rows), lengths[0])
     return rows
+
+
+def too_many_entries(m: int, k: int) -> TooLargeError:
+    """The error for a matrix that is not kept written out."""
+    return TooLargeError(
+        f"a dense matrix of {m:,} x {k:,} entries; at most {DENSE_LIMIT:,} are kept",
+        hint="use a structured design (uniform, mixture, subset, kronecker, blocks)",
+    )
 
 
 def _as_list(P: Any) -> list[Any]:

@@ -24,6 +24,8 @@ from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import (
     Number,
     Parity,
+    all_from_digits,
+    all_to_digits,
     check_probability,
     common_denominator,
     from_digits,
@@ -237,14 +239,14 @@ class Mixture(TruthOrFixed):
 
     def exact_form(self) -> Mapping[str, Any]:
         """Integers over one denominator."""
-        truth, *fixed = map(to_digits, self._numerators)
+        truth, *fixed = all_to_digits(self._numerators)
         return {"denominator": to_digits(self._denominator), "truth": truth, "fixed": fixed}
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
         d = from_digits(exact["denominator"])
-        fixed = [Fraction(from_digits(q), d) for q in exact["fixed"]]
+        fixed = [Fraction(q, d) for q in all_from_digits(exact["fixed"])]
         return cls.of(Fraction(from_digits(exact["truth"]), d), fixed, inputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:

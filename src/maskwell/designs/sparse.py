@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
-from maskwell.core.exact import from_digits, to_digits
+from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
 from maskwell.designs.by_columns import ByColumns
 from maskwell.designs.columns import narrowed, read_columns, read_mappings
 from maskwell.designs.dense import check_label_counts
@@ -128,7 +128,7 @@ class Sparse(ByColumns):
     def _listed(self, name: str, first: int, last: int) -> list[Any]:
         """One part of the exact form for the columns from ``first`` to before ``last``."""
         if name == "denominators":
-            return [to_digits(d) for d in self.denominators[first:last].tolist()]
+            return all_to_digits(self.denominators[first:last].tolist())
         start, end = int(self.starts[first]), int(self.starts[last])
         whole = self.rows[start:end].tolist() if name == "rows" else self._digits(start, end)
         ends = (self.starts[first : last + 1] - start).tolist()
@@ -159,14 +159,14 @@ class Sparse(ByColumns):
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories, outputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
-        columns = [[from_digits(n) for n in column] for column in exact["columns"]]
-        if [sum(column) for column in columns] != [from_digits(d) for d in exact["denominators"]]:
-            raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
-        if [len(column) for column in columns] != [len(rows) for rows in exact["rows"]]:
+        columns, places = exact["columns"], exact["rows"]
+        if set(map(type, chain(columns, places))) != {list} or [*map(len, columns)] != [*map(len, places)]:
             raise MatrixError("a column has not one row for each integer", hint="make the file again")
-        starts = np.cumsum([0, *map(len, columns)])
-        rows = [i for own in exact["rows"] for i in own]
-        return cls.from_integers(starts, rows, [n for column in columns for n in column], inputs, outputs)
+        ends = list(accumulate(map(len, columns), initial=0))
+        numbers = all_from_digits(list(chain.from_iterable(columns)))
+        if [sum(numbers[a:b]) for a, b in pairwise(ends)] != all_from_digits(exact["denominators"]):
+            raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
+        return cls.from_integers(np.array(ends), list(chain.from_iterable(places)), numbers, inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels; reports take the input labels unless they differ in number."""

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.atomic import atomic_file
 from maskwell.core.categories import Categories
+from maskwell.core.documents import from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
@@ -28,10 +30,16 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DesignFileError, MaskwellError
+from maskwell.errors import DataFileError, DesignFileError, MaskwellError
 
 VERSION = 1
 Content = Mapping[str, Any]
+
+MOST_LEVELS = 40
+"""Designs within designs, as a product holds its factors and a composition its steps."""
+
+_TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
+_LIST_NOTES = {"items", "notes", "variables"}
 
 
 def _labelled(kind: Any) -> Callable[[Content], Design]:
@@ -71,6 +79,37 @@ def _read(content: Content) -> Design:
     return KINDS[content["kind"]](content)
 
 
+def _check_levels(content: Any) -> None:
+    """Raise for designs within designs without an end, which every question about the whole would go down."""
+    level = [content]
+    for _ in range(MOST_LEVELS):
+        level = [part for one in level for part in _designs_within(one)]
+        if not level:
+            return
+    raise ValueError(f"designs within designs, more than {MOST_LEVELS} levels of them")
+
+
+def _designs_within(content: Any) -> list[Any]:
+    exact = content.get("exact") if isinstance(content, Mapping) else None
+    if not isinstance(exact, Mapping):
+        return []
+    lists = [own for key in ("factors", "parts") if isinstance(own := exact.get(key), list)]
+    return [*(part for own in lists for part in own), *(exact[key] for key in ("first", "then") if key in exact)]
+
+
+def _notes(content: Content) -> dict[str, Any]:
+    """What a file says of how its design came about; nothing vouches for it, so that its form is checked."""
+    notes = dict(content.get("provenance", {}))
+    for name, note in notes.items():
+        listed = isinstance(note, list) and all(isinstance(one, str) for one in note)
+        if (name in _TEXT_NOTES and not isinstance(note, str)) or (name in _LIST_NOTES and not listed):
+            raise ValueError(f"provenance: {name} is not {'a text' if name in _TEXT_NOTES else 'a list of texts'}")
+    given = notes.get("parameters", {})
+    if not isinstance(given, Mapping) or not all(isinstance(value, str | int | float) for value in given.values()):
+        raise ValueError("provenance: parameters are not names with a text or number each")
+    return notes
+
+
 def design_from_dict(content: Any) -> Design:
     """A design from the content of a design file, after checking its fingerprint."""
     if not isinstance(content, Mapping) or content.get("maskwell") != "design":
@@ -84,8 +123,10 @@ def design_from_dict(content: Any) -> Design:
         raise DesignFileError(f"unknown kind of design {content.get('kind')!r}", hint=f"known: {', '.join(KINDS)}")
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     try:
-        design = _read(content).with_provenance(**content.get("provenance", {}))
-        genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
+        _check_levels(content)
+        with many_objects():
+            design = _read(content).with_provenance(**_notes(content))
+            genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DesignFileError(
@@ -109,37 +150,18 @@ def dumps(design: Design) -> str:
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a design file; an existing file is replaced only if asked."""
     try:
-        with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
-            file.write(dumps(design))
-    except FileExistsError as error:
-        raise DesignFileError(f"{path} exists", hint="give another name, or overwrite=True") from error
-    except OSError as error:
-        raise DesignFileError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two readers could take two different ones of repeated keys for the truth."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is repeated")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+        with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
+            file.write(dumps(design).encode())
+    except DataFileError as error:
+        raise DesignFileError(error.message, hint=error.hint, path=path) from error
 
 
 def load_design(path: str | Path) -> Design:
     """Read a design file."""
+    text = read_document(path, error=DesignFileError, hint="check the path of the design file")
     try:
-        content = json.loads(
-            Path(path).read_text(encoding="utf-8"), object_pairs_hook=_no_repeats, parse_constant=_no_constant
-        )
-    except OSError as error:
-        raise DesignFileError(
-            f"cannot read {path}: {error.strerror}", hint="check the path of the design file"
-        ) from error
-    except (ValueError, RecursionError) as error:
+        content = from_json(text)
+    except ValueError as error:
         raise DesignFileError(
             f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"
         ) from error

@@ -52,6 +52,10 @@ class WrittenOut(CodedDesign):
     def _singular_values(self) -> Real:
         return np.asarray(np.linalg.svd(self._P, compute_uv=False), dtype=np.float64)
 
+    def rank_work(self) -> int:
+        """Of the singular value decomposition."""
+        return self.k * self.m * min(self.k, self.m)
+
     def rank(self) -> int:
         """Singular values above ``max(k m eps, 1e-12)`` times the largest."""
         values = self._singular_values

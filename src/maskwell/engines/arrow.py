@@ -40,9 +40,21 @@ def file_errors(what: str, path: str) -> Iterator[None]:
         yield
     except MaskwellError:
         raise
-    except (arrow.ArrowException, OSError, EOFError, zlib.error, UnicodeError, ValueError, ArithmeticError) as error:
+    except (
+        arrow.ArrowException,
+        OSError,
+        EOFError,
+        zlib.error,
+        UnicodeError,
+        ValueError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
         raise DataFileError(
-            f"cannot {what} {path}: {reason_of(error)}", hint=_hint(error, what), values=fault_of(error, 200), path=path
+            f"cannot {what} {path}: {reason_of(error, what)}",
+            hint=_hint(error, what),
+            values=fault_of(error, 200),
+            path=path,
         ) from None
 
 
@@ -60,18 +72,23 @@ HARMLESS = re.compile(
 """What other libraries say that cannot hold a value of the data; all else that they say may."""
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: BaseException, what: str = "read") -> str:
     """Why another library refused data, without any value of it.
 
     >>> reason_of(ValueError("CSV parse error: Expected 2 columns, got 3: Bob,no,1")), reason_of(ValueError("Bob?"))
-    ('Expected 2 columns, got 3', 'the reader stopped with ValueError')
+    ('Expected 2 columns, got 3', 'the data cannot be decoded (ValueError)')
     """
     if isinstance(error, UnicodeError):
         return "some bytes are not UTF-8"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if isinstance(error, MemoryError):
+        return "it asks for more memory than there is"
     found = HARMLESS.search(str(error))
-    return found.group() if found else f"the reader stopped with {type(error).__name__}"
+    return found.group() if found else f"the data cannot be {_CODED[what]} ({type(error).__name__})"
+
+
+_CODED = {"read": "decoded", "write": "encoded"}
 
 
 def _hint(error: BaseException, what: str) -> str:
@@ -90,11 +107,16 @@ def describe(field: Any) -> dict[str, Any] | None:
     found = (field.metadata or {}).get(KEY)
     if found is None:
         return None
-    try:
-        content = json.loads(found)
-    except ValueError:
-        return None
+    content = _json(found)
     return content if isinstance(content, dict) else None
+
+
+def _json(note: bytes) -> Any:
+    """What a note in a file says, None where it is no JSON; nested without end, it is none either."""
+    try:
+        return json.loads(note)
+    except (ValueError, RecursionError):
+        return None
 
 
 def described(field: Any, about: dict[str, Any]) -> Any:
@@ -114,18 +136,15 @@ def without_traces(schema: Any, columns: Sequence[str], dropped: Sequence[str] =
     notes = _pandas_notes(schema)
     if notes is None:
         return schema.remove_metadata()
-    about = [note for note in notes["columns"] if not {note.get("name"), note.get("field_name")} & set(columns)]
+    about = [note for note in notes["columns"] if not any(note.get(key) in columns for key in ("name", "field_name"))]
     harmless = {key: notes[key] for key in notes if key in HARMLESS_NOTES}
-    if dropped and "index_columns" in harmless:
+    if dropped and isinstance(harmless.get("index_columns"), list):
         harmless["index_columns"] = [one for one in notes["index_columns"] if one not in dropped]
     return schema.with_metadata({b"pandas": json.dumps({**harmless, "columns": about}).encode()})
 
 
 def _pandas_notes(schema: Any) -> dict[str, Any] | None:
-    try:
-        notes = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
-    except ValueError:
-        return None
+    notes = _json((schema.metadata or {}).get(b"pandas", b"null"))
     columns = notes.get("columns") if isinstance(notes, dict) else None
     fits = isinstance(columns, list) and all(isinstance(note, dict) for note in columns)
     return notes if fits else None

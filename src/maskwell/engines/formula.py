@@ -1,95 +1,36 @@
 """Formulas such as ``y ~ age + C(region)``: what they name, and the columns they make, by the library formulaic.
 
-A formula is a small program, so only known functions may stand in it: what it names is either a column or one of
-``FUNCTIONS``.
+A formula may come from a stranger, so we read it ourselves (``formula_text``) and work out its expressions ourselves
+(``formula_values``). Formulaic gets terms and the values of their factors, and codes categories; it evaluates nothing.
 """
 
 from __future__ import annotations
 
-import ast
 import difflib
 import importlib
-import re
+import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
-from maskwell.errors import InputError, MissingExtraError, UnknownCategoryError
+from maskwell.engines.formula_text import Sign, Term, signs_of, terms_of
+from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, least_columns, listed_in
+from maskwell.errors import InputError, MissingExtraError, TooLargeError, UnknownCategoryError, WrongTypeError
 
-FUNCTIONS = frozenset(
-    [
-        "C",
-        "I",
-        "Q",
-        "Diff",
-        "Helmert",
-        "Poly",
-        "Sum",
-        "Treatment",
-        "bs",
-        "cc",
-        "center",
-        "contr",
-        "cr",
-        "cs",
-        "exp",
-        "exp10",
-        "exp2",
-        "lag",
-        "log",
-        "log10",
-        "log2",
-        "np",
-        "poly",
-        "scale",
-        "standardize",
-        "True",
-        "False",
-        "None",
-    ]
-)
-"""What may be called, besides the parts of ``np`` and ``contr``."""
+MOST_COLUMNS = 2_000
+"""Of a model matrix, all categories counted."""
 
-PARTS = {
-    "np": frozenset(
-        [
-            "abs",
-            "absolute",
-            "ceil",
-            "clip",
-            "cos",
-            "exp",
-            "expm1",
-            "floor",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "maximum",
-            "minimum",
-            "power",
-            "round",
-            "sign",
-            "sin",
-            "sqrt",
-            "square",
-            "tanh",
-            "where",
-        ]
-    ),
-    "contr": frozenset(["diff", "helmert", "poly", "sas", "sum", "treatment", "SAS"]),
-}
-NODES = (
-    ast.Expression, ast.Call, ast.keyword, ast.Name, ast.Load, ast.Constant, ast.Attribute, ast.BinOp, ast.UnaryOp,
-    ast.BoolOp, ast.Compare, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.List, ast.Tuple,
-)  # fmt: skip
-_QUOTED = re.compile("`([^`]+)`")
+MOST_BYTES = 4 << 30
+"""Of a model matrix, with its copies for the categories of randomized predictors."""
+
+MOST_WORK = 20_000
+"""Of finding which categories to leave out, about two seconds: four times as much for each column of a product."""
 
 
 @dataclass(frozen=True)
@@ -105,18 +46,17 @@ class Formula:
     columns
         Columns on the right, in the order in which they are first named.
     right
-        The right side, for formulaic.
+        The terms of the right side.
     """
 
     text: str
     outcome: str
     columns: tuple[str, ...]
-    right: Any
+    right: tuple[Term, ...]
 
-    def without(self, names: Sequence[str]) -> Any:
-        """The right side without the terms that involve these columns."""
-        kept = [term for term in self.right if not {*names} & {*_columns_of(term)}]
-        return type(self.right)(kept)
+    def without(self, names: Sequence[str]) -> tuple[Term, ...]:
+        """The terms of the right side that do not involve these columns."""
+        return tuple(term for term in self.right if not {*names} & {*_columns_of([term])})
 
 
 def require_formulaic() -> Any:
@@ -136,135 +76,95 @@ def read_formula(text: str) -> Formula:
     >>> found.outcome, found.columns
     ('y', ('age', 'region'))
     """
-    left, right = _sides(text)
-    terms = list(left)
-    single = len(terms) == 1 and len(terms[0].factors) == 1 and terms[0].factors[0].eval_method.value == "lookup"
-    if not single:
-        raise _bad(text, "the left side must be the name of one column", "write it as: outcome ~ predictor + predictor")
-    columns = [*dict.fromkeys(name for term in right for name in _columns_of(term))]
-    outcome = terms[0].factors[0].expr
-    if outcome in columns:
-        raise _bad(text, f"{outcome!r} stands on both sides", "take it out on the right")
-    if not list(right):
-        raise _bad(text, "there is nothing on the right", f"write {outcome} ~ 1 for an intercept alone")
-    return Formula(text, outcome, tuple(columns), right)
+    require_formulaic()
+    with _problems(text):
+        signs = signs_of(_checked_text(text))
+        middle = next((place for place, sign in enumerate(signs) if sign == Sign("sign", "~")), 0)
+        if middle == 0:
+            raise NotAllowedError("it needs an outcome and a ~", _WRITE)
+        left, right = signs[:middle], signs[middle + 1 :]
+        if len(left) != 1 or left[0].kind not in ("name", "quoted") or left[0].text == ".":
+            raise NotAllowedError("the left side must be the name of one column", _WRITE)
+        outcome = left[0].text.strip("`")
+        terms = terms_of(right)
+        columns = _columns_of(terms)
+        if outcome in columns:
+            raise NotAllowedError(f"{shorten(outcome, 20)!r} stands on both sides", "take it out on the right")
+        if not terms:
+            raise NotAllowedError("there is nothing on the right", "write outcome ~ 1 for an intercept alone")
+    return Formula(text, outcome, columns, terms)
 
 
-def read_right_side(text: str) -> tuple[Any, tuple[str, ...]]:
+_WRITE = "write it as: outcome ~ predictor + predictor"
+
+
+def read_right_side(text: str) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Read ``~ age + region``: the terms, and the columns they name."""
+    require_formulaic()
     with _problems(text):
-        found = require_formulaic().Formula(text.strip().removeprefix("~"))
-    if not _is_plain(found):
-        raise _bad(text, "it has more than one part", "write it as: ~ predictor + predictor")
-    return found, tuple(dict.fromkeys(name for term in found for name in _columns_of(term)))
+        terms = terms_of(signs_of(_checked_text(text).strip().removeprefix("~")))
+    return terms, _columns_of(terms)
 
 
-def _sides(text: str) -> tuple[Any, Any]:
-    if text.count("~") != 1 or not text.split("~", maxsplit=1)[0].strip():
-        raise _bad(text, "it needs an outcome and a ~", "write it as: outcome ~ predictor + predictor")
-    with _problems(text):
-        found = require_formulaic().Formula(text)
-    if not _is_plain(getattr(found, "lhs", None)) or not _is_plain(getattr(found, "rhs", None)):
-        raise _bad(text, "it has more than one part", "write it as: outcome ~ predictor + predictor")
-    return found.lhs, found.rhs
-
-
-def _is_plain(side: Any) -> bool:
-    return type(side).__name__ == "SimpleFormula"
+def _checked_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise WrongTypeError(f"a formula is a text, not {type(text).__name__}", hint=_WRITE)
+    return text
 
 
 @contextmanager
 def _problems(text: str) -> Iterator[None]:
-    """Turn what formulaic finds wrong into one line."""
-    require_formulaic()
-    errors = importlib.import_module("formulaic.errors")
+    """Say what is wrong with a formula in one line."""
     try:
         yield
-    except (errors.FormulaicError, SyntaxError) as error:
-        said = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", fault_of(error, 60))
-        raise _bad(text, said, "write it as: outcome ~ predictor + C(predictor)") from error
+    except NotAllowedError as error:
+        message = f"formula {shorten(repr(text), 30)}: {shorten(error.problem, 52)}"
+        raise InputError(message, hint=shorten(error.hint, HINT), formula=text) from None
+    except RecursionError:
+        message = f"formula {shorten(repr(text), 30)}: it is nested too deeply"
+        raise InputError(message, hint="compute such a column first", formula=text) from None
+
+
+_OF_THE_ROWS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
+"""What numpy, pandas and formulaic raise where values do not fit a function: texts in log, a knot outside the data."""
 
 
 @contextmanager
-def _problems_with_rows(text: str) -> Iterator[None]:
-    """The same where formulaic works on rows: what it says may hold values of them, except for the factor."""
-    require_formulaic()
+def _problems_with_rows(said: str) -> Iterator[None]:
+    """The same where something is worked out from rows: what a library says may hold values of them."""
     errors = importlib.import_module("formulaic.errors")
     try:
         yield
-    except (errors.FormulaicError, SyntaxError) as error:
-        factor = next((found for found in re.findall(r"`([^`]+)`", str(error)) if found in text), None)
-        said = f"{factor or 'it'} cannot be worked out"
+    except InputError:
+        raise
+    except MemoryError:
+        raise TooLargeError(
+            f"formula: there is not enough memory for {shorten(repr(said), 48)}",
+            hint="use fewer interactions, fewer categories or fewer rows",
+        ) from None
+    except (errors.FormulaicError, *_OF_THE_ROWS) as error:
         raise InputError(
-            f"formula {shorten(text, 30)!r}: {shorten(said, 50)}",
-            hint="use functions such as log only on columns of numbers",
+            f"formula: {shorten(repr(said), 60)} cannot be worked out",
+            hint="use functions such as log only on columns of numbers, and C only with categories of the data",
             values=fault_of(error, 200),
-            formula=text,
         ) from None
 
 
-def _bad(text: str, problem: str, hint: str) -> InputError:
-    return InputError(f"formula {shorten(text, 30)!r}: {shorten(problem, 50)}", hint=hint, formula=text)
-
-
-def uses_of(terms: Iterable[Any]) -> dict[str, set[str]]:
+def uses_of(terms: Iterable[Term]) -> dict[str, set[str]]:
     """How each column stands in some terms: by "name", in "C", or inside another "function".
 
     >>> {name: sorted(found) for name, found in uses_of(read_formula("y ~ a + C(b) + log(a)").right).items()}
     {'a': ['function', 'name'], 'b': ['C']}
     """
     found: dict[str, set[str]] = {}
-    for factor in (factor for term in terms for factor in term.factors):
-        for name in _names_in(factor):
-            found.setdefault(name, set()).add(_use(factor))
+    for factor in (factor for term in terms for factor in term):
+        for name in factor.columns():
+            found.setdefault(name, set()).add(factor.use)
     return found
 
 
-def _use(factor: Any) -> str:
-    if factor.eval_method.value == "lookup":
-        return "name"
-    return "C" if re.match(r"C\s*\(", factor.expr) else "function"
-
-
-def _columns_of(term: Any) -> list[str]:
-    """Columns that a term names, after checking that it calls nothing but known functions."""
-    return [name for factor in term.factors for name in _names_in(factor)]
-
-
-def _names_in(factor: Any) -> list[str]:
-    kind = factor.eval_method.value
-    if kind == "lookup":
-        return [factor.expr]
-    return [] if kind == "literal" else _names_in_code(factor.expr)
-
-
-def _names_in_code(code: str) -> list[str]:
-    quoted = {f"_quoted_{i}": name for i, name in enumerate(dict.fromkeys(_QUOTED.findall(code)))}
-    plain = code
-    for stand_in, name in quoted.items():
-        plain = plain.replace(f"`{name}`", stand_in)
-    try:
-        tree = ast.parse(plain, mode="eval")
-    except SyntaxError as error:
-        raise _bad(code, "this is no expression", "use columns and functions such as log(age)") from error
-    found = []
-    for node in ast.walk(tree):
-        _check_node(node, code)
-        if isinstance(node, ast.Name) and node.id not in FUNCTIONS:
-            found.append(quoted.get(node.id, node.id))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in FUNCTIONS:
-            known = listed(sorted(FUNCTIONS - {"True", "False", "None", "np", "contr"}), len(FUNCTIONS) - 5, HINT - 7)
-            raise _bad(code, f"there is no function {node.func.id!r}", f"known: {known}")
-    return found
-
-
-def _check_node(node: ast.AST, code: str) -> None:
-    allowed = isinstance(node, NODES)
-    if isinstance(node, ast.Attribute):
-        base = node.value.id if isinstance(node.value, ast.Name) else ""
-        allowed = node.attr in PARTS.get(base, ())
-    if not allowed:
-        raise _bad(code, "this is not allowed in a formula", "use columns, + : * and functions such as log(age)")
+def _columns_of(terms: Iterable[Term]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for term in terms for factor in term for name in factor.columns()))
 
 
 def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
@@ -274,7 +174,7 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
             close = difflib.get_close_matches(name, known, n=1)
             columns = f"columns: {listed(known, len(known), HINT - len('columns: '))}"
             raise InputError(
-                f"the formula names {shorten(name)!r}, which is no column",
+                f"the formula names {shorten(repr(name))}, which is no column",
                 hint=f"did you mean {close[0]!r}? {columns}"[:HINT] if close else columns,
                 name=name,
                 columns=tuple(known),
@@ -294,31 +194,117 @@ class Coding:
 
     spec: Any
     names: tuple[str, ...]
+    terms: tuple[Term, ...]
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, right: Any, table: Any) -> tuple[Coding, Real]:
-        """From the rows of the fit: levels of categories, centres and scales; and the columns of these rows."""
-        made = _made(lambda: right.get_model_matrix(table, context={}, na_action="ignore"), str(right))
-        return cls(made.model_spec, tuple(map(str, made.columns))), _numbers(made)
+    def learn(cls, terms: Iterable[Term], table: Any, *, copies: int = 1) -> tuple[Coding, Real]:
+        """From the rows of the fit: levels of categories, centres and scales; and the columns of these rows.
+
+        ``copies`` is how many such matrices will be needed.
+        """
+        terms, states = tuple(terms), dict[str, dict[str, Any]]()
+        _check_bytes(sum(least_columns(factor.expression) for term in terms for factor in term), len(table))
+        values = _values(terms, table, states)
+        _check_size(terms, values, len(table) * copies)
+        with _coded("C with levels= leaves out a category of the data", "name all categories in levels"):
+            made = _formulaic_terms(terms).get_model_matrix(_bare(table), context=values, na_action="ignore")
+        spec = made.model_spec
+        if len({*spec.column_names}) != len(spec.column_names):
+            twice = next(name for name in spec.column_names if spec.column_names.count(name) > 1)
+            raise InputError(f"formula: two columns would be called {shorten(repr(twice))}", hint="rename a column")
+        return cls(spec, tuple(map(str, spec.column_names)), terms, states), _numbers(made)
 
     def apply(self, table: Any) -> Real:
         """The columns of other rows."""
-        return _numbers(_made(lambda: self.spec.get_model_matrix(table, context={}), ""))
+        values = _values(self.terms, table, self.states)
+        with _coded("new rows hold a category that the fit did not", "predict only for categories of the fit"):
+            return _numbers(self.spec.get_model_matrix(_bare(table), context=values))
 
 
-def _made(make: Callable[[], Any], text: str) -> Any:
-    """Let formulaic work: warnings about its own future are silenced, others are errors in our words."""
-    with _problems_with_rows(text), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+def _bare(table: Any) -> Any:
+    """As many rows without columns: formulaic finds all values under the texts of their factors."""
+    return table.loc[:, []]
+
+
+def _formulaic_terms(terms: Sequence[Term]) -> Any:
+    """Terms as formulaic has them, with nothing to evaluate: each factor is looked up by its text."""
+    types = importlib.import_module("formulaic.parser.types")
+    one = types.Factor("1", eval_method="literal")
+    return require_formulaic().Formula(
+        [types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term] or [one]) for term in terms]
+    )
+
+
+def _values(terms: Iterable[Term], table: Any, states: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What each factor gives, by its text."""
+    rows = Rows(table, states)
+    found: dict[str, Any] = {}
+    for factor in (factor for term in terms for factor in term):
+        if factor.text not in found:
+            with _problems_with_rows(factor.text), _quiet():
+                found[factor.text] = rows.value(factor.expression)
+    return found
+
+
+def _check_size(terms: Sequence[Term], values: dict[str, Any], rows: int) -> None:
+    """Raise before a model matrix is made that is too large."""
+    factors = {factor.text: factor for term in terms for factor in term}
+    widths = {text: _width(factor.expression, values[text]) for text, factor in factors.items()}
+    columns = sum(math.prod(widths[factor.text][0] for factor in term) for term in terms)
+    if columns > MOST_COLUMNS:
+        raise TooLargeError(
+            f"the formula makes {columns:,} columns",
+            hint=f"at most {MOST_COLUMNS:,} are possible: use fewer interactions, or group categories",
+        )
+    if sum(4 ** sum(widths[factor.text][1] for factor in term) for term in terms) > MOST_WORK:
+        raise TooLargeError(
+            "the formula multiplies the categories of too many columns",
+            hint="use at most six columns of categories in one interaction",
+        )
+    _check_bytes(columns, rows)
+
+
+def _check_bytes(columns: int, rows: int) -> None:
+    if 8 * columns * rows > MOST_BYTES:
+        raise TooLargeError(
+            f"the formula makes {columns:,} columns for {rows:,} rows (with copies): more than {MOST_BYTES >> 30} GB",
+            hint="use fewer interactions, fewer categories or fewer rows",
+        )
+
+
+def _width(expression: Expression, value: Any) -> tuple[int, bool]:
+    """How many columns a factor makes at most, and whether they are those of categories."""
+    pandas = importlib.import_module("pandas")
+    kind = getattr(getattr(value, "__formulaic_metadata__", None), "kind", None)
+    if isinstance(value, dict):
+        return len(value), False
+    if getattr(value, "ndim", 0) > 1:
+        return int(value.shape[1]), False
+    if getattr(kind, "value", "") == "categorical" or not pandas.api.types.is_numeric_dtype(value):
+        held = pandas.Series(getattr(value, "__wrapped__", value))
+        levels = len(held.cat.categories) if hasattr(held, "cat") else held.nunique()
+        return max(2, levels, *(len(one) for one in listed_in(expression))), True
+    return 1, False
+
+
+@contextmanager
+def _coded(problem: str, hint: str) -> Iterator[None]:
+    """Let formulaic work: categories that it does not know are an error in our words."""
+    with _problems_with_rows("a category or contrast"), _quiet():
         warnings.filterwarnings("error", message="Data has categories outside")
         try:
-            return make()
+            yield
         except Warning as warning:
-            raise UnknownCategoryError(
-                "new rows hold a category that the fit did not",
-                hint="predict only for categories of the fit",
-                values=fault_of(warning, 200),
-            ) from None
+            raise UnknownCategoryError(problem, hint=hint, values=fault_of(warning, 200)) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No warnings about logarithms of zero, which the fit reports, or about the future of a library."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _numbers(made: Any) -> Real:

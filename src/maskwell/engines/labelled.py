@@ -7,18 +7,26 @@ in memory until the end. ``.sas7bdat`` is read only.
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
+from maskwell.core.atomic import partial_folder
+from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import file_errors, reason_of, require
-from maskwell.engines.atomic import partial_folder, target_of
+from maskwell.engines.arrow import file_errors, in_schema, reason_of, require
 from maskwell.engines.base import BATCH_ROWS, Coded
 from maskwell.engines.labelled_columns import column_type, read_column, written_column
 from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.reader_process import ReaderProcess, answer_questions
+from maskwell.engines.validation import WRITE_AGAIN, validated
 from maskwell.errors import DataFileError, MissingExtraError
 
 TEXTS_ONLY = False
@@ -30,18 +38,30 @@ SKIPS_SLOWLY = {".xpt"}
 
 
 class LabelledSource:
-    """Rows of an SPSS, Stata or SAS file.
+    """Rows of an SPSS, Stata or SAS file, read in a process of its own (:func:`serve`).
+
+    On a damaged file pyreadstat may crash, which then ends that process.
 
     Columns in ``coded`` come as the labels of their values where the categories asked for are labels. In an ``exact``
     copy the other columns come as they are stored: dates as numbers, missing codes as numbers or letters.
     """
 
     def __init__(self, path: str, ending: str, coded: Coded, *, exact: bool) -> None:
+        if find_spec("pyreadstat") is None:
+            raise _not_installed("pyreadstat")
         self._path, self._ending, self._exact = path, ending, exact
-        self._rows_at_once = BATCH_ROWS * (8 if ending in SKIPS_SLOWLY else 1)
-        _, meta = self._read(metadataonly=True)
-        self.style = Labels.of(meta, ending)
-        self._rows, self._seen, self._done = meta.number_rows, 0, False
+        self._seen, self._done, self._busy = 0, False, True
+        place = str(Path(path).absolute())
+        self._file = {"path": place, "called": path, "ending": ending, "read": READERS[ending]}
+        self._reader = ReaderProcess.for_module(__name__)
+        try:
+            (about,) = self._reader.ask(self._file)
+        except BaseException:
+            self._reader.end()
+            raise
+        self._busy = False
+        meta = _meta_from(json.loads(about))
+        self.style, self._rows = Labels.of(meta, ending), meta.number_rows
         self._coded = {name: self.style.columns[name].speaks(c) for name, c in coded.items() if name in self._names}
         self.schema = require().schema([(name, self._type(name)) for name in self._names])
 
@@ -51,44 +71,121 @@ class LabelledSource:
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
-        arrow, names = require(), self._names if only is None else [self._names[i] for i in sorted(only)]
-        schema = arrow.schema([self.schema.field(name) for name in names])
-        while not self._done:
-            limits = {"row_offset": self._seen, "row_limit": self._rows_at_once}
-            found, _ = self._read(usecols=names, **limits)
-            count = len(found[names[0]])
-            self._seen += count
-            self._done = count < self._rows_at_once
-            if count:
-                yield arrow.RecordBatch.from_arrays([self._column(name, found[name]) for name in names], schema=schema)
+        if self._done:
+            return
+        names = self._names if only is None else [self._names[i] for i in sorted(only)]
+        schema = require().schema([self.schema.field(name) for name in names])
+        wanted = [(name, self._coded.get(name, False), self._is_exact(name)) for name in names]
+        self._busy = True
+        for answer in self._reader.ask({**self._file, "columns": wanted}):
+            with file_errors("read", self._path):
+                (batch,) = require("pyarrow.ipc").open_stream(answer)
+            self._seen += len(batch)
+            yield in_schema(validated(batch, self._path), schema)
+        self._busy, self._done = False, True
 
     def done(self) -> float | None:
         """Share of the rows read so far."""
         if self._done:
             return 1.0
-        return self._seen / self._rows if self._rows else None
+        return min(1.0, self._seen / self._rows) if self._rows and self._rows > 0 else None
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Give back the process that reads, or end it in the middle of its work."""
+        if self._busy:
+            self._reader.end()
+        else:
+            self._reader.keep()
 
     def _type(self, name: str) -> Any:
         about = self.style.columns[name]
         return column_type(about, self._ending, spoken=self._coded.get(name, False), exact=self._is_exact(name))
 
-    def _column(self, name: str, values: Any) -> Any:
-        about, spoken = self.style.columns[name], self._coded.get(name, False)
-        return read_column(values, about, self._ending, spoken=spoken, exact=self._is_exact(name))
-
     def _is_exact(self, name: str) -> bool:
         return self._exact and name not in self._coded
 
-    def _read(self, **options: Any) -> tuple[Any, Any]:
-        if self._ending != ".xpt":
-            options["user_missing"] = True
-        with labelled_errors("read", self._path):
-            read = getattr(_library(), READERS[self._ending])
-            found: tuple[Any, Any] = read(self._path, output_format="dict", disable_datetime_conversion=True, **options)
-            return found
+
+# ---- within the process that reads
+
+
+def serve() -> None:
+    """Answer questions of :class:`LabelledSource`: what a file tells about itself, or its rows."""
+    answer_questions(_answers)
+
+
+def _answers(question: dict[str, Any]) -> Iterator[bytes]:
+    ending, called = question["ending"], question["called"]
+    read = partial(_read, question)
+    meta = read(metadataonly=True)[1]
+    _check_names(meta.column_names, called)
+    with labelled_errors("read", called, LookupError, AttributeError):
+        labels = Labels.of(meta, ending)
+    if "columns" not in question:
+        yield json.dumps(_meta_to(meta)).encode()
+        return
+    names = [name for name, _, _ in question["columns"]]
+    for found in _pieces(read, names, ending):
+        with file_errors("read", called):
+            arrays = [
+                read_column(found[name], labels.columns[name], ending, spoken=spoken, exact=exact)
+                for name, spoken, exact in question["columns"]
+            ]
+        yield _stream(arrays, names)
+
+
+def _check_names(names: Sequence[Any], path: str) -> None:
+    if len({*names}) < len(names) or not all(isinstance(name, str) and name for name in names):
+        raise DataFileError(f"{path} is damaged: a column has no name, or that of another", hint=WRITE_AGAIN, path=path)
+
+
+def _read(question: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+    if question["ending"] != ".xpt":
+        options["user_missing"] = True
+    # What pyreadstat stumbles over where the descriptions in a file contradict each other is any of these.
+    with labelled_errors("read", question["called"], LookupError, AttributeError):
+        read = getattr(_library(), question["read"])
+        options |= {"output_format": "dict", "disable_datetime_conversion": True}
+        found: tuple[Any, Any] = read(question["path"], **options)
+        return found
+
+
+def _pieces(read: Any, names: Sequence[str], ending: str) -> Iterator[Any]:
+    rows_at_once, seen = BATCH_ROWS * (8 if ending in SKIPS_SLOWLY else 1), 0
+    while True:
+        found, _ = read(usecols=names, row_offset=seen, row_limit=rows_at_once)
+        count = len(found[names[0]])
+        seen += count
+        if count:
+            yield found
+        if count < rows_at_once:
+            return
+
+
+def _stream(arrays: Sequence[Any], names: Sequence[str]) -> bytes:
+    arrow, out = require(), require().BufferOutputStream()
+    batch = arrow.RecordBatch.from_arrays(arrays, names)
+    with require("pyarrow.ipc").new_stream(out, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(out.getvalue())
+
+
+_TOLD = (
+    *("column_names", "readstat_variable_types", "original_variable_types", "column_names_to_labels"),
+    *("missing_ranges", "missing_user_values", "variable_measure", "variable_display_width"),
+    *("file_label", "notes", "table_name", "mr_sets", "number_rows"),
+)
+"""What :meth:`Labels.of` looks at, besides the labels of values."""
+
+
+def _meta_to(meta: Any) -> dict[str, Any]:
+    """What pyreadstat tells of a file, as JSON has it: labels of values as pairs, since values may be numbers."""
+    labels = {name: [*values.items()] for name, values in meta.variable_value_labels.items()}
+    return {**{name: getattr(meta, name) for name in _TOLD}, "variable_value_labels": labels}
+
+
+def _meta_from(told: dict[str, Any]) -> Any:
+    labels = {name: dict(pairs) for name, pairs in told["variable_value_labels"].items()}
+    return SimpleNamespace(**{**told, "variable_value_labels": labels})
 
 
 class LabelledSink:
@@ -105,7 +202,8 @@ class LabelledSink:
 
     def close(self) -> None:
         """Write everything; the file itself stays open."""
-        beside = target_of(Path(self._file.name))
+        name = self._file.name  # what goes into a device or a pipe has only a number
+        beside = Path(tempfile.gettempdir(), "output") if isinstance(name, int) else target_of(Path(name))
         with labelled_errors("write", "the output"), partial_folder(beside) as folder:
             path = folder / f"output{self._ending}"
             self._write(str(path))
@@ -143,13 +241,13 @@ def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> Labell
 
 
 @contextmanager
-def labelled_errors(what: str, path: str) -> Iterator[None]:
-    """Say in one sentence why a file cannot be read or written."""
+def labelled_errors(what: str, path: str, *others: type[Exception]) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read or written; ``others`` are further errors of pyreadstat."""
     library = _library()
     try:
         with file_errors(what, path):
             yield
-    except (library.ReadstatError, library.PyreadstatError, TypeError) as error:
+    except (library.ReadstatError, library.PyreadstatError, TypeError, *others) as error:
         hint = (
             "the file may be damaged or cut short, or of another kind than its ending says"
             if what == "read"
@@ -164,9 +262,13 @@ def _library(name: str = "pyreadstat") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise MissingExtraError(
-            f"SPSS, Stata and SAS files need {name}, which is not installed", hint="pip install 'maskwell[labelled]'"
-        ) from error
+        raise _not_installed(name) from error
+
+
+def _not_installed(name: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"SPSS, Stata and SAS files need {name}, which is not installed", hint="pip install 'maskwell[labelled]'"
+    )
 
 
 # ---- writers

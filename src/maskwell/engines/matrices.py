@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.categories import Categories
+from maskwell.core.documents import from_json, read_document
 from maskwell.core.exact import as_fraction
 from maskwell.core.phrases import fault_of
 from maskwell.errors import DataFileError, InputError, MatrixError
@@ -47,8 +48,8 @@ def read_matrix(path: str) -> MatrixFile:
 
 
 def _read_csv(path: str) -> MatrixFile:
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(file) if any(cell.strip() for cell in row)]
+    lines = csv.reader(io.StringIO(_text_of(path), newline=""))
+    rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
     if not rows:
         raise DataFileError(f"{path} is empty", hint="give m lines of k numbers or fractions", path=path)
     if _is_number(rows[0][0]) and len({len(row) for row in rows}) == 1:
@@ -80,7 +81,11 @@ def _is_number(text: str) -> bool:
 
 def _read_json(path: str) -> MatrixFile:
     """Decimals keep the digits that were written."""
-    return MatrixFile(json.loads(Path(path).read_text(encoding="utf-8"), parse_float=str))
+    return MatrixFile(from_json(_text_of(path), parse_float=str))
+
+
+def _text_of(path: str) -> str:
+    return read_document(path, error=DataFileError, hint="check the path of the matrix file")
 
 
 def _read_npy(path: str) -> MatrixFile:

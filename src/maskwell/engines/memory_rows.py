@@ -9,6 +9,7 @@ from typing import Any
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import reason_of, require
 from maskwell.engines.base import BATCH_ROWS
+from maskwell.engines.validation import validated_values
 from maskwell.errors import DataFileError, WrongTypeError
 
 
@@ -18,7 +19,7 @@ class MemoryRows:
     style = None
 
     def __init__(self, data: Any) -> None:
-        self._table = _arrow(data)
+        self._table = validated_values(_arrow(data))
         self._given = data
         self.schema = self._table.schema
         if not len(self._table):

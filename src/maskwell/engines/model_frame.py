@@ -108,7 +108,9 @@ def read_model_frame(
     covariates = [*dict.fromkeys([*parsed.columns, *needed])]
     randomized = [name for name in parsed.columns if name in variables]
     if latent is not None and {*needed} & {*randomized}:
-        raise InputError(f"latent = {latent!r} names a randomized predictor", hint="use other columns there")
+        raise InputError(
+            f"latent = {shorten(repr(latent))} names a randomized predictor", hint="use other columns there"
+        )
     uses = uses_of([*parsed.right, *(right or ())])
     coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
     with open_table(data, coded) as table:
@@ -177,7 +179,7 @@ def _coded(
         )
     every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
     table = pandas.DataFrame({**frame, **_latent_columns(randomized, inputs, every)}, index=range(n))
-    coding, values = Coding.learn(right, table)
+    coding, values = Coding.learn(right, table, copies=int(np.prod(sizes)))
     if not randomized:
         return coding, (values,)
     combinations = np.array(np.unravel_index(np.arange(int(np.prod(sizes))), sizes)).T

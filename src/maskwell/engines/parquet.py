@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from maskwell.engines.arrow import batch_without_views, exact_batch, file_errors, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded, rows_of_cells
+from maskwell.engines.validation import check_rows, check_schema, check_unpacked, validated
 from maskwell.errors import DataFileError
 
 TEXTS_ONLY = False
@@ -28,22 +29,26 @@ class ParquetSource:
         if path == "-":
             raise DataFileError("Parquet cannot be read from standard input", hint="give the path of the file")
         with file_errors("read", path):
-            with parquet.ParquetFile(path) as file:
-                self.schema = schema_without_views(file.schema_arrow)
+            stored = require().OSFile(path)  # read, not mapped, and opened once: what was checked is what is used
+            file = parquet.ParquetFile(stored)
+            self.schema, about = file.schema_arrow, file.metadata
+            check_schema(self.schema, path)
+            self.schema = schema_without_views(self.schema)
+            self._size = stored.size()
+            check_rows(about.num_rows, self._size, path)
+            for i in range(about.num_row_groups):
+                check_unpacked(about.row_group(i).total_byte_size, self._size, path)
+            leaves = {about.schema.column(i).path for i in range(about.num_columns)}
             # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
             self._file = parquet.ParquetFile(
-                path, read_dictionary=self._texts(coded), pre_buffer=False, buffer_size=READ_BYTES
+                stored,
+                metadata=about,
+                read_dictionary=[name for name in coded if name in leaves],
+                pre_buffer=False,
+                buffer_size=READ_BYTES,
+                page_checksum_verification=True,
             )
-        self._rows, self._seen = self._file.metadata.num_rows, 0
-
-    def _texts(self, coded: Sequence[str]) -> list[str]:
-        """Which of these columns are there and can be read as dictionaries."""
-        arrow, wanted = require(), set(coded)
-        own = [field for field in self.schema if field.name in wanted]
-        simple = [
-            f for f in own if not isinstance(f.type, arrow.BaseExtensionType) and not arrow.types.is_nested(f.type)
-        ]
-        return [field.name for field in simple]
+        self._stored, self._rows, self._seen = stored, about.num_rows, 0
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -55,18 +60,24 @@ class ParquetSource:
                 batch = next(batches, None)
             if batch is None:
                 return
+            if names is not None and batch.schema.names != names:
+                raise DataFileError(
+                    f"{self._path}: a column cannot be told from another of the same name",
+                    hint="give every column, and every part of a nested one, a name of its own without a dot",
+                    path=self._path,
+                )
+            check_unpacked(batch.get_total_buffer_size(), self._size, self._path)
             self._seen += len(batch)
-            if names is not None and batch.schema.names != names:  # a.b may be a column, and part b of column a
-                batch = batch.select([batch.schema.names.index(name) for name in names])
-            yield batch_without_views(batch)
+            yield batch_without_views(validated(batch, self._path))
 
     def done(self) -> float | None:
         """Share of the rows read so far."""
-        return self._seen / self._rows if self._rows else None
+        return min(1.0, self._seen / self._rows) if self._rows else None
 
     def close(self) -> None:
         """Give back the file."""
         self._file.close()
+        self._stored.close()
 
 
 class ParquetSink:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskwell.core.arrays import Array
+from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
@@ -18,7 +19,6 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.engines.answers import looked_for
 from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
-from maskwell.engines.atomic import atomic_file, check_output
 from maskwell.engines.base import BATCH_ROWS, rows_of_cells
 from maskwell.engines.columns import (
     Assignment,

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.atomic import atomic_file
 from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow import require
-from maskwell.engines.atomic import atomic_file
 from maskwell.engines.background import in_background
 from maskwell.engines.base import BATCH_ROWS, Source, rows_of_cells
 from maskwell.engines.cell_counting import CellCounter, check_weights, coders_of, open_rows

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
-from pathlib import Path
 
+from maskwell.core.documents import LARGEST_BY_HAND, read_document
 from maskwell.core.phrases import fault_of
 from maskwell.errors import DataFileError
 
@@ -14,13 +15,12 @@ Line = tuple[int, list[str]]
 
 def read_lines(path: str, *, hint: str) -> list[Line]:
     """The lines that are not empty, as their number in the file and their cells."""
+    text = read_document(path, error=DataFileError, hint=hint, largest=LARGEST_BY_HAND)
+    rows = csv.reader(io.StringIO(text, newline=""))
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file)
-            return [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or fault_of(error)
-        raise DataFileError(f"cannot read {path}: {reason}", hint=hint, path=path) from error
+        return [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise DataFileError(f"cannot read {path}: {fault_of(error)}", hint=hint, path=path) from error
 
 
 def read_small_table(

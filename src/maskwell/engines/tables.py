@@ -14,6 +14,7 @@ from maskwell.engines.base import Coded, Source
 from maskwell.engines.files import engine_of, no_column, open_source
 from maskwell.engines.kinds import REPORTS, check_kind
 from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.validation import validated_values
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 
 
@@ -47,9 +48,9 @@ class Table(ABC):
             if self.names.count(name) != 1:
                 raise no_column(self.names, name, self.where)
 
-    def _readable(self, name: str, column: Any) -> Any:
+    def _readable(self, name: str, column: Any, *, checked: bool) -> Any:
         """A column of a type that can be used, as one Arrow array."""
-        array = _array(column)
+        array = _array(column, checked=checked)
         check_kind(require().field(name, array.type), REPORTS)
         return array
 
@@ -68,7 +69,7 @@ class MemoryTable(Table):
         self.check(names)
         arrow = require()
         try:
-            return {name: self._readable(name, self._pick(name)) for name in names}
+            return {name: self._readable(name, self._pick(name), checked=False) for name in names}
         except MaskwellError:
             raise
         except (arrow.ArrowException, TypeError, ValueError) as error:
@@ -97,7 +98,7 @@ class FileTable(Table):
         if not sum(map(len, batches)):
             raise DataFileError(f"{self.where} has no rows", hint="give a file with at least one row", path=self.where)
         read = arrow.Table.from_batches(batches)
-        return {name: self._readable(name, read.column(place)) for place, name in enumerate(kept)}
+        return {name: self._readable(name, read.column(place), checked=True) for place, name in enumerate(kept)}
 
 
 @contextmanager
@@ -120,11 +121,13 @@ def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
         )
 
 
-def _array(values: Any) -> Any:
-    """A column as one Arrow array."""
+def _array(values: Any, *, checked: bool = True) -> Any:
+    """A column as one Arrow array; one that no file reader has checked is checked here."""
     arrow = require()
     if hasattr(values, "to_arrow"):
         values = values.to_arrow()
     if not isinstance(values, arrow.Array | arrow.ChunkedArray):
         values = arrow.array(values, from_pandas=True)
+    if not checked:
+        values = validated_values(values)
     return values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values

@@ -10,6 +10,7 @@ Source: derived from the covariance [NayakZhangAdeshiyan2016, eq. (1.3)], interv
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -22,6 +23,7 @@ from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 
 HIGHEST = 1 - 1e-12
+LEAST_MARGIN = Fraction(1, 10**9)
 ROUNDING = 1e-12
 """How far above a whole number a needed n may lie and still count as that number."""
 
@@ -51,6 +53,12 @@ def check_margin(margin: Number) -> float:
         raise ParameterError(
             f"margin = {margin} is not strictly between 0 and 1",
             hint=f"give the half width of the interval of a share, such as 0.02{percent_meant(margin)}",
+            margin=margin,
+        )
+    if value < LEAST_MARGIN:
+        raise ParameterError(
+            f"margin = {margin} is smaller than any survey can reach; the smallest is 1e-9",
+            hint="give the half width of the interval of a share, such as 0.02",
             margin=margin,
         )
     return float(value)

@@ -31,7 +31,7 @@ from maskwell.core.exact import Parity, to_text, told_apart
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.kronecker import Kronecker
-from maskwell.privacy.shapes import Shape, shapes
+from maskwell.privacy.shapes import Shape, rows_one_by_one, shapes
 
 Condition = Literal["C1", "C2", "truth"]
 
@@ -115,7 +115,8 @@ def _deciding(parts: tuple[Design, ...], level: Parity) -> tuple[int, ...]:
 def _reason(design: Design, level: Parity) -> str | None:
     parts = parts_of(design)
     if not parts:
-        found = next((row for row in judged_rows(design, level) if row.fails), None)
+        rows = (row for row in rows_one_by_one(design) if row.is_possible)
+        found = next((one for row in rows if (one := Judged(row, level, _failed(row, level))).fails), None)
         return None if found is None else found.words(_name(design, found.shape))
     which = _deciding(parts, level)
     if level != math.inf and len(which) > 1:

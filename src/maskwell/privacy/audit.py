@@ -72,7 +72,7 @@ class Audit:
             f"Audit of {design!r}{met}",
             f"  parity {to_text(self.parity_exact)}, epsilon {Printed(design.epsilon()):.6g}",
             f"  best guess right: {right}, without report {Printed(shown['guess_without_report']):.4f}",
-            f"  identifiable: {design.identifiable}, admissible: {shown['admissible']}",
+            f"  identifiable: {shown['identifiable']}, admissible: {shown['admissible']}",
         ]
         return "\n".join([*lines, *(f"  note: {warning}" for warning in design.warnings())])
 
@@ -88,14 +88,12 @@ class Audit:
             "decimals": design.decimals,
             "epsilon": design.epsilon(),
             **self._beliefs(),
-            "identifiable": design.identifiable,
-            "rank": design.rank(),
-            "condition": design.condition(),
+            **_solvable(design),
             **_admissible(design),
             "guess_probability": self._guess(),
             "guess_without_report": 1 / design.k if self.prior is None else float(self.prior.max()),
             **_on_average(design),
-            "added_variance": design.added_variance() if design.identifiable else None,
+            "added_variance": design.added_variance() if design.has_quick_rank() and design.identifiable else None,
             "wear_out": wear_out(self.parity_exact),
             "fingerprint": design.fingerprint,
             "provenance": dict(design.provenance),
@@ -121,14 +119,17 @@ class Audit:
         }
 
     def _left_out(self) -> list[str]:
-        """What was asked for and is too long to be worked out."""
+        """What takes too long to be worked out."""
         if self.design.has_entries_up_to(SHOWN_ENTRIES):
             return []
         asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}
         words = " and ".join(words for words, given in asked.items() if given)
         left = [f"left out: {words} after each report, for more than {SHOWN_ENTRIES:,} entries"] if words else []
         guess = "left out: how often the best guess is right under the prior, which needs a matrix too large for it"
-        return [*left, guess] if self._guess() is None else left
+        left += [guess] if self._guess() is None else []
+        if not self.design.has_quick_rank():
+            left.append("left out: whether shares can be estimated, and how well, for so many states that depend")
+        return left
 
     def _guess(self) -> float | None:
         """Chance that the best guess is right; None where it needs the matrix and that is too large."""
@@ -161,6 +162,13 @@ def counted_reports(design: Design) -> int | str:
     if isinstance(outputs, Categories):
         return to_digits(design.m)
     return f"2^{design.k}" if outputs.size is None else f"C({design.k}, {outputs.size})"
+
+
+def _solvable(design: Design) -> dict[str, Any]:
+    """Whether shares can be estimated, and the numbers behind it; None where that takes longer than a few seconds."""
+    if not design.has_quick_rank():
+        return {"identifiable": None, "rank": None, "condition": None}
+    return {"identifiable": design.identifiable, "rank": design.rank(), "condition": design.condition()}
 
 
 def _admissible(design: Design) -> dict[str, Any]:

@@ -24,11 +24,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.atomic import atomic_file
 from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
 from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.errors import CertificateError, ParameterError
+from maskwell.errors import CertificateError, DataFileError, ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.improves import Improves
 from maskwell.privacy.proof import proof_of
@@ -70,12 +71,10 @@ class Certificate:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file; an existing one is replaced only if asked."""
         try:
-            with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
-                file.write(self.text())
-        except FileExistsError as error:
-            raise CertificateError(f"{path} exists", hint="give another name, or overwrite=True") from error
-        except OSError as error:
-            raise CertificateError(f"cannot write {path}: {error.strerror}", hint="check the folder") from error
+            with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
+                file.write(self.text().encode())
+        except DataFileError as error:
+            raise CertificateError(error.message, hint=error.hint, path=path) from error
 
     def __repr__(self) -> str:
         met = f", meets={self.claims['meets']}" if "meets" in self.claims else ""

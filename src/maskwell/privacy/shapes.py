@@ -17,15 +17,19 @@ from functools import lru_cache, singledispatch
 
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design
+from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
+from maskwell.errors import TooLargeError
 
 IMPOSSIBLE = (Fraction(0),)
 NUMBERED = range(0)
+MOST_BITS = 1 << 32
+"""Of all integers of a matrix over one denominator."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ def integer_rows(design: Design) -> tuple[list[list[int]], int]:
 
 @integer_rows.register
 def _dense(design: Dense) -> tuple[list[list[int]], int]:
+    _check_work(design)
     denominator = math.lcm(*design.denominators)
     factors = [denominator // whole for whole in design.denominators]
     columns = ([n * factor for n in column] for column, factor in zip(design.numerators, factors, strict=True))
@@ -113,6 +118,43 @@ def _pattern_rows(design: Patterns) -> tuple[list[list[int]], int]:
     pairs = ((share * design.outside, share * design.inside) for share in design.shares)
     masks = zip(design.masks, pairs, strict=True)
     return [[pair[mask >> j & 1] for j in range(design.k)] for mask, pair in masks], design.total
+
+
+def _check_work(design: Dense) -> None:
+    """Raise where the integers over one denominator would fill the memory."""
+    bits = sum(whole.bit_length() for whole in set(design.denominators))
+    if bits * design.k * design.m > MOST_BITS:
+        raise TooLargeError(
+            f"the {design.m:,} x {design.k:,} chances of this matrix have too many digits to be written over one",
+            hint="use chances with fewer digits, or a smaller matrix",
+        )
+
+
+@singledispatch
+def rows_one_by_one(design: Design) -> Iterator[Shape]:
+    """The same rows where each is judged alone: those that are proportional are not added up, and not compared."""
+    if shapes.dispatch(type(design)) is not shapes.dispatch(Design):
+        yield from shapes(design)
+        return
+    for i, row in enumerate(design.exact_matrix()):
+        values = sorted(set(row))
+        truths = tuple(j for j, value in enumerate(row) if value == values[-1])
+        yield Shape((i,), truths, NUMBERED, tuple(values), sum(map(bool, row)))
+
+
+@rows_one_by_one.register
+def _composed_rows(design: Composed) -> Iterator[Shape]:
+    yield from rows_one_by_one(design.whole())
+
+
+@rows_one_by_one.register
+def _dense_rows(design: Dense) -> Iterator[Shape]:
+    for i, row in enumerate(zip(*design.numerators, strict=True)):
+        pairs = list(zip(row, design.denominators, strict=True))
+        exact = {pair: Fraction(*pair) for pair in set(pairs)}
+        values = sorted(set(exact.values()))
+        truths = tuple(j for j, pair in enumerate(pairs) if exact[pair] == values[-1])
+        yield Shape((i,), truths, NUMBERED, tuple(values), sum(map(bool, row)))
 
 
 def _along(direction: tuple[int, ...], length: Fraction, rows: tuple[int, ...]) -> Shape:

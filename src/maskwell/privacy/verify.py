@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.documents import from_json, from_json_noting, read_document
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
 from maskwell.designs.base import Design
@@ -101,10 +102,10 @@ def verify_text(text: str, *, design: Design | None = None) -> Verified:
     """The same for the text of a file; CertificateError when it is no certificate at all."""
     faults: list[str] = []
     try:
-        content = json.loads(
-            text, object_pairs_hook=lambda pairs: _once(pairs, faults), parse_float=lambda t: _float(t, faults)
+        content = from_json_noting(
+            text, parse_float=lambda number: _float(number, faults), repeated=lambda: faults.append(_REPEATED)
         )
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CertificateError(
             f"this is not JSON: {fault_of(error)}", hint="get the certificate as it was made"
         ) from error
@@ -117,32 +118,34 @@ def verify_text(text: str, *, design: Design | None = None) -> Verified:
 
 def verify_file(path: str | Path, *, design: Design | None = None) -> Verified:
     """The same for a file."""
+    return _verified(path, _text_of(path), design)
+
+
+def _text_of(path: str | Path) -> str:
+    return read_document(path, error=CertificateError, hint="check the path of the certificate")
+
+
+def _verified(path: str | Path, text: str, design: Design | None = None) -> Verified:
     try:
-        return verify_text(Path(path).read_text(encoding="utf-8"), design=design)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise CertificateError(f"cannot read {path}: {reason}", hint="check the path of the certificate") from error
+        return verify_text(text, design=design)
     except CertificateError as error:
         raise CertificateError(f"{path}: {error.message}", hint=error.hint) from error
 
 
 def load_certificate(path: str | Path) -> Certificate:
     """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
-    found = verify_file(path)
+    text = _text_of(path)
+    found = _verified(path, text)
     if not found.ok:
         raise CertificateError(
             f"{path} does not hold: {found.failed[0].words}",
             hint="get the file as it was made; maskwell verify shows every check",
             checks=found.checks,
         )
-    return Certificate(json.loads(Path(path).read_text(encoding="utf-8")))
+    return Certificate(from_json(text))
 
 
-def _once(pairs: list[tuple[str, Any]], faults: list[str]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        faults.append("a key is repeated, so that two readers could read two different things")
-    return found
+_REPEATED = "a key is repeated, so that two readers could read two different things"
 
 
 def _float(text: str, faults: list[str]) -> float:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, cast
 
 from maskwell.core.categories import Categories
+from maskwell.core.exact import as_fraction
 from maskwell.designs.base import Design
+from maskwell.designs.demand import as_count
 from maskwell.errors import MaskwellError, MatrixError
 from maskwell.procedures.decks import ENTRY_LIMIT, MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
 from maskwell.procedures.forced import forced
@@ -63,10 +64,10 @@ def _own_categories(design: Design) -> Categories:
 
 def _read(text: str, kind: Kind) -> Any:
     if kind is Kind.COUNT:
-        return int(text)
+        return as_count(text, "count")
     if kind is Kind.PROBABILITIES:
-        return [Fraction(part) for part in text.split(",")]
-    return Fraction(text)
+        return [as_fraction(part) for part in text.split(",")]
+    return as_fraction(text)
 
 
 def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:

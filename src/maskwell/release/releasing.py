@@ -14,6 +14,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.designs.base import Design
 from maskwell.engines.cell_values import write_cell_values
+from maskwell.engines.formula import read_formula
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_rows
 from maskwell.errors import ParameterError, PlanError
@@ -185,7 +186,9 @@ def _is_known(release: Release, stage: Stage) -> bool:
 
 
 def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
-    return {name: design for name, design in designs.items() if name in formula} or None
+    """The designs of columns that a formula names."""
+    named = read_formula(formula)
+    return {name: one for name, one in designs.items() if name in (named.outcome, *named.columns)} or None
 
 
 def _write_records(release: Release, path: str, folder: Path) -> Path:

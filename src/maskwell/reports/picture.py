@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arrays import Array
+from maskwell.core.atomic import atomic_file
 from maskwell.core.escaping import visible, visible_lines
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.reports.style import TEXT_FONTS, colour, with_variables
@@ -138,12 +139,10 @@ class Picture:
         return self.svg().encode() if ending == ".svg" else self._rendered(ending[1:], narrow=False)
 
     def save(self, path: str | Path) -> Path:
-        """Write the drawing as ``.svg``, ``.png`` or ``.pdf``."""
+        """Write the drawing as ``.svg``, ``.png`` or ``.pdf``; a file of that name is replaced."""
         target, content = Path(path), self.content(path)
-        try:
-            target.write_bytes(content)
-        except OSError as error:
-            raise DataFileError(f"cannot write {target}: {error.strerror}", hint="choose another place") from error
+        with atomic_file(target, force=True) as file:
+            file.write(content)
         return target
 
     def _rendered(self, kind: str, *, narrow: bool) -> bytes:

@@ -98,7 +98,7 @@ def _following(found: Mapping[str, Any], design: Design, path: str, demand: str)
         )
     if found["admissible"] is False and design.has_entries_up_to(EXACT_LIMIT):
         return f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
-    if not found["identifiable"]:
+    if found["identifiable"] is False:
         return _planned("reports that shares can be estimated from", design, columns)
     assigned = f"{','.join(['COLUMN'] * columns)}={path}"
     return f"maskwell randomize DATA.csv --design {shlex.quote(assigned)} -o REPORTS.csv"
@@ -146,8 +146,7 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
         ("parity", parity_of(design)),
         ("epsilon", number(found["epsilon"], 10)),
         ("best guess is right", _guess(found)),
-        ("identifiable", "yes" if found["identifiable"] else f"no: rank {found['rank']} for {found['k']} categories"),
-        ("condition", number(found["condition"])),
+        *_solvable(found),
         ("admissible", _admissible(found)),
         ("added variance", _variance(found)),
     ]
@@ -171,6 +170,13 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
     return shown
 
 
+def _solvable(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if found["identifiable"] is None:
+        return [("identifiable", "not worked out")]
+    answer = "yes" if found["identifiable"] else f"no: rank {found['rank']} for {found['k']} categories"
+    return [("identifiable", answer), ("condition", number(found["condition"]))]
+
+
 def _guess(found: Mapping[str, Any]) -> str:
     right, blind = found["guess_probability"], number(found["guess_without_report"])
     return f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)"
@@ -178,6 +184,8 @@ def _guess(found: Mapping[str, Any]) -> str:
 
 def _variance(found: Mapping[str, Any]) -> str:
     value = found["added_variance"]
+    if found["identifiable"] is None:
+        return "not worked out"
     return "none: shares cannot be estimated" if value is None else f"{number(value)} divided by n, at equal shares"
 
 

@@ -13,16 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell.core.exact import (
+    all_from_digits,
+    all_to_digits,
     as_fraction,
     check_probability,
     common_denominator,
     exp_below,
     floor_to,
+    from_digits,
     from_text,
     log_of,
     resolution,
     root_below,
     safe_below,
+    to_digits,
     to_float,
     to_text,
 )
@@ -220,3 +224,29 @@ def test_exact_text_is_read_in_one_way_only(text: Any) -> None:
 def test_exact_text_is_read_back(value: Fraction) -> None:
     assert from_text(to_text(value)) == value
     assert from_text(to_text(value * 10**5000)) == value * 10**5000
+
+
+@pytest.mark.parametrize(
+    "bad", ["1" * 1001, f"1/{'3' * 1001}", f"0.{'0' * 1001}1", "1e1001", "1e-1001", Decimal("1e5000"), "1e" + "9" * 900]
+)
+def test_numbers_of_more_than_a_thousand_digits_are_refused(bad: Any) -> None:
+    with pytest.raises(ParameterError, match=r"gamma .*(digits|power of ten)") as raised:
+        as_fraction(bad, "gamma")
+    assert len(raised.value.message) < 100
+
+
+@pytest.mark.parametrize("bad", ["١/٣", "１２", "0x10", "1e", "--1", "1/-2", "½"])
+def test_digits_are_those_of_ascii(bad: str) -> None:
+    with pytest.raises(ParameterError, match="not a finite number"):
+        as_fraction(bad, "gamma")
+
+
+def test_exact_integers_of_documents_have_bounds() -> None:
+    assert len(to_digits(from_digits("7" * 10_000))) == 10_000
+    with pytest.raises(ValueError, match="10,000 digits"):
+        from_digits("7" * 10_001)
+    for texts in (["1", 2], ["1", ""], ["1", "-2"], ["1", "٣"], "12", None, ["1", "1_0"], ["1", " 1"]):
+        with pytest.raises(ValueError, match="digits"):
+            all_from_digits(texts)
+    assert all_from_digits(["0", "7" * 700]) == [0, int("7" * 700)]
+    assert all_to_digits([0, 10**5000])[1] == "1" + "0" * 5000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import secrets
 from pathlib import Path
 
 import pytest
 
+from maskwell.core import atomic
 from maskwell.core.key_files import checked_key, new_key_file, read_key_file
 from maskwell.core.keyed import KeyedRandom
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
@@ -43,10 +46,57 @@ def test_a_key_is_never_replaced(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="cannot write"):
+    with pytest.raises(DataFileError, match="there is no folder"):
         new_key_file(tmp_path / "nowhere" / "labour.key")
     with pytest.raises(DataFileError, match="cannot read the key file"):
         read_key_file(tmp_path / "labour.key")
+
+
+@posix
+@pytest.mark.parametrize("step", ["write", "fsync", "rename"])
+def test_a_key_that_could_not_be_written_does_not_block_the_next_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    path = tmp_path / "labour.key"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        where = {"write": (secrets, "token_hex"), "fsync": (os, "fsync"), "rename": (atomic, "_is_renamed")}[step]
+        patch.setattr(*where, full)
+        with pytest.raises(DataFileError, match="No space left"):
+            new_key_file(path)
+    assert [*tmp_path.iterdir()] == []
+    assert len(read_key_file(new_key_file(path))) == 32
+
+
+@posix
+def test_a_key_is_made_beside_nothing_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "folder", tmp_path / "dangling", tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(DataFileError, match="never replaced"):
+            new_key_file(path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "folder", "pipe"]
+
+
+@posix
+def test_what_is_no_file_holds_no_key(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    (tmp_path / "folder").mkdir(0o700)
+    for path in (tmp_path / "pipe", tmp_path / "folder", Path("/dev/zero")):
+        with pytest.raises(DataFileError, match=r"is not a file|Is a directory"):
+            read_key_file(path)
+
+
+def test_a_file_with_more_than_a_key_is_refused(tmp_path: Path) -> None:
+    path = new_key_file(tmp_path / "labour.key")
+    with path.open("ab") as file:
+        file.write(b"ab" * 2048)
+    with pytest.raises(DataFileError, match="more than 4,096 bytes"):
+        read_key_file(path)
 
 
 @posix

@@ -21,8 +21,8 @@ from maskwell.errors import DataFileError, ParameterError, ReportError
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
+from maskwell.core.atomic import atomic_file  # noqa: E402
 from maskwell.engines.arrow import bits_from_array, masks_from_bits, texts_from_bits  # noqa: E402
-from maskwell.engines.atomic import atomic_file  # noqa: E402
 from maskwell.engines.base import ENGINES  # noqa: E402
 from maskwell.engines.columns import Assignment, common_rows, joint_codes, joint_design, separate_codes  # noqa: E402
 from maskwell.engines.files import ending_of, engine_of, open_sink, open_source  # noqa: E402

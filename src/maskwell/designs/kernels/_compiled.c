@@ -6,7 +6,8 @@
  * and whatever it decides follows from comparing integers.
  *
  * Rows of `words` are 32-bit words in memory order; two words a, b read together are the number a + 2^32 b.
- * Callers guarantee shapes, contiguity of rows, and codes below k: see __init__.py.
+ * The doorway checks shapes, sizes of items, overlaps and codes, once for each call; a wrong one is a ValueError. What
+ * stands in the tables of `listed` is the caller's word: tables.py makes them.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -32,8 +33,10 @@ static inline uint64_t two_words(const uint32_t *w) { return (uint64_t)w[0] | ((
 /* Written out anew for each width of codes that a caller names, so that the loop does not ask for it row by row. */
 #if defined(__GNUC__)
 #define FOR_EACH_WIDTH static inline __attribute__((always_inline))
+#define KERNEL static __attribute__((noinline)) /* else what stands around a call slows its loop, by a twentieth */
 #else
 #define FOR_EACH_WIDTH static inline
+#define KERNEL static
 #endif
 
 /* Codes come and go in the smallest unsigned type that holds them. */
@@ -113,7 +116,7 @@ FOR_EACH_WIDTH Py_ssize_t uniform_rows(const void *codes, int size, const uint32
     return found;
 }
 
-static Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+KERNEL Py_ssize_t uniform(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
                           uint32_t k, uint64_t threshold, void *out, int64_t *unsettled) {
     uint32_t top = (uint32_t)(threshold >> 32), rejected = rejected_below(k);
     Py_ssize_t first = 0, found = 0;
@@ -145,7 +148,7 @@ FOR_EACH_WIDTH Py_ssize_t categorical_rows(const void *columns, int size, const 
     return found;
 }
 
-static Py_ssize_t categorical(const void *columns, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+KERNEL Py_ssize_t categorical(const void *columns, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
                               const uint64_t *thresholds, uint32_t per_column, const uint32_t *guide, int guide_bits,
                               void *out, int out_size, int64_t *unsettled) {
     if (size == 1 && out_size == 1)
@@ -210,7 +213,7 @@ FOR_EACH_WIDTH Py_ssize_t listed_rows(const void *codes, int size, const uint32_
     return found;
 }
 
-static Py_ssize_t listed(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
+KERNEL Py_ssize_t listed(const void *codes, int size, const uint32_t *words, Py_ssize_t stride, Py_ssize_t n,
                          const Column *columns, Py_ssize_t k, const uint64_t *thresholds, const uint32_t *guide,
                          const uint32_t *reports, void *out, int out_size, int64_t *unsettled) {
     int far = k > FAR_COLUMNS;
@@ -397,7 +400,8 @@ static Py_ssize_t unary(const void *codes, int code_size, const uint32_t *words,
 
 /* ---- tallies ---------------------------------------------------------------------------------------------------- */
 
-static void tally_bytes(const uint8_t *codes, Py_ssize_t n, int64_t *counts, Py_ssize_t m) {
+/* Both return 0, or -1 where a code is not below the number of counts. */
+static int tally_bytes(const uint8_t *codes, Py_ssize_t n, int64_t *counts, Py_ssize_t m) {
     static const Py_ssize_t LANES = 4; /* neighbours often share a code; separate counters keep them from waiting */
     int64_t lanes[4][256];
     memset(lanes, 0, sizeof lanes);
@@ -405,12 +409,18 @@ static void tally_bytes(const uint8_t *codes, Py_ssize_t n, int64_t *counts, Py_
     for (; i + LANES <= n; i += LANES)
         for (Py_ssize_t l = 0; l < LANES; l++) lanes[l][codes[i + l]]++;
     for (; i < n; i++) lanes[0][codes[i]]++;
-    for (Py_ssize_t c = 0; c < m; c++)
-        for (Py_ssize_t l = 0; l < LANES; l++) counts[c] += lanes[l][c];
+    int64_t beyond = 0;
+    for (Py_ssize_t c = 0; c < 256; c++)
+        for (Py_ssize_t l = 0; l < LANES; l++) *(c < m ? &counts[c] : &beyond) += lanes[l][c];
+    return beyond ? -1 : 0;
 }
 
-static void tally_wide(const uint32_t *codes, Py_ssize_t n, int64_t *counts) {
-    for (Py_ssize_t i = 0; i < n; i++) counts[codes[i]]++;
+static int tally_wide(const uint32_t *codes, Py_ssize_t n, int64_t *counts, Py_ssize_t m) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if ((Py_ssize_t)codes[i] >= m) return -1;
+        counts[codes[i]]++;
+    }
+    return 0;
 }
 
 /* Each byte of a report is spread to eight byte-wide counters at once; they are emptied before they can overflow.
@@ -423,7 +433,7 @@ static Py_ssize_t tally_bits(const uint8_t *bits, Py_ssize_t n, Py_ssize_t bytes
         spread[v] = 0;
         for (unsigned b = 0; b < 8; b++) spread[v] |= (uint64_t)(v >> b & 1) << (8 * b);
     }
-    uint64_t *small = calloc((size_t)bytes, sizeof *small);
+    uint64_t *small = calloc((size_t)bytes + 1, sizeof *small); /* at least one, as calloc may give nothing for 0 */
     Py_ssize_t wrong = small ? -1 : -2;
     for (Py_ssize_t first = 0; first < n && wrong == -1; first += 255) {
         Py_ssize_t last = first + 255 < n ? first + 255 : n;
@@ -464,9 +474,49 @@ typedef struct {
     int held;
 } Buffers;
 
-static int take(Buffers *b, PyObject *object, int flags) {
-    if (PyObject_GetBuffer(object, &b->view[b->held], flags) < 0) return 0;
+static int refused(const char *what) {
+    PyErr_SetString(PyExc_ValueError, what);
+    return 0;
+}
+
+/* Whether items are integers as this machine stores them: a pointer that is written over would be followed later. */
+static int holds_integers(const char *format) {
+    if (!format) return 1; /* bytes */
+    if (*format == '@' || *format == '=' || *format == '<') format++;
+    return *format && !format[1] && strchr("bBhHiIlLqQ", *format);
+}
+
+/* One buffer of so many dimensions, with items of `size` bytes (0: any width of codes), laid out as C reads them. */
+static int take(Buffers *b, PyObject *object, int flags, int dimensions, int size) {
+    Py_buffer *view = &b->view[b->held];
+    if (PyObject_GetBuffer(object, view, flags | PyBUF_FORMAT) < 0) return 0;
     b->held++;
+    if (!holds_integers(view->format)) return refused("an array does not hold integers of this machine");
+    Py_ssize_t item = view->itemsize;
+    if (view->ndim != dimensions) return refused("an array has another number of dimensions");
+    if (size ? item != size : item != 1 && item != 2 && item != 4 && item != 8)
+        return refused("the items of an array have another size");
+    if (view->len && (uintptr_t)view->buf % (size_t)item) return refused("an array is not aligned");
+    return 1;
+}
+
+/* Whether a view that is written shares memory with another. Rows of words may lie apart: theirs is taken as far as it
+ * reaches. */
+static int overlap(const Py_buffer *a, const Py_buffer *b) {
+    const char *a_first = a->buf, *b_first = b->buf, *b_last = b_first + b->len;
+    if (!a->len || !b->len) return 0;
+    if (b->ndim == 2 && b->strides) {
+        Py_ssize_t reach = (b->shape[0] - 1) * b->strides[0];
+        b_last = b_first + (reach > 0 ? reach : 0) + b->shape[1] * b->itemsize;
+        b_first += reach < 0 ? reach : 0;
+    }
+    return a_first < b_last && b_first < a_first + a->len;
+}
+
+static int written_apart(const Buffers *b, int written) {
+    for (int other = 0; other < b->held; other++)
+        if (other != written && overlap(&b->view[written], &b->view[other]))
+            return refused("an array that is written overlaps another");
     return 1;
 }
 
@@ -474,128 +524,189 @@ static void give_back(Buffers *b) {
     while (b->held) PyBuffer_Release(&b->view[--b->held]);
 }
 
-/* Takes codes, words, out, unsettled and an optional table; releases what it took when one cannot be had. */
-static int take_all(Buffers *b, PyObject *codes, PyObject *words, PyObject *out, PyObject *unsettled) {
-    b->held = 0;
-    if (take(b, codes, PyBUF_CONTIG_RO) && take(b, words, PyBUF_STRIDED_RO) && take(b, out, PyBUF_CONTIG) &&
-        take(b, unsettled, PyBUF_CONTIG))
-        return 1;
+/* Takes codes, words, out and unsettled: as many of each as there are codes, `columns` words in a row, and reports of
+ * `bytes` bytes (0: codes). Reports are written to memory of their own. */
+static int take_all(Buffers *b, PyObject *codes, PyObject *words, PyObject *out, PyObject *unsettled, size_t columns,
+                    size_t bytes) {
+    if (!take(b, codes, PyBUF_CONTIG_RO, 1, 0) || !take(b, words, PyBUF_STRIDED_RO, 2, 4) ||
+        !take(b, out, PyBUF_CONTIG, bytes ? 2 : 1, bytes ? 1 : 0) || !take(b, unsettled, PyBUF_CONTIG, 1, 8))
+        return 0;
+    Py_ssize_t n = b->view[0].shape[0];
+    const Py_buffer *drawn = &b->view[1], *made = &b->view[2];
+    if (drawn->shape[0] < n || made->shape[0] < n || b->view[3].shape[0] < n) return refused("an array is too short");
+    if ((size_t)drawn->shape[1] < columns || (n && drawn->shape[1] > 1 && drawn->strides[1] != 4) ||
+        (n > 1 && drawn->strides[0] % 4))
+        return refused("the words of a row are too few, or lie apart");
+    if (bytes && (size_t)made->shape[1] != bytes) return refused("the reports have another width");
+    return written_apart(b, 2) && written_apart(b, 3);
+}
+
+static PyObject *give_back_all(Buffers *b, Py_ssize_t found) {
     give_back(b);
-    return 0;
+    if (found >= 0) return PyLong_FromSsize_t(found);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a code is not below the number of categories");
+    return NULL;
+}
+
+/* Whether all codes are below k: a loop for each width, which compilers turn into vectors; none where the type says so. */
+#define ALL_BELOW(type)                                                             \
+    static int all_below_##type(const type *codes, Py_ssize_t n, uint64_t k) {      \
+        type most = 0;                                                              \
+        if (!n || k > (type)-1) return 1;                                           \
+        for (Py_ssize_t i = 0; i < n; i++) most = codes[i] > most ? codes[i] : most; \
+        return most < k;                                                            \
+    }
+ALL_BELOW(uint8_t)
+ALL_BELOW(uint16_t)
+ALL_BELOW(uint32_t)
+ALL_BELOW(uint64_t)
+
+static int codes_below(const Py_buffer *codes, uint64_t k) {
+    switch (codes->itemsize) {
+        case 1: return all_below_uint8_t(codes->buf, codes->shape[0], k);
+        case 2: return all_below_uint16_t(codes->buf, codes->shape[0], k);
+        case 4: return all_below_uint32_t(codes->buf, codes->shape[0], k);
+        default: return all_below_uint64_t(codes->buf, codes->shape[0], k);
+    }
 }
 
 #define WORDS(b) ((const uint32_t *)(b).view[1].buf)
-#define STRIDE(b) ((b).view[1].strides[0] / 4)
+#define STRIDE(b) ((b).view[1].shape[0] > 1 ? (b).view[1].strides[0] / 4 : 0)
 #define SIZE(b, v) ((int)(b).view[v].itemsize)
 #define ROWS(b) ((b).view[0].shape[0])
 
 static PyObject *py_uniform(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
     unsigned long long k, threshold;
-    Buffers b;
+    Buffers b = {.held = 0};
     Py_ssize_t found;
     if (!PyArg_ParseTuple(args, "OOKKOO", &codes, &words, &k, &threshold, &out, &unsettled)) return NULL;
     if (!fits_word(k)) return NULL;
-    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
+    if (!take_all(&b, codes, words, out, unsettled, 2, 0)) return give_back_all(&b, -1);
+    if (SIZE(b, 0) != SIZE(b, 2)) {
+        refused("codes and reports have items of different sizes");
+        return give_back_all(&b, -1);
+    }
     Py_BEGIN_ALLOW_THREADS
     found = uniform(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, threshold,
                     b.view[2].buf, b.view[3].buf);
     Py_END_ALLOW_THREADS
-    give_back(&b);
-    return PyLong_FromSsize_t(found);
+    return give_back_all(&b, found);
 }
 
 static PyObject *py_categorical(PyObject *self, PyObject *args) {
     PyObject *columns, *words, *thresholds, *guide, *out, *unsettled;
     int guide_bits;
-    Buffers b;
-    Py_buffer guide_view;
-    Py_ssize_t found;
+    Buffers b = {.held = 0};
+    Py_ssize_t found = -1;
     if (!PyArg_ParseTuple(args, "OOOOiOO", &columns, &words, &thresholds, &guide, &guide_bits, &out, &unsettled))
         return NULL;
-    if (!take_all(&b, columns, words, out, unsettled)) return NULL;
-    if (!take(&b, thresholds, PyBUF_CONTIG_RO)) { give_back(&b); return NULL; }
-    if (PyObject_GetBuffer(guide, &guide_view, PyBUF_CONTIG_RO) < 0) { give_back(&b); return NULL; }
+    if (!take_all(&b, columns, words, out, unsettled, 2, 0) || !take(&b, thresholds, PyBUF_CONTIG_RO, 2, 8) ||
+        !take(&b, guide, PyBUF_CONTIG_RO, 1, 4) || !written_apart(&b, 2) || !written_apart(&b, 3))
+        return give_back_all(&b, -1);
+    Py_ssize_t k = b.view[4].shape[0], per_column = b.view[4].shape[1];
+    if (guide_bits < 1 || guide_bits > 31 || per_column > UINT32_MAX || b.view[5].shape[0] >> guide_bits < k) {
+        refused("the guide has another number of lines");
+        return give_back_all(&b, -1);
+    }
     Py_BEGIN_ALLOW_THREADS
-    found = categorical(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf,
-                        (uint32_t)b.view[4].shape[1],
-                        guide_view.buf, guide_bits, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
+    if (codes_below(&b.view[0], (uint64_t)k))
+        found = categorical(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf,
+                            (uint32_t)per_column, b.view[5].buf, guide_bits, b.view[2].buf, SIZE(b, 2),
+                            b.view[3].buf);
     Py_END_ALLOW_THREADS
-    PyBuffer_Release(&guide_view);
-    give_back(&b);
-    return PyLong_FromSsize_t(found);
+    return give_back_all(&b, found);
 }
 
 static PyObject *py_listed(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *columns, *thresholds, *guide, *reports, *out, *unsettled;
-    Buffers b;
-    Py_ssize_t found;
+    Buffers b = {.held = 0};
+    Py_ssize_t found = -1;
     if (!PyArg_ParseTuple(args, "OOOOOOOO", &codes, &words, &columns, &thresholds, &guide, &reports, &out, &unsettled))
         return NULL;
-    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
-    if (!take(&b, columns, PyBUF_CONTIG_RO) || !take(&b, thresholds, PyBUF_CONTIG_RO) ||
-        !take(&b, guide, PyBUF_CONTIG_RO) || !take(&b, reports, PyBUF_CONTIG_RO)) {
-        give_back(&b);
-        return NULL;
+    if (!take_all(&b, codes, words, out, unsettled, 2, 0) || !take(&b, columns, PyBUF_CONTIG_RO, 2, 8) ||
+        !take(&b, thresholds, PyBUF_CONTIG_RO, 1, 8) || !take(&b, guide, PyBUF_CONTIG_RO, 1, 4) ||
+        !take(&b, reports, PyBUF_CONTIG_RO, 1, 4) || !written_apart(&b, 2) || !written_apart(&b, 3))
+        return give_back_all(&b, -1);
+    if (b.view[4].shape[1] != sizeof(Column) / 8 || b.view[5].shape[0] != b.view[7].shape[0]) {
+        refused("the tables of columns do not belong together");
+        return give_back_all(&b, -1);
     }
     Py_BEGIN_ALLOW_THREADS
-    found = listed(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[4].shape[0],
-                   b.view[5].buf, b.view[6].buf, b.view[7].buf, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
+    if (codes_below(&b.view[0], (uint64_t)b.view[4].shape[0]))
+        found = listed(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[4].buf, b.view[4].shape[0],
+                       b.view[5].buf, b.view[6].buf, b.view[7].buf, b.view[2].buf, SIZE(b, 2), b.view[3].buf);
     Py_END_ALLOW_THREADS
-    give_back(&b);
-    return PyLong_FromSsize_t(found);
+    return give_back_all(&b, found);
 }
 
 static PyObject *py_subset(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
     unsigned long long k, size, threshold;
-    int coin;
-    Buffers b;
+    int coin, memory = 1;
+    Buffers b = {.held = 0};
     Py_ssize_t found = -1;
     if (!PyArg_ParseTuple(args, "OOKKpKOO", &codes, &words, &k, &size, &coin, &threshold, &out, &unsettled))
         return NULL;
     if (!fits_word(k) || !fits_word(size)) return NULL;
-    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    size_t whole = ((size_t)k + 63) / 64;
-    uint8_t *scratch = malloc(whole * (LANES * 64 + 8));
-    if (scratch) {
-        Sets s = {.k = (uint32_t)k, .size = (uint32_t)size, .coin = coin, .threshold = threshold, .mask = (uint64_t *)(void *)scratch};
-        for (int l = 0; l < LANES; l++) s.chosen[l] = scratch + whole * (8 + 64 * (size_t)l);
-        found = subset(&s, b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[2].buf, b.view[3].buf);
+    if (size > k - (coin ? 1 : 0)) {
+        PyErr_SetString(PyExc_ValueError, "a set is larger than what it is drawn from");
+        return NULL;
     }
-    free(scratch);
+    size_t columns = (size_t)(coin ? size + 2 : size - 1);
+    if (!take_all(&b, codes, words, out, unsettled, columns, ((size_t)k + 7) / 8)) return give_back_all(&b, -1);
+    Py_BEGIN_ALLOW_THREADS
+    if (codes_below(&b.view[0], k)) {
+        size_t whole = ((size_t)k + 63) / 64;
+        uint8_t *scratch = malloc(whole * (LANES * 64 + 8));
+        memory = scratch != NULL;
+        if (scratch) {
+            Sets s = {.k = (uint32_t)k, .size = (uint32_t)size, .coin = coin, .threshold = threshold, .mask = (uint64_t *)(void *)scratch};
+            for (int l = 0; l < LANES; l++) s.chosen[l] = scratch + whole * (8 + 64 * (size_t)l);
+            found = subset(&s, b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), b.view[2].buf, b.view[3].buf);
+        }
+        free(scratch);
+    }
     Py_END_ALLOW_THREADS
-    give_back(&b);
-    return found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
+    if (!memory) PyErr_NoMemory();
+    return give_back_all(&b, found);
 }
 
 static PyObject *py_unary(PyObject *self, PyObject *args) {
     PyObject *codes, *words, *out, *unsettled;
     unsigned long long k, keep, flip;
-    Buffers b;
-    Py_ssize_t found;
+    Buffers b = {.held = 0};
+    Py_ssize_t found = -1;
     if (!PyArg_ParseTuple(args, "OOKKKOO", &codes, &words, &k, &keep, &flip, &out, &unsettled)) return NULL;
     if (!fits_word(k)) return NULL;
-    if (!take_all(&b, codes, words, out, unsettled)) return NULL;
+    if (!take_all(&b, codes, words, out, unsettled, ((size_t)k + 1) / 2 + 1, ((size_t)k + 7) / 8))
+        return give_back_all(&b, -1);
     Py_BEGIN_ALLOW_THREADS
-    found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, keep, flip, b.view[2].buf, b.view[3].buf);
+    if (codes_below(&b.view[0], k))
+        found = unary(b.view[0].buf, SIZE(b, 0), WORDS(b), STRIDE(b), ROWS(b), (uint32_t)k, keep, flip, b.view[2].buf,
+                      b.view[3].buf);
     Py_END_ALLOW_THREADS
-    give_back(&b);
-    return PyLong_FromSsize_t(found);
+    return give_back_all(&b, found);
 }
 
 static PyObject *py_tally_codes(PyObject *self, PyObject *args) {
-    PyObject *codes, *counts;
+    PyObject *codes, *counts, *done;
     Buffers b = {.held = 0};
+    Py_ssize_t found;
     if (!PyArg_ParseTuple(args, "OO", &codes, &counts)) return NULL;
-    if (!take(&b, codes, PyBUF_CONTIG_RO)) return NULL;
-    if (!take(&b, counts, PyBUF_CONTIG)) { give_back(&b); return NULL; }
+    if (!take(&b, codes, PyBUF_CONTIG_RO, 1, 0) || !take(&b, counts, PyBUF_CONTIG, 1, 8) || !written_apart(&b, 1))
+        return give_back_all(&b, -1);
+    if (SIZE(b, 0) != 1 && SIZE(b, 0) != 4) {
+        refused("codes to be counted have 1 or 4 bytes");
+        return give_back_all(&b, -1);
+    }
     Py_BEGIN_ALLOW_THREADS
-    if (b.view[0].itemsize == 1) tally_bytes(b.view[0].buf, ROWS(b), b.view[1].buf, b.view[1].shape[0]);
-    else tally_wide(b.view[0].buf, ROWS(b), b.view[1].buf);
+    if (SIZE(b, 0) == 1) found = tally_bytes(b.view[0].buf, ROWS(b), b.view[1].buf, b.view[1].shape[0]);
+    else found = tally_wide(b.view[0].buf, ROWS(b), b.view[1].buf, b.view[1].shape[0]);
     Py_END_ALLOW_THREADS
-    give_back(&b);
+    done = give_back_all(&b, found);
+    if (!done) return NULL;
+    Py_DECREF(done);
     Py_RETURN_NONE;
 }
 
@@ -605,8 +716,12 @@ static PyObject *py_tally_bits(PyObject *self, PyObject *args) {
     Buffers b = {.held = 0};
     Py_ssize_t wrong;
     if (!PyArg_ParseTuple(args, "OLO", &bits, &size, &counts)) return NULL;
-    if (!take(&b, bits, PyBUF_CONTIG_RO)) return NULL;
-    if (!take(&b, counts, PyBUF_CONTIG)) { give_back(&b); return NULL; }
+    if (!take(&b, bits, PyBUF_CONTIG_RO, 2, 1) || !take(&b, counts, PyBUF_CONTIG, 1, 8) || !written_apart(&b, 1))
+        return give_back_all(&b, -1);
+    if ((b.view[1].shape[0] + 7) / 8 != b.view[0].shape[1]) {
+        refused("the reports have another width");
+        return give_back_all(&b, -1);
+    }
     Py_BEGIN_ALLOW_THREADS
     wrong = tally_bits(b.view[0].buf, ROWS(b), b.view[0].shape[1], b.view[1].shape[0], size, b.view[1].buf);
     Py_END_ALLOW_THREADS

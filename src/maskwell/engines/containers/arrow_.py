@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from maskwell.core.containers import Column, Versions, first_fit, not_a_column, split_array
+from maskwell.engines.validation import validated_values
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
 
@@ -18,6 +19,7 @@ def split(values: Any) -> Column:
     """See an Arrow array as a ``Column``."""
     if not isinstance(values, pa.Array | pa.ChunkedArray):
         raise not_a_column(values)
+    validated_values(values)
     if _is_number(values.type):
         nulls = _numpy(values.is_null()) if values.null_count else None
         return split_array(_numpy(values.fill_null(0) if values.null_count else values), nulls)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from maskwell.engines.atomic import allowed_mode, partial_folder
+from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.errors import DataFileError
 
 PUBLIC = "public"
@@ -37,10 +37,9 @@ def release_folder(path: str | Path) -> Iterator[Path]:
             (partial / INTERNAL).mkdir(mode=0o700)
             yield partial
             _set_modes(partial)
-            _settle(partial)
-            check_new_folder(path)
-            partial.rename(target)
-            _sync(target.parent)
+            name_folder(partial, target)
+    except FileExistsError as error:
+        raise _exists(path) from error
     except OSError as error:
         raise _cannot_write(path, error) from error
 
@@ -49,11 +48,7 @@ def check_new_folder(path: str | Path) -> Path:
     """The whole path of a folder that may be made there, or an error."""
     target = Path(os.path.abspath(path))  # noqa: PTH100 - a link as the last part is an existing name, not another place
     if target.name == "" or os.path.lexists(target):
-        raise DataFileError(
-            f"{path} exists; a release is never written over another one",
-            hint="give the name of a new folder, or move the old one away",
-            path=str(path),
-        )
+        raise _exists(path)
     if not target.parent.is_dir():
         raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=str(path))
     return target
@@ -68,21 +63,12 @@ def _set_modes(partial: Path) -> None:
     partial.chmod(allowed_mode(0o777))
 
 
-def _settle(partial: Path) -> None:
-    """See to it that every file is on the disk before the folder gets a name that says so."""
-    for place in sorted(partial.rglob("*")):
-        _sync(place)
-    _sync(partial)
-
-
-def _sync(place: Path) -> None:
-    if os.name == "nt" and place.is_dir():
-        return  # Windows gives no handle of a folder
-    handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _exists(path: str | Path) -> DataFileError:
+    return DataFileError(
+        f"{path} exists; a release is never written over another one",
+        hint="give the name of a new folder, or move the old one away",
+        path=str(path),
+    )
 
 
 def _cannot_write(path: str | Path, error: OSError) -> DataFileError:

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar
 
+from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.release.analysis.kept import kept_columns
-from maskwell.release.folder.stage_json import State, labelled, labels_from, stage_from_dict
+from maskwell.release.folder.stage_json import State, labelled, labels_from, matrix_from, stage_from_dict
 from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage
 
+T = TypeVar("T")
 VERSION = 1
 INTERNAL, PUBLIC = "internal", "public"
 
@@ -123,14 +124,20 @@ class Receipt:
 
 def load_receipt(path: str | Path) -> Receipt:
     """Read a receipt; DataFileError where it is none."""
+    hint = "give the file in it: public/receipt.json" if _is_folder(path) else "check the path"
+    text = read_document(path, error=DataFileError, hint=hint)
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        hint = "give the file in it: public/receipt.json" if Path(path).is_dir() else "check the path"
-        raise DataFileError(f"{path}: {error.strerror or error}", hint=hint, path=str(path)) from error
+        content = from_json(text)
     except ValueError as error:
         raise DataFileError(f"{path} is no JSON ({fault_of(error)})", hint=_HINT, path=str(path)) from error
     return receipt_from_dict(content, str(path))
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # a name that no file can have; whoever opens it says so
+        return False
 
 
 _HINT = "give the receipt.json of a release folder"
@@ -147,18 +154,47 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
         )
     try:
         return Receipt(
-            audience=content["audience"],
-            groups=tuple(_group(group) for group in content["groups"]),
-            rows=int(content["rows"]),
-            weights=content["weights"],
-            demonstration=bool(content["demonstration"]),
-            commitment=content.get("randomness", {}).get("commitment"),
-            plan=content.get("plan", {}),
-            intruder=_intruder(content.get("plan") or {}),
+            audience=_of(str, content, "audience"),
+            groups=tuple(map(_group, _of(list, content, "groups"))),
+            rows=_count(content["rows"]),
+            weights=None if content["weights"] is None else _of(str, content, "weights"),
+            demonstration=_of(bool, content, "demonstration"),
+            commitment=_commitment(content.get("randomness", {})),
+            plan=_of(Mapping, content, "plan") if "plan" in content else {},
+            intruder=_intruder(content.get("plan", {})),
         )
-    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DataFileError(f"{name} cannot be read ({shorten(reason, 50)})", hint="get the original") from error
+
+
+def _of(kind: type[T], content: Mapping[str, Any], name: str) -> T:
+    """A field that must be of one kind."""
+    found = content[name]
+    if not isinstance(found, kind):
+        raise TypeError(f"{name} is a {type(found).__name__}")
+    return found
+
+
+def _names(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A field that lists columns."""
+    return tuple(_of(str, {name: one}, name) for one in _of(list, content, name))
+
+
+def _count(rows: Any) -> int:
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 0 <= rows < 1 << 63:
+        raise TypeError("rows is no number of records")
+    return rows
+
+
+def _commitment(randomness: Mapping[str, Any]) -> str | None:
+    return None if randomness.get("commitment") is None else _of(str, randomness, "commitment")
+
+
+def _inflation(factors: Mapping[str, Any]) -> dict[str, float]:
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in factors.values()):
+        raise TypeError("vif has something that is no number")
+    return dict(factors)
 
 
 def _intruder(plan: Mapping[str, Any]) -> str:
@@ -189,13 +225,13 @@ def schema() -> dict[str, Any]:
 def _group(content: Mapping[str, Any]) -> Group:
     stage = stage_from_dict(content["stage"]) if "stage" in content else None
     return Group(
-        variables=tuple(content["variables"]),
-        within=tuple(content["within"]),
-        linked=tuple(content["linked"]),
-        method=content["method"],
-        invariance=content["invariance"],
-        inflation=dict(content["vif"]),
-        missing=content["missing"],
+        variables=_names(content, "variables"),
+        within=_names(content, "within"),
+        linked=_names(content, "linked"),
+        method=_of(str, content, "method"),
+        invariance=_of(str, content, "invariance"),
+        inflation=_inflation(_of(Mapping, content, "vif")),
+        missing=_of(str, content, "missing"),
         stage=stage,
         **_matrix(content, stage),
     )
@@ -207,5 +243,7 @@ def _matrix(content: Mapping[str, Any], stage: Stage | None) -> dict[str, Any]:
     if "design" not in content:
         return {}
     states, outputs = labels_from(content["states"]), labels_from(content["outputs"])
-    design = cast(CodedDesign, design_from_dict(content["design"]))
+    design = matrix_from(content["design"])
+    if (design.k, design.m) != (len(states), len(outputs)):
+        raise ValueError("the matrix has not one column for each state")
     return {"design": labelled(design, states, outputs), "states": states, "outputs": outputs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -53,7 +53,10 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
 def stage_from_dict(content: Mapping[str, Any]) -> Stage:
     """The stage that :func:`stage_to_dict` wrote."""
     states, outputs = labels_from(content["states"]), labels_from(content["outputs"])
-    first, *then = (cast(CodedDesign, design_from_dict(step)) for step in content.get("steps", [content["design"]]))
+    first, *then = map(matrix_from, content.get("steps", [content["design"]]))
+    design, counts, cells = matrix_from(content["design"]), content["counts"], content["cells"]
+    if not (design.k == len(states) == len(counts) == len(cells) and design.m == len(outputs) and min(counts) >= 0):
+        raise ValueError("states, counts, cells and matrix of a stage do not fit together")
     steps = (labelled(first, states, outputs), labelled(then[0], outputs, outputs)) if then else None
     return Stage(
         variables=tuple(content["variables"]),
@@ -61,17 +64,25 @@ def stage_from_dict(content: Mapping[str, Any]) -> Stage:
         linked={name: _table(pairs) for name, pairs in content["linked"].items()},
         states=states,
         outputs=outputs,
-        design=labelled(cast(CodedDesign, design_from_dict(content["design"])), states, outputs),
-        counts=np.array(content["counts"], dtype=np.int64),
+        design=labelled(design, states, outputs),
+        counts=np.array(counts, dtype=np.int64),
         weights=_array(content["weights"]),
         squares=_array(content["squares"]),
-        cells=np.array(content["cells"], dtype=np.int64),
+        cells=np.array(cells, dtype=np.int64),
         method=content["method"],
         invariance=content["invariance"],
         derived=content["derived"],
         notes=tuple(content["notes"]),
         steps=steps,
     )
+
+
+def matrix_from(content: Any) -> CodedDesign:
+    """A design of which a receipt tells the matrix; TypeError for one whose reports are sets."""
+    design = design_from_dict(content)
+    if not isinstance(design, CodedDesign):
+        raise TypeError(f"a {design.kind} design is no matrix of a release")
+    return design
 
 
 def numbered(design: CodedDesign) -> CodedDesign:

@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from maskwell.core.phrases import HINT, listed
+from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.engines.formula import read_formula
 from maskwell.errors import PlanError
 from maskwell.release.plans.entries import unknown_label
 from maskwell.release.plans.rules import Moves, Rule, Steps
@@ -21,6 +22,12 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
         times = columns.count(name) if isinstance(columns, list | tuple) else [*columns].count(name)
         if times != 1:
             raise _no_column(where, name, columns, times)
+    for name in _in_formulas(plan):
+        if name in (*plan.drop, plan.id):
+            raise PlanError(
+                f"[release]: formulas name {shorten(repr(name), 30)}, which the plan does not publish",
+                hint="formulas are fitted to the released file, too: name columns that it has",
+            )
 
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
@@ -35,6 +42,13 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for i, rule in enumerate(plan.rules, 1):
         yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
     yield from (("[codebook]", name) for name in plan.codebook)
+    yield from (("[release]: formulas", name) for name in _in_formulas(plan))
+
+
+def _in_formulas(plan: ReleasePlan) -> list[str]:
+    """Columns of the formulas; reading them now means that a bad one is told before any work."""
+    read = [read_formula(text) for text in plan.formulas]
+    return [name for formula in read for name in (formula.outcome, *formula.columns)]
 
 
 def _no_column(where: str, name: str, columns: Sequence[str], times: int) -> PlanError:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
+from maskwell.core.documents import LARGEST_BY_HAND, from_toml, read_document
 from maskwell.core.phrases import fault_of
 from maskwell.errors import PlanError
 from maskwell.release.plans.matrix_entries import located
@@ -24,13 +23,12 @@ def load_plan(path: str | Path) -> ReleasePlan:
     PlanError
         Where the file cannot be read, a table or a key is not known, or what is asked contradicts itself.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        fault = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise PlanError(
-            f"cannot read {path}: {fault}", hint="check the path; `maskwell release FILE --init` writes a plan"
-        ) from error
+    text = read_document(
+        path,
+        error=PlanError,
+        hint="check the path; `maskwell release FILE --init` writes a plan",
+        largest=LARGEST_BY_HAND,
+    )
     return read_plan(text, name=str(path), folder=str(Path(path).parent))
 
 
@@ -41,8 +39,8 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
     (Protection(sex, method1, theta = 0.3),)
     """
     try:
-        tables = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        tables = from_toml(text)
+    except ValueError as error:
         raise PlanError(
             f"{name} is not TOML: {fault_of(error, 60)}",
             hint='texts stand in quotes, lists in brackets: keys = ["sex", "region"]',

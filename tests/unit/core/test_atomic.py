@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.engines.atomic import atomic_file, clear_leftovers, partial_folder
+from maskwell.core.atomic import atomic_file, partial_folder
+from maskwell.core.leftovers import clear_leftovers
 from maskwell.errors import LeftoverWarning
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions and locks of POSIX")
@@ -113,7 +114,7 @@ def test_what_may_be_somebody_elses_is_named_and_stays(tmp_path: Path) -> None:
 
 SCRIPT = """
 import sys, time
-from maskwell.engines.atomic import atomic_file
+from maskwell.core.atomic import atomic_file
 with atomic_file(sys.argv[1]) as file:
     file.write(b"half of the rows"); file.flush()
     print("ready", flush=True)

@@ -1,0 +1,471 @@
+"""Files and folders that appear whole or not at all: written beside under another name, brought to disk, then renamed.
+
+Whatever happens on the way, afterwards there is the whole output, what was there before, or nothing. A name that is
+free is taken without replacing what somebody else may have put there meanwhile; ``force`` replaces a regular file,
+and nothing else. Devices and pipes are written into, at the end and all at once.
+
+Until it has its name only its owner may look into an output. A run that is ended by a signal takes back what it began.
+What a run leaves that was killed outright is found by the next one that writes to the same place, by its name; it is
+thrown away if nobody is writing to it any more, and named in a :class:`LeftoverWarning` in any case.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import importlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from maskwell.core.leftovers import clear_leftovers, is_locked, partial_name, throw_away
+from maskwell.errors import DataFileError
+
+TRIES = 10
+OWNER_ONLY = 0o600
+_HERE = -100  # AT_FDCWD: paths start from the working folder
+_NO_REPLACE = 1
+_UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP}
+_UMASK = threading.Lock()
+
+
+@contextmanager
+def atomic_file(
+    path: str | Path,
+    *,
+    force: bool = False,
+    inputs: Sequence[str] = (),
+    like: str | None = None,
+    mode: int = 0o666,
+    again: str = "--force",
+) -> Iterator[BinaryIO]:
+    """Open a new file that gets its name only when the block ends well; otherwise nothing is left.
+
+    Parameters
+    ----------
+    path
+        Where it goes; the text ``-`` is standard output, which also gets everything or nothing.
+    force
+        Whether a file of that name may be replaced.
+    inputs
+        Files that must not be replaced in any case, because they are being read.
+    like
+        The file that the rows come from: nobody may read the new one who may not read this one.
+    mode
+        The most that others may do with it.
+    again
+        What a user adds to replace a file, for the hint.
+    """
+    with atomic_files([path], force=force, inputs=inputs, like=like, mode=mode, again=again) as (file,):
+        yield file
+
+
+@contextmanager
+def atomic_files(
+    paths: Sequence[str | Path],
+    *,
+    force: bool = False,
+    inputs: Sequence[str] = (),
+    like: str | None = None,
+    mode: int = 0o666,
+    again: str = "--force",
+) -> Iterator[list[BinaryIO]]:
+    """The same for several files: the first gets its name only when all of them are complete and on the disk."""
+    check_outputs(paths, force=force, inputs=inputs, again=again)
+    owner = os.getpid()
+    with ExitStack() as stack:
+        try:
+            outputs = [stack.enter_context(_opened(path)) for path in paths]
+            yield [output.file for output in outputs]
+            if os.getpid() != owner:
+                return
+            for output in outputs:
+                output.settle(like, mode)
+            for output in sorted(
+                outputs, key=lambda one: isinstance(one, _Partial)
+            ):  # what cannot be undone comes last
+                output.finish(force=force, again=again)
+        except OSError as error:
+            if isinstance(error, BrokenPipeError) and "-" in paths:
+                raise
+            raise _cannot_write(" and ".join(map(str, paths)), error) from error
+
+
+def write_files(
+    contents: Mapping[str, tuple[str | None, bytes | None]], *, force: bool = False, inputs: Sequence[str] = ()
+) -> dict[str, str]:
+    """Write the outputs that have a path and a content, all or none, and give the paths of those.
+
+    >>> write_files({"plot": (None, None)})
+    {}
+    """
+    asked = {name: (path, content) for name, (path, content) in contents.items() if path is not None and content}
+    with atomic_files([path for path, _ in asked.values()], force=force, inputs=inputs) as files:
+        for file, (_, content) in zip(files, asked.values(), strict=True):
+            file.write(content)
+    return {name: path for name, (path, _) in asked.items()}
+
+
+@contextmanager
+def partial_folder(target: Path) -> Iterator[Path]:
+    """A new folder beside a target, open to its owner alone; thrown away in the end unless it was renamed."""
+    clear_leftovers(target)
+    owner, tried = os.getpid(), list[Path]()
+    handle: int | None = None
+    try:
+        for _ in range(TRIES):
+            tried.append(partial_name(target))
+            tried[-1].mkdir(mode=0o700)
+            if os.name == "nt":
+                break
+            with suppress(FileNotFoundError):
+                handle = os.open(tried[-1], os.O_RDONLY)
+                if is_locked(handle) and tried[-1].is_dir():
+                    break
+                os.close(handle)  # somebody took it for a leftover in the moment before it was locked
+                handle = None
+        else:
+            raise OSError("temporary folders disappear")
+        yield tried[-1]
+    finally:
+        if os.getpid() == owner:
+            throw_away(tried)
+        if handle is not None:
+            with suppress(OSError):
+                os.close(handle)
+
+
+def name_folder(partial: Path, target: Path, *, over_empty: bool = False) -> None:
+    """Bring everything in a partial folder to the disk, then give it its name; nothing but an empty folder is replaced.
+
+    Raises
+    ------
+    FileExistsError
+        Something has the name by now.
+    """
+    for place in sorted(partial.rglob("*")):
+        _sync(place)
+    _sync(partial)
+    if over_empty and target.is_dir():
+        if os.name == "nt":
+            target.rmdir()
+        partial.rename(target)  # fails unless it is empty
+    else:
+        rename_new(partial, target)
+    _sync_folder(target.parent)
+
+
+def allowed_mode(most: int) -> int:
+    """The permissions among ``most`` that the user's umask leaves."""
+    with _UMASK:  # it can only be read by setting it, for all threads
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return most & ~mask
+
+
+# ---- where an output may go
+
+
+def check_outputs(
+    paths: Sequence[str | Path], *, force: bool = False, inputs: Sequence[str] = (), again: str = "--force"
+) -> None:
+    """Raise unless files may be written there, each under a name of its own."""
+    for path in paths:
+        check_output(path, force=force, inputs=inputs, again=again)
+    names = ["-" if path == "-" else os.path.realpath(path) for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        if names.count(name) > 1:
+            raise DataFileError(f"two outputs have the name {path}", hint="give each a name of its own", path=path)
+
+
+def check_output(path: str | Path, *, force: bool = False, inputs: Sequence[str] = (), again: str = "--force") -> None:
+    """Raise unless a file may be written there."""
+    if path == "-":
+        return
+    target = Path(path)
+    found = _found(target)
+    for given in inputs:
+        if given != "-" and _is_same(target, Path(given)):
+            raise DataFileError(f"the output {path} is also an input", hint="give the output another name", path=path)
+    if found is None:
+        if not Path(os.path.realpath(target)).parent.is_dir():
+            raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=path)
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise DataFileError(f"the output {path} is a folder", hint="give the name of a file in it", path=path)
+    if not (stat.S_ISREG(found.st_mode) or _is_writable_stream(found)):
+        raise DataFileError(f"the output {path} is not a file", hint="give the name of a file", path=path)
+    if _is_shown_already(found):
+        raise DataFileError(
+            f"the output {path} is where messages of this command go",
+            hint="give another name, or - for standard output",
+            path=path,
+        )
+    if stat.S_ISREG(found.st_mode) and not force:
+        raise _exists(path, again)
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """What has this name, links followed; None where nothing has."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if not path.is_symlink():
+            return None
+        reason = "it is a link to a file that does not exist"
+    except ValueError:
+        reason = "a name cannot hold a null character"
+    except OSError as error:
+        reason = _reason(error)
+    raise DataFileError(f"cannot write {path}: {reason}", hint="give another name", path=path)
+
+
+def _is_stream(path: str | Path) -> bool:
+    """Whether something is written into, rather than replaced."""
+    if path == "-":
+        return True
+    found = _found(Path(path))
+    return found is not None and _is_writable_stream(found)
+
+
+def _is_writable_stream(found: os.stat_result) -> bool:
+    """Pipes, terminals, /dev/null; no disks and no sockets."""
+    return stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode)
+
+
+def _is_shown_already(found: os.stat_result) -> bool:
+    """Whether standard output or standard error goes to the same file or pipe: they would be mixed, or lost."""
+    for handle in (1, 2):
+        with suppress(OSError):
+            if os.path.samestat(found, os.fstat(handle)) and not stat.S_ISCHR(found.st_mode):
+                return True
+    return False
+
+
+def _is_same(a: Path, b: Path) -> bool:
+    try:
+        return a.samefile(b)
+    except (OSError, ValueError):
+        return os.path.realpath(a) == os.path.realpath(b)
+
+
+def _exists(path: str | Path, again: str) -> DataFileError:
+    return DataFileError(
+        f"the output {path} exists", hint=f"give another name, or replace it with {again}", path=str(path)
+    )
+
+
+def _cannot_write(path: str, error: OSError) -> DataFileError:
+    hint = "choose a place where files may be written"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        hint = "make room, or choose another place; nothing was written"
+    if error.errno == errno.ENXIO:
+        hint = "start the program that reads first, or give the name of a file"
+    if path == "-":
+        path, hint = "standard output", f"look where it goes, and whether {tempfile.gettempdir()} has room"
+    return DataFileError(f"cannot write {path}: {_reason(error)}", hint=hint, path=path)
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ENXIO:
+        return "nobody is reading from this pipe"
+    return error.strerror or str(error)
+
+
+# ---- making them
+
+
+@dataclass(frozen=True)
+class _Spool:
+    """Everything for standard output, a device or a pipe, kept until it is complete."""
+
+    path: str | Path
+    file: BinaryIO
+
+    def settle(self, like: str | None, mode: int) -> None:
+        self.file.seek(0)
+
+    def finish(self, *, force: bool, again: str) -> None:
+        if self.path == "-":
+            shutil.copyfileobj(self.file, sys.stdout.buffer, 1 << 20)
+            sys.stdout.buffer.flush()
+            return
+        with open(self.path, "wb", opener=_without_waiting) as stream:
+            if not _is_writable_stream(os.fstat(stream.fileno())):
+                raise OSError("it was replaced meanwhile")
+            os.set_blocking(stream.fileno(), True)
+            shutil.copyfileobj(self.file, stream, 1 << 20)
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """A file beside its target."""
+
+    path: str | Path
+    target: Path
+    file: BinaryIO
+
+    def settle(self, like: str | None, mode: int) -> None:
+        self.file.flush()
+        _open_up(self.file, self.target, like, mode)
+        os.fsync(self.file.fileno())
+
+    def finish(self, *, force: bool, again: str) -> None:
+        if os.name == "nt":
+            self.file.close()  # an open file cannot be renamed there; elsewhere it keeps its lock until it has its name
+        place = Path(self.file.name)
+        if force:
+            if os.path.lexists(self.target) and not stat.S_ISREG(self.target.lstat().st_mode):
+                raise OSError("something else than a file has taken its name")
+            place.replace(self.target)
+        else:
+            try:
+                rename_new(place, self.target)
+            except FileExistsError as error:
+                raise _exists(self.path, again) from error
+        _sync_folder(self.target.parent)
+
+
+def _opened(path: str | Path) -> AbstractContextManager[_Spool | _Partial]:
+    return _spool(path) if _is_stream(path) else _partial_file(path)
+
+
+@contextmanager
+def _spool(path: str | Path) -> Iterator[_Spool]:
+    with tempfile.TemporaryFile() as file:
+        yield _Spool(path, cast(BinaryIO, file))
+
+
+@contextmanager
+def _partial_file(path: str | Path) -> Iterator[_Partial]:
+    target = Path(os.path.realpath(path))
+    clear_leftovers(target)
+    owner, tried = os.getpid(), list[Path]()
+    file: BinaryIO | None = None
+    try:
+        for _ in range(TRIES):
+            tried.append(partial_name(target))
+            file = _new_file(tried[-1])
+            if is_locked(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+                break
+            file.close()  # somebody took it for a leftover in the moment before it was locked
+        else:
+            raise OSError("temporary files disappear")
+        yield _Partial(path, target, file)
+    finally:
+        if os.getpid() == owner:
+            if file is not None and os.name == "nt":
+                file.close()  # there, an open file cannot be thrown away
+            throw_away(tried)
+        elif file is not None:
+            _divert(file)
+        if file is not None:
+            with suppress(OSError):
+                file.close()
+
+
+def _divert(file: BinaryIO) -> None:
+    """In a copy of the process made by a fork: what is still to be written is the other one's business."""
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), file.fileno())
+
+
+def _new_file(place: Path) -> BinaryIO:
+    return open(place, "xb", opener=_for_owner)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0), OWNER_ONLY)
+
+
+def _without_waiting(path: str, flags: int) -> int:  # noqa: ARG001 - nothing is made and nothing is emptied
+    return os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _open_up(file: BinaryIO, target: Path, like: str | None, most: int) -> None:
+    """Permissions of the finished file: no more than the umask, the file that it replaces and the input leave."""
+    if not hasattr(os, "fchmod"):
+        return
+    mode, group = allowed_mode(most) | most & OWNER_ONLY, os.fstat(file.fileno()).st_gid
+    for found in (_status(target), None if like is None else _status(like)):
+        if found is not None:
+            mode &= found.st_mode | OWNER_ONLY
+            mode &= 0o666 if found.st_gid == group else 0o606  # what one group may read is not for another
+    os.fchmod(file.fileno(), mode)
+
+
+def _status(path: str | Path) -> os.stat_result | None:
+    """What is known of a file, None where there is none or it is no file."""
+    try:
+        found = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+# ---- giving them their names
+
+
+def rename_new(place: Path, target: Path) -> None:
+    """Give a file or folder its name; a FileExistsError where something has it, even since a moment ago."""
+    if _is_renamed(place, target):
+        return
+    if os.name != "nt" and not place.is_dir():
+        try:
+            os.link(place, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            pass
+        else:
+            place.unlink()
+            return
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    place.rename(target)
+
+
+def _is_renamed(place: Path, target: Path) -> bool:
+    """Ask the system for what the standard library has no word for; False where it does not know it either."""
+    call = _renameat2()
+    if call is None or call(_HERE, os.fsencode(place), _HERE, os.fsencode(target), _NO_REPLACE) == 0:
+        return call is not None
+    code = importlib.import_module("ctypes").get_errno()
+    if code in _UNKNOWN:
+        return False
+    raise OSError(code, os.strerror(code), str(target))
+
+
+@functools.cache
+def _renameat2() -> Callable[..., int] | None:
+    try:
+        ctypes = importlib.import_module("ctypes")
+        found = ctypes.CDLL(None, use_errno=True).renameat2
+    except (ImportError, OSError, AttributeError, TypeError):
+        return None
+    found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    return cast(Callable[..., int], found)
+
+
+def _sync(place: Path) -> None:
+    if os.name == "nt" and place.is_dir():
+        return  # Windows gives no handle of a folder
+    handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(place: Path) -> None:
+    """Bring a new name to the disk, where the system lets us; the output is complete in any case."""
+    with suppress(OSError):
+        _sync(place)

@@ -1,0 +1,188 @@
+"""Documents that somebody else wrote: read whole, up to a size, as UTF-8, and taken apart as JSON or TOML.
+
+Designs, certificates, plans, receipts, matrices and small tables all come in here. What cannot be one of them is told
+in a line before any work is done: a file without an end, text that is not UTF-8, nesting without an end, a key that
+occurs twice, half a character, a number with a million digits.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.exact import check_digits
+from maskwell.errors import InputError
+
+LARGEST = 128 << 20
+"""Bytes of a document that is read: a matrix of 2,000 by 2,000 chances with 17 digits has 80 million."""
+
+LARGEST_BY_HAND = 16 << 20
+"""Bytes of a document that people write themselves: a plan, a table of curves or strata."""
+
+DEEPEST = 200
+"""Levels of lists and objects within each other."""
+
+_LONG_HEX = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")  # the only integers that Python reads at any length
+_CHUNK = 1 << 20
+_MAYBE_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def read_document(path: str | Path, *, error: type[InputError], hint: str, largest: int = LARGEST) -> str:
+    """The text of a file or a pipe; ``error`` where it cannot be read, is too large or is not UTF-8.
+
+    A mark of the order of bytes at its beginning is left out. No more than ``largest`` bytes are read, and one.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = _up_to(file.read, largest + 1)
+    except OSError as fault:
+        raise error(f"cannot read {path}: {fault.strerror or type(fault).__name__}", hint=hint) from fault
+    except ValueError as fault:  # a name that no file can have: with a NUL, or with half a character
+        raise error("cannot read a file whose name no file can have", hint=hint, path=str(path)) from fault
+    if len(content) > largest:
+        raise error(f"cannot read {path}: it has more than {largest >> 20} MB", hint="give the document as it was made")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise error(
+            f"cannot read {path}: it is not text in UTF-8 (byte {fault.start:,})",
+            hint=hint,
+        ) from fault
+
+
+@contextmanager
+def many_objects() -> Iterator[None]:
+    """While a document is taken apart: looking for garbage among millions of new lists would double the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _up_to(read: Callable[[int], bytes], most: int) -> bytes:
+    """The first bytes of a stream, which may give them in small pieces."""
+    content = bytearray()
+    while len(content) < most and (part := read(min(_CHUNK, most - len(content)))):
+        content += part
+    return bytes(content)
+
+
+def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None) -> Any:
+    """What a JSON document says; ValueError for one that two readers could read differently, or that has no bounds.
+
+    >>> from_json('{"a": [1, "1/6"]}')
+    {'a': [1, '1/6']}
+    >>> from_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ValueError: a key is repeated
+    """
+    with many_objects():
+        return _bounded(_parsed(text, _no_repeats, parse_float or _finite), text)
+
+
+def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: Callable[[], None]) -> Any:
+    """The same, but a key that is repeated is noted by calling ``repeated``; the last one counts."""
+
+    def pairs_noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated()
+        return found
+
+    return _bounded(_parsed(text, pairs_noted, parse_float), text)
+
+
+def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_float: Callable[[str], Any]) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=pairs, parse_float=parse_float, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    except ValueError as error:
+        raise (ValueError(_TOO_LONG) if "integer string conversion" in str(error) else error) from error
+
+
+_TOO_DEEP = f"it has more than {DEEPEST} levels of nesting"
+_TOO_LONG = "it has an integer of thousands of digits"
+_HALF = "a text in it holds half a character"
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers could take two different ones of repeated keys for the truth."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is repeated")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    """A number as a float; one that no float can hold would become infinite."""
+    found = float(text)
+    if found in (float("inf"), float("-inf")):
+        raise ValueError("a number in it is beyond what computers keep, 1.8e308")
+    return found
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """What a TOML document says, with decimals as they were written; ValueError as for JSON.
+
+    >>> from_toml("theta = 0.3")
+    {'theta': Decimal('0.3')}
+    """
+    if _LONG_HEX.search(text):
+        raise ValueError(_TOO_LONG)
+    try:
+        return _bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    except ValueError as error:
+        raise (ValueError(_TOO_LONG) if "integer string conversion" in str(error) else error) from error
+
+
+def _decimal(text: str) -> Decimal:
+    if not any(map(str.isdigit, text)):
+        raise ValueError(f"{text} is not a number that can be used here")
+    check_digits(text, "a number in it")
+    return Decimal(text)
+
+
+def _bounded(content: Any, text: str) -> Any:
+    """The content again, if it is not nested too deeply and holds no half characters."""
+    halves = _MAYBE_HALVES.search(text) is not None
+    level: list[Any] = [[content]]
+    for _ in range(DEEPEST + 1):
+        if halves:
+            _check_halves(key for one in level if isinstance(one, dict) for key in one)
+        lists = level if set(map(type, level)) == {list} else [*map(_items, level)]
+        inner = list(chain.from_iterable(lists))
+        if halves:
+            _check_halves(one for one in inner if isinstance(one, str))
+        kinds = set(map(type, inner))  # a list of a million numbers is seen at a glance
+        if not kinds & {dict, list}:
+            return content
+        level = inner if kinds <= {dict, list} else [one for one in inner if type(one) in (dict, list)]
+    raise ValueError(_TOO_DEEP)
+
+
+def _items(one: Any) -> Iterable[Any]:
+    return one.values() if isinstance(one, dict) else one
+
+
+def _check_halves(texts: Iterable[str]) -> None:
+    if any(map(_HALVES.search, texts)):
+        raise ValueError(_HALF)
