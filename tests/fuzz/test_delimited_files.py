@@ -66,17 +66,19 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
     return data
 
 
-def case(number: int) -> tuple[str, bytes, tuple[str, ...]]:
-    """The ending of the file, its bytes, and the command."""
+def case(number: int) -> tuple[str, bytes, tuple[str, ...], list[bytes]]:
+    """The ending of the file, its bytes, the command, and what no message may hold."""
     draw = random.Random(number)
     ending = draw.choice(ENDINGS)
     data = damaged(draw, good(draw, "\t" if ending.startswith(".tsv") else ","))
+    header = data[:200] if b"\n" not in data else data[: data.index(b"\n")]
+    told = [secret for secret in SECRETS if secret not in header and b'"' not in header]
     if ending.endswith(".gz"):
         data = gzip.compress(data, 1, mtime=0)
         data = damaged(draw, data) if draw.random() < 0.5 else data
     elif draw.random() < 0.03:
         data = data.decode("latin-1").encode(draw.choice(("utf-16", "utf-32", "utf-16-be")))
-    return ending, data, draw.choice(COMMANDS)
+    return ending, data, draw.choice(COMMANDS), told
 
 
 @pytest.fixture(scope="module")
@@ -86,20 +88,18 @@ def design(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("start", [numbers(240)[i::8] for i in range(8)], ids=range(8))
+@pytest.mark.parametrize("start", [numbers(160)[i::8] for i in range(8)], ids=range(8))
 def test_damaged_files(start: range, design: Path, tmp_path: Path) -> None:
     for number in start:
         folder = tmp_path / str(number)
         folder.mkdir()
         shutil.copy(design, folder / "w.json")
-        ending, data, command = case(number)
+        ending, data, command, told = case(number)
         name = "-" if ending == "-" else f"in{ending}"
         if name != "-":
             (folder / name).write_bytes(data)
         before = files_in(folder)
         ended = run_command([word.format(name) for word in command], folder, stdin=data if name == "-" else b"")
-        header = data.splitlines()[:1] if not ending.endswith(".gz") else gzip.compress(b"")[:0].splitlines()
-        told = [secret for secret in SECRETS if not any(secret in line for line in header)]
         try:
             check_ended(ended, folder, before, secrets=told)
         except AssertionError as error:
