@@ -12,7 +12,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from tests.support.command_line import run
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
@@ -34,7 +33,7 @@ COMMANDS = (
     ("release", "{}", "--init", "-o", "plan.toml"),
 )
 PIECES = (
-    b'"', b'""', b",", b"\t", b"\n", b"\r", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b'"\n', b',"',
+    b'"', b'""', b",", b"\t", b"\n", b"\r", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b'"\n',
     b"secretlabel", b"hush4711", b"answer", b"1e999", b"nan", b"-1", b"9" * 400, b"x" * 70_000, b"," * 3000, b"\x1b[2J",
     "\u202e".encode(), b"'", b"\\", b"#", b";", b" ",
 )  # fmt: skip
