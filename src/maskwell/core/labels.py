@@ -179,7 +179,7 @@ def to_json(label: Any) -> Any:
             return form
     raise LabelError(
         f"a label of the type {type(label).__name__} has no JSON form",
-        hint="use text, numbers, booleans, dates to the microsecond, or tuples; for an enum, its value or name",
+        hint="use text, numbers, booleans, dates, tuples of these, or the value of an enum",
         values=repr(label),
         label=label,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Bits
-from maskwell.core.phrases import fault_of
+from maskwell.core.phrases import fault_of, shorten
 from maskwell.core.reported import bits_from_texts
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
 
@@ -39,7 +40,16 @@ def file_errors(what: str, path: str) -> Iterator[None]:
         yield
     except MaskwellError:
         raise
-    except (arrow.ArrowException, OSError, EOFError, UnicodeError, ValueError, ArithmeticError, MemoryError) as error:
+    except (
+        arrow.ArrowException,
+        OSError,
+        EOFError,
+        zlib.error,
+        UnicodeError,
+        ValueError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
         raise DataFileError(
             f"cannot {what} {path}: {reason_of(error, what)}",
             hint=_hint(error, what),
@@ -176,7 +186,7 @@ def bits_from_array(values: Any, k: int) -> Bits:
     if arrow.types.is_large_string(values.type):
         return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
     raise ReportError(
-        f"the column holds {values.type}; set reports are texts of {k} characters 0 or 1",
+        f"the column holds {shorten(str(values.type), 30)}; set reports are texts of {k} characters 0 or 1",
         hint="keep the column as text: as a number it loses its leading zeros",
     )
 
@@ -218,6 +228,8 @@ def missing_rows(values: Any) -> Array:
 def without_views(kind: Any) -> Any:
     """The plain type of texts and bytes that polars keeps as views: these share buffers with rows that went elsewhere.
 
+    Runs of equal values become the values, one by one: few functions of Arrow take such columns.
+
     >>> import pyarrow as pa
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: string>)
@@ -226,6 +238,8 @@ def without_views(kind: Any) -> Any:
     types = arrow.types
     if str(kind) in ("string_view", "binary_view"):
         return arrow.string() if str(kind) == "string_view" else arrow.binary()
+    if types.is_run_end_encoded(kind):
+        return without_views(kind.value_type)
     if types.is_list(kind):
         return arrow.list_(kind.value_field.with_type(without_views(kind.value_type)))
     if types.is_large_list(kind):
@@ -241,12 +255,23 @@ def schema_without_views(schema: Any) -> Any:
     return arrow.schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
 
 
+def batch_without_views(batch: Any) -> Any:
+    """The batch with plain texts and bytes."""
+    return in_schema(batch, schema_without_views(batch.schema))
+
+
 def in_schema(batch: Any, schema: Any) -> Any:
     """The batch with columns of these types."""
     if batch.schema.equals(schema):
         return batch
-    arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(batch.columns, schema, strict=True)]
+    arrays = [_in_type(array, field.type) for array, field in zip(batch.columns, schema, strict=True)]
     return require().RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _in_type(array: Any, kind: Any) -> Any:
+    if require().types.is_run_end_encoded(array.type):
+        array = require("pyarrow.compute").run_end_decode(array)
+    return array if array.type == kind else array.cast(kind)
 
 
 def exact_batch(batch: Any, schema: Any) -> Any:

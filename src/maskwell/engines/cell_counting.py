@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from maskwell.designs.coded import tally_codes
 from maskwell.engines.base import ENGINES, Source
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.files import ending_of, find_column, open_source
+from maskwell.engines.kinds import ANY
 from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.randomize import Progress
@@ -122,7 +124,7 @@ def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTa
     """Count every column of a file alone; of one with very many labels only the first ones are told apart."""
     with open_rows(path, []) as source:
         names = source.schema.names
-        twice = [name for name in names if names.count(name) > 1]
+        twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=path)
         with counting(source, path, names, [(name,) for name in names], None) as counter:
@@ -173,7 +175,8 @@ class FileCounter:
         beside: DependenceCounter | None = None,
     ) -> None:
         followed = () if beside is None else beside.names
-        places = {name: find_column(source.schema, name, path) for name in (*names, *followed)}
+        places = {name: find_column(source.schema, name, path, ANY) for name in followed}
+        places.update({name: find_column(source.schema, name, path) for name in names})
         if weights is not None:
             places[weights] = find_column(source.schema, weights, path)
         self.wanted = sorted(set(places.values()))

@@ -16,6 +16,7 @@ from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.kronecker import Kronecker, leaves_of
+from maskwell.engines.kinds import column_errors
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 SHOWN = 10
@@ -143,9 +144,10 @@ class Problems:
     def encode(self, values: Any, first_row: int, policy: str, places: Array | None = None) -> Encoded | None:
         """Codes of the values, or None when some of them cannot be used; ``places`` where they stand in the batch."""
         try:
-            encoded = self.categories.encode(
-                values, missing="category" if policy == "category" else "drop", match="text"
-            )
+            with column_errors(self.column):
+                encoded = self.categories.encode(
+                    values, missing="category" if policy == "category" else "drop", match="text"
+                )
         except UnknownCategoryError as error:
             rows = cast(Array, error.objects["rows"])
             self.note_unknown(cast(Mapping[Any, int], error.objects["offenders"]), rows, first_row, places)

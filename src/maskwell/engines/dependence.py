@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
+from maskwell.engines.kinds import column_errors
 from maskwell.engines.value_counting import (
     CELLS,
     FEWEST_CELLS,
@@ -100,7 +101,7 @@ class DependenceCounter:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
         if not self.columns:
             return
-        own = {name: encode(columns[name]) for name in self.columns}
+        own = _encoded(columns, self.columns)
         beside = {name: _labels(codes[name], self._shift) for name in self.targets}
         rows = len(next(iter(own.values())).places)
         for name, labels in beside.items():
@@ -146,7 +147,7 @@ class DependenceCounter:
         if self.rows and not self._copies:
             return
         wanted = [*dict.fromkeys(b for _, b in self._copies)] if self.rows else self._ids
-        ids = {name: encode(columns[name]) for name in wanted}
+        ids = _encoded(columns, wanted)
         if not self.rows:
             self._copies = {pair: ValueCounter(self._limit) for pair in product(own, ids)}
         for (a, b), counter in [*self._copies.items()]:
@@ -215,6 +216,14 @@ class DependenceCounter:
         for (a, b), counter in self._copies.items():
             if a == name and values >= FEWEST_VALUES and counter.follows(b) > 1 - LIKE / 10:
                 yield b
+
+
+def _encoded(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Encoded]:
+    found = {}
+    for name in names:
+        with column_errors(name):
+            found[name] = encode(columns[name])
+    return found
 
 
 def _restored(target: str, found: Guesses, by: str = "value") -> Restored:

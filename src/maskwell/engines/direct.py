@@ -9,6 +9,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.uniform import Uniform
 from maskwell.engines.arrow import require
 from maskwell.engines.files import find_column, open_source
+from maskwell.engines.kinds import column_errors
 from maskwell.errors import DataFileError, ParameterError
 
 MOST_VALUES = 1000
@@ -26,7 +27,8 @@ def direct_design(path: str, name: str) -> Uniform:
         for batch in source.batches([position]):
             found = batch.column(0)
             coded = found if require().types.is_dictionary(found.type) else found.dictionary_encode()
-            values.update(dict.fromkeys(value for value in coded.dictionary.to_pylist() if value is not None))
+            with column_errors(name):
+                values.update(dict.fromkeys(value for value in coded.dictionary.to_pylist() if value is not None))
             _check_few(values, name)
     if len(values) < 2:
         raise DataFileError(

@@ -11,7 +11,11 @@ from typing import Any, BinaryIO, cast
 
 from maskwell.core.phrases import HINT, listed
 from maskwell.engines.base import ENGINES, MOST_COLUMNS, Coded, Engine, Sink, Source
+from maskwell.engines.kinds import VALUES, check_kind
 from maskwell.errors import DataFileError
+
+LONG_NAME = 200
+"""A longer name is not compared with those there are: that takes long, and helps nobody."""
 
 
 def ending_of(path: str) -> str:
@@ -76,12 +80,13 @@ def lost_in(style: Any, path: str) -> tuple[str, ...]:
     return tuple(style.lost_in(ending_of(path))) if hasattr(style, "lost_in") else ()
 
 
-def find_column(schema: Any, name: str, path: str) -> int:
-    """The position of a column, or an error that names those there are."""
+def find_column(schema: Any, name: str, path: str, wanted: str = VALUES) -> int:
+    """The position of a column that can be used for what is wanted, or an error that names those there are."""
     found = schema.get_all_field_indices(name)
-    if len(found) == 1:
-        return int(found[0])
-    raise no_column(schema.names, name, path)
+    if len(found) != 1:
+        raise no_column(schema.names, name, path)
+    check_kind(schema.field(found[0]), wanted)
+    return int(found[0])
 
 
 def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
@@ -91,7 +96,7 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
         return DataFileError(
             f"{where} has {times} columns named {name!r}", hint="rename all but one of them", column=name
         )
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, names, n=1) if len(name) <= LONG_NAME else []
     hint = (
         f"did you mean {close[0]!r}?"
         if close

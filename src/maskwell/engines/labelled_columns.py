@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import shorten
 from maskwell.engines.arrow import describe, require
 from maskwell.engines.dates import as_dates, date_type
 from maskwell.engines.labels import MISSING, ColumnLabels, value_text
@@ -161,8 +162,9 @@ def written_column(
     if arrow.types.is_boolean(values.type):
         values = values.cast(arrow.int8())
     if not (arrow.types.is_integer(values.type) or arrow.types.is_floating(values.type)):
+        kind = shorten(str(values.type), 20)
         raise DataFileError(
-            f"column {field.name!r} holds {values.type}; {ending} files hold numbers, texts and dates",
+            f"column {shorten(repr(field.name), 20)} holds {kind}; {ending} files hold numbers, texts and dates",
             hint="leave this column out, or write a .parquet file",
             column=field.name,
         )

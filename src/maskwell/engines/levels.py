@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.engines.arrow import require
+from maskwell.engines.kinds import column_errors
 from maskwell.engines.labels import ColumnLabels
 from maskwell.errors import TooLargeError, UnknownCategoryError, WrongTypeError
 
@@ -60,7 +61,9 @@ class LevelCoder:
             return self._last[1]
         if len(dictionary) > MOST_LEVELS and self.most is None:
             raise too_many_levels(self.column, len(dictionary))
-        found = [self._code(value) for value in dictionary.to_pylist()]
+        with column_errors(self.column):
+            values = dictionary.to_pylist()
+        found = [self._code(value) for value in values]
         table = np.array([*found, MISSING], dtype=np.int32)
         self._last = dictionary, table
         return table

@@ -18,6 +18,7 @@ from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import Assignment, raise_first
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
 from maskwell.engines.groups import SampleReader, Samples, Variable, variables_of
+from maskwell.engines.kinds import column_errors
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.tables import Table, open_table
@@ -295,9 +296,13 @@ class _Reader:
             return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.bool_)
         numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind)
         if numeric:
-            return self._whole(name, np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False)))
+            with column_errors(name):  # rounded to 53 bits where that is not enough
+                return self._whole(
+                    name, np.asarray(column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+                )
         numbers = _as_numbers(column) if self._texts_only else None
-        return _as_categories(column) if numbers is None else self._whole(name, numbers)
+        with column_errors(name):
+            return _as_categories(column) if numbers is None else self._whole(name, numbers)
 
     def _labelled(self, name: str, column: Any) -> Any:
         """The labels of a column in place of its values, where the file has one for each of them."""
@@ -306,6 +311,10 @@ class _Reader:
 
     def _whole(self, name: str, numbers: Any) -> Any:
         """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
+        if np.isinf(numbers).any():
+            raise ParameterError(
+                f"column {shorten(name, 24)!r} has infinite values", hint="give finite numbers", column=name
+            )
         only_categories = self._uses.get(name) == {"C"} and (numbers == np.rint(numbers)).all()
         return numbers.astype(np.int64) if only_categories and (np.abs(numbers) < 2**53).all() else numbers
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from maskwell.engines.arrow import exact_batch, file_errors, require, schema_without_views
+from maskwell.engines.arrow import batch_without_views, exact_batch, file_errors, require, schema_without_views
 from maskwell.engines.base import BATCH_ROWS, Coded, rows_of_cells
 from maskwell.engines.validation import check_rows, check_schema, check_unpacked, validated
 from maskwell.errors import DataFileError
@@ -33,6 +33,7 @@ class ParquetSource:
             file = parquet.ParquetFile(stored)
             self.schema, about = file.schema_arrow, file.metadata
             check_schema(self.schema, path)
+            self.schema = schema_without_views(self.schema)
             self._size = stored.size()
             check_rows(about.num_rows, self._size, path)
             for i in range(about.num_row_groups):
@@ -61,10 +62,20 @@ class ParquetSource:
                 return
             check_unpacked(batch.get_total_buffer_size(), self._size, self._path)
             self._seen += len(batch)
-            batch = validated(batch, self._path)
-            if names is not None and batch.schema.names != names:  # a.b may be a column, and part b of column a
-                batch = batch.select([batch.schema.names.index(name) for name in names])
-            yield batch
+            yield batch_without_views(self._selected(validated(batch, self._path), names))
+
+    def _selected(self, batch: Any, names: list[str] | None) -> Any:
+        """The columns that were asked for: Arrow also reads part b of column a where a.b is the name of a column."""
+        held = batch.schema.names
+        if names is None or held == names:
+            return batch
+        if any(held.count(name) != 1 for name in names):
+            raise DataFileError(
+                f"{self._path}: a column cannot be told from another of the same name",
+                hint="give every column, and every part of a nested one, a name of its own without a dot",
+                path=self._path,
+            )
+        return batch.select([held.index(name) for name in names])
 
     def done(self) -> float | None:
         """Share of the rows read so far."""

@@ -15,7 +15,7 @@ from maskwell.core.survey_columns import check_inclusion, check_weights
 from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import joint_codes, separate_codes
 from maskwell.engines.files import find_column
-from maskwell.engines.values import labels_of, numbers_of
+from maskwell.engines.values import check_size, labels_of, numbers_of
 from maskwell.errors import DataFileError, ParameterError
 
 ROUNDING = 1e-9
@@ -148,7 +148,7 @@ class PlanReader:
         values, said = numbers_of(columns[name], name, row), f"column {name!r}"
         if self._plan.weights:
             return self._at_least_one(check_weights(values, len(values), name=said, row=row), name, row)
-        return 1 / check_inclusion(values, len(values), name=said, row=row)
+        return check_size(1 / check_inclusion(values, len(values), name=said, row=row), name, row)
 
     def _at_least_one(self, weights: Real, name: str, row: int) -> Real:
         small = np.flatnonzero(weights < 1 - ROUNDING)

@@ -155,7 +155,7 @@ def first_end(data: bytes, separator: bytes) -> int:
     r"""Where the second record begins, 0 where the first has no end yet.
 
     >>> first_end(b'a,"b\n"\n1,2\n', b",")
-    8
+    7
     """
     at = 0
     for start, stop in _quoted_parts(data, separator):

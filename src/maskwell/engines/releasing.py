@@ -19,6 +19,7 @@ from maskwell.engines.background import in_background
 from maskwell.engines.base import BATCH_ROWS, Source, rows_of_cells
 from maskwell.engines.cell_counting import CellCounter, check_weights, coders_of, open_rows
 from maskwell.engines.files import find_column, lost_in, open_sink
+from maskwell.engines.kinds import ANY
 from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.randomize import EvenRows, Progress, pieces
@@ -169,8 +170,10 @@ def _row_bytes(schema: Any) -> float:
 
 
 def _ready(source: Source, path: str, plan: RowPlan) -> tuple[RowReleaser, ReleaseCounter]:
-    for name in (*plan.levels, *plan.dropped, *([plan.identity] if plan.identity else [])):
+    for name in (*plan.levels, *([plan.identity] if plan.identity else [])):
         find_column(source.schema, name, path)
+    for name in plan.dropped:
+        find_column(source.schema, name, path, ANY)
     known = coders_of(source, [*plan.levels], declared=plan.declared)
     coders = {name: LevelCoder(name, levels, known[name].about) for name, levels in plan.levels.items()}
     releaser = RowReleaser(

@@ -19,6 +19,7 @@ from maskwell.designs.coded import tally_codes
 from maskwell.engines.columns import Assignment, raise_first
 from maskwell.engines.files import find_column, open_source
 from maskwell.engines.groups import SampleReader, Samples, variables_of
+from maskwell.engines.kinds import REPORTS, VALUES
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.randomize import Progress, pieces
 from maskwell.engines.tally import check_made_by
@@ -202,12 +203,15 @@ class _Rows:
         self._reader, self._plan = SampleReader(samples, missing), PlanReader(plan, schema, path)
         names = [*samples.columns, *samples.group_columns, *plan.names(schema, path), *([counts] if counts else [])]
         self._names = [*dict.fromkeys(names)]
-        self._positions = [find_column(schema, name, path) for name in self._names]
+        reports = {*samples.columns}
+        self._positions = [
+            find_column(schema, name, path, REPORTS if name in reports else VALUES) for name in self._names
+        ]
         for chosen in samples.choices if len(samples) == 1 else ():
             for assignment in chosen:
                 for leaf, own in assignment.parts:
                     for name in own:
-                        check_made_by(leaf, schema.field(find_column(schema, name, path)), name)
+                        check_made_by(leaf, schema.field(find_column(schema, name, path, REPORTS)), name)
         self.rows = self.dropped = 0
         self.strata_left_out: set[Any] = set()
         self.domains_left_out: set[Any] = set()

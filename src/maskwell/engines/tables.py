@@ -12,9 +12,10 @@ from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import reason_of, require
 from maskwell.engines.base import Coded, Source
 from maskwell.engines.files import engine_of, no_column, open_source
+from maskwell.engines.kinds import REPORTS, check_kind
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.engines.validation import validated_values
-from maskwell.errors import DataFileError, WrongTypeError
+from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 
 
 class Table(ABC):
@@ -47,6 +48,12 @@ class Table(ABC):
             if self.names.count(name) != 1:
                 raise no_column(self.names, name, self.where)
 
+    def _readable(self, name: str, column: Any, *, checked: bool) -> Any:
+        """A column of a type that can be used, as one Arrow array."""
+        array = _array(column, checked=checked)
+        check_kind(require().field(name, array.type), REPORTS)
+        return array
+
 
 class MemoryTable(Table):
     """A table that is in memory already."""
@@ -62,8 +69,8 @@ class MemoryTable(Table):
         self.check(names)
         arrow = require()
         try:
-            return {name: _array(self._pick(name), checked=False) for name in names}
-        except WrongTypeError:
+            return {name: self._readable(name, self._pick(name), checked=False) for name in names}
+        except MaskwellError:
             raise
         except (arrow.ArrowException, TypeError, ValueError) as error:
             raise WrongTypeError(
@@ -91,7 +98,7 @@ class FileTable(Table):
         if not sum(map(len, batches)):
             raise DataFileError(f"{self.where} has no rows", hint="give a file with at least one row", path=self.where)
         read = arrow.Table.from_batches(batches)
-        return {name: _array(read.column(place)) for place, name in enumerate(kept)}
+        return {name: self._readable(name, read.column(place), checked=True) for place, name in enumerate(kept)}
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from maskwell.engines.columns import (
     raise_first,
 )
 from maskwell.engines.files import find_column, open_source
+from maskwell.engines.kinds import REPORTS
 from maskwell.engines.randomize import PIECE_BYTES, Progress, pieces
 from maskwell.engines.values import whole_numbers
 from maskwell.errors import DataFileError, ReportError
@@ -56,7 +57,7 @@ def tally_file(
     """
     names = check_assignments(assignments)
     with open_source(path, coded=looked_for(assignments, reports=True)) as source:
-        positions = [find_column(source.schema, name, path) for name in names]
+        positions = [find_column(source.schema, name, path, REPORTS) for name in names]
         weights = None if counts is None else find_column(source.schema, counts, path)
         read = sorted({*positions} if weights is None else {*positions, weights})
         fields, places = [source.schema.field(i) for i in positions], [read.index(i) for i in positions]

@@ -46,8 +46,10 @@ def encode(column: Any) -> Encoded:
 
 
 def _simple(column: Any) -> Any:
-    """Lists and other values with parts as texts."""
+    """Lists and other values with parts as texts, and values with a meaning of their own as they are stored."""
     arrow = require()
+    if isinstance(column.type, arrow.BaseExtensionType):
+        column = column.storage
     if arrow.types.is_nested(column.type) or arrow.types.is_interval(column.type):
         return arrow.array([None if value is None else repr(value) for value in column.to_pylist()], arrow.string())
     return column

@@ -10,8 +10,10 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.engines.arrow import missing_rows, require
+from maskwell.engines.kinds import column_errors
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
+LARGEST = 2.0**53
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 
@@ -24,6 +26,7 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     check_no_missing(column, name, row)
+    _check_numbers(column.type, name)
     try:
         values = np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     except arrow.ArrowException:
@@ -37,7 +40,28 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
             values=str(values[wrong[0]]),
             column=name,
         )
+    return check_size(values, name, row)
+
+
+def check_size(values: Real, name: str, row: int) -> Real:
+    """Raise for numbers that are too large to be weights or populations; sums of their squares would be infinite."""
+    wrong = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(wrong):
+        raise ParameterError(
+            f"column {name!r}: the value in data row {row + int(wrong[0]) + 1} is too large to count people",
+            hint="weights and populations are below 9e15 (2^53): check the column",
+            values=str(values[wrong[0]]),
+            column=name,
+        )
     return values
+
+
+def _check_numbers(kind: Any, name: str) -> None:
+    """Raise for dates and times, which Arrow would take for numbers of days or seconds."""
+    if require().types.is_temporal(kind):
+        raise ParameterError(
+            f"column {name!r} holds dates or times, not numbers", hint="give numbers in this column", column=name
+        )
 
 
 def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
@@ -78,15 +102,18 @@ def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
     check_no_missing(column, name, row, needed)
     coded = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
     codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False))
-    return Factor.from_codes(codes, coded.dictionary.to_pylist(), f"column {name!r}")
+    with column_errors(name):
+        labels = coded.dictionary.to_pylist()
+    return Factor.from_codes(codes, labels, f"column {name!r}")
 
 
 def whole_numbers(column: Any, name: str, row: int) -> Array:
     """Counts of reports from a column of whole numbers of 0 or more."""
     arrow = require()
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    _check_numbers(column.type, name)
     try:
-        if arrow.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
         numbers = column.cast(arrow.int64())
     except arrow.ArrowException:
         what, shown = _not_whole(column.to_pylist(), row)

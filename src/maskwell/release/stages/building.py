@@ -260,7 +260,7 @@ def _open_states(protection: Protection, states: _States, where: str) -> Array:
     if not len(open_):
         raise PlanError(
             f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
-            hint="look for columns without values, exclude that names every category, or weights that are all zero",
+            hint="look for empty columns, an exclude of every category, or weights that are all zero",
         )
     _check_none_left_open(protection, states, excluded, where)
     return open_

@@ -1,0 +1,56 @@
+"""A bad line ends the command with status 2 at once, also while standard input stays open and in zipped files."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import run
+
+pytest.importorskip("pyarrow")
+
+ROWS = 60_000
+COMMAND = [sys.executable, "-m", "maskwell", "randomize"]
+DESIGN = ["--design", "answer=w.json", "-o", "out.csv"]
+
+
+@pytest.fixture(autouse=True)
+def design(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("design", "k-ary", "--categories", "yes,no", "--gamma", "3", "-o", "w.json")
+
+
+def bad(place: int) -> bytes:
+    lines = [b"%d,%s\n" % (i, b"yes" if i % 3 else b"no") for i in range(ROWS)]
+    return b"id,answer\n" + b"".join([*lines[:place], b"1,yes,3\n", *lines[place:]])
+
+
+@pytest.mark.parametrize("place", [0, ROWS])
+def test_a_bad_line_while_standard_input_stays_open(place: int) -> None:
+    with subprocess.Popen([*COMMAND, "-", *DESIGN], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stderr is not None
+        process.stdin.write(bad(place))
+        process.stdin.flush()
+        assert process.wait(timeout=60) == 2  # the pipe is still open
+        said = process.stderr.read().decode()
+    assert f"data row {place + 1} has 3 fields, and the first line has 2" in said
+    assert len(said.splitlines()) == 2
+    assert not Path("out.csv").exists()
+
+
+def test_a_bad_line_in_a_zipped_file() -> None:
+    Path("in.csv.gz").write_bytes(gzip.compress(bad(ROWS // 2), 1))
+    for _ in range(3):
+        done = subprocess.run([*COMMAND, "in.csv.gz", *DESIGN], capture_output=True, check=False, timeout=60)
+        assert done.returncode == 2, done.stderr
+        assert len(done.stderr.splitlines()) == 2, done.stderr
+
+
+def test_standard_input_that_is_closed() -> None:
+    line = " ".join([*COMMAND, "-", *DESIGN]) + " <&-"
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert b"standard input is closed" in done.stderr
