@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import pytest
 from tests.support.command_lines import Case, add_special_files, case, commands, good_cases, make_folder, secrets
 from tests.support.fuzzing import Ended, check_ended, files_in, numbers, run_command
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="commands are forked")
+fcntl = pytest.importorskip("fcntl", reason="commands are forked")
 
 FEW = 1000
 PARTS = 24
@@ -38,11 +39,13 @@ class Workplace:
 
     def __init__(self, prepared: Path, folder: Path) -> None:
         self._prepared, self.folder = prepared, folder / "case"
+        self._reader: int | None = None
         self._renew()
 
     def run(self, one: Case, *, quick: bool = False) -> Ended:
         """Run it there, and hold it against the rule."""
         ended = run_command(one.words, self.folder, stdin=one.stdin, quick=quick)
+        self._drain()
         check_ended(ended, self.folder, self.before, secrets=[] if "--show-values" in one.words else secrets())
         check_printed(ended)
         assert special_files(self.folder) == self._special, ended.arguments
@@ -51,10 +54,27 @@ class Workplace:
             self._renew()
         return ended
 
+    def close(self) -> None:
+        """Stop reading from the pipe."""
+        if self._reader is not None:
+            os.close(self._reader)
+            self._reader = None
+
+    def _drain(self) -> None:
+        """Take what was written into the pipe: somebody reads from it, or writers would wait for ever."""
+        assert self._reader is not None
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._reader, 1 << 20):
+                continue
+
     def _renew(self) -> None:
+        self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self._prepared, self.folder)
         add_special_files(self.folder)
+        self._reader = os.open(self.folder / "pipe", os.O_RDWR | os.O_NONBLOCK)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            fcntl.fcntl(self._reader, fcntl.F_SETPIPE_SZ, 1 << 20)
         self.before, self._special = files_in(self.folder), special_files(self.folder)
 
 
@@ -70,7 +90,9 @@ def _is_plain(mode: int) -> bool:
 
 @pytest.fixture
 def workplace(prepared: Path, tmp_path: Path) -> Iterator[Workplace]:
-    yield Workplace(prepared, tmp_path)
+    made = Workplace(prepared, tmp_path)
+    yield made
+    made.close()
     shutil.rmtree(tmp_path)
 
 
