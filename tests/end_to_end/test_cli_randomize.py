@@ -526,3 +526,11 @@ def test_without_pyarrow_it_says_what_to_install(answers: str) -> None:
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines()[1] == "hint: pip install 'maskwell[arrow]'"
+
+
+def test_columns_for_the_reports_of_two_answers_are_refused_whatever_the_labels() -> None:
+    run("design", "warner", "--p", "0.7", "-o", "warner.json")  # 'yes' and 'no' have different lengths
+    run("design", "repeated", "warner.json", "warner.json", "-o", "twice.json")
+    Path("pairs.csv").write_text("first,second\nyes,no\n", encoding="utf-8")
+    command = ["randomize", "pairs.csv", "--design", "first,second=twice.json", "-o", "out.csv"]
+    refused(*command, saying="files are randomized column by column")

@@ -110,7 +110,9 @@ estimate reports.arrow --design vote=warner.json --design drugs=kary.json --meth
 estimate data.csv --design vote=warner.json --weights weight --strata region --clusters town
 estimate data.csv --design vote=forced.json --counts n --interval exact --level 0.9
 estimate data.csv --design vote=warner.json --weights weight --replicates w --replicate-method brr
-estimate data.csv --design 'vote[region=north]=warner.json' --design 'vote[region=south]=forced.json' --design 'vote[region=east]=warner.json'
+estimate people.csv --direct sex,region
+estimate data.csv --design vote[region=north]=warner.json --design vote[region=south]=forced.json \
+--design vote[region=east]=warner.json
 estimate data.csv --direct region,drugs --population 10000
 estimate released/public/data.csv --receipt released/public/receipt.json --columns job
 estimate released/public/data.csv --receipt released/internal/receipt.json --columns job,sex --target file
@@ -126,7 +128,8 @@ release people.csv --plan plan.toml --key secret.key --matrices released/interna
 release --new-key new.key
 risk people.csv --keys sex,region
 risk data.csv --keys region,age --weights weight --contributions
-risk people.csv --released released/public/data.csv --receipt released/internal/receipt.json --plot new.svg
+risk people.csv --released released/public/data.csv --receipt released/internal/receipt.json \
+--keys sex,region --plot new.svg
 risk data.csv --keys region,town --records new.csv
 completion bash
 design matrix matrix.csv --categories yes,no -o new.json

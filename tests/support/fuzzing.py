@@ -38,7 +38,7 @@ class Numbers(Sequence[int]):
     latest: ClassVar[int | None] = None
 
     def __init__(self, held: range) -> None:
-        self._held = held
+        self._held, self.start, self.stop = held, held.start, held.stop
 
     def __len__(self) -> int:
         return len(self._held)

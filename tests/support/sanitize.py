@@ -99,7 +99,7 @@ def main(arguments: list[str]) -> int:
         print(f"error: the kernels are taken from elsewhere: {where.stdout}{where.stderr}")
         return 1
     print(f"sanitize: the control was caught; tests on {where.stdout.strip()}", flush=True)
-    tests = ["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *(arguments or TESTS)]
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--numprocesses", "auto", *(arguments or TESTS)]
     return subprocess.run([sys.executable, *tests], env=env, cwd=ROOT, check=False).returncode
 
 

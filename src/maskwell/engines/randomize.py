@@ -125,6 +125,8 @@ def randomize_file(
         Then no output is left. Values that no design knows are counted over the whole file first.
     """
     names = check_assignments(assignments)
+    for assignment in assignments:
+        _check_one_column_each(assignment)
     texts_only = not engine_of(output).HOLDS_BYTES
     check_output(output, force=force, inputs=[path, *inputs])
     source_of_draws = SECURE if random is None else random
@@ -271,7 +273,6 @@ class ColumnRandomizer:
     def __init__(
         self, assignment: Assignment, schema: Any, path: str, random: RandomSource, *, texts_only: bool
     ) -> None:
-        _check_one_column_each(assignment)
         self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
         self.positions = [find_column(schema, name, path) for name in self._names]
         self._fields = [schema.field(position) for position in self.positions]
