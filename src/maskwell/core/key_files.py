@@ -8,7 +8,6 @@ import secrets
 import stat
 from pathlib import Path
 
-from maskwell.core.atomic import OWNER_ONLY, atomic_file
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 LEAST_BYTES = 16
@@ -54,6 +53,8 @@ def new_key_file(path: str | Path) -> Path:
     It is on the disk, whole, when this returns; after an error there is none. An existing file is never replaced: the
     draws of earlier releases could not be repeated any more.
     """
+    from maskwell.core.atomic import OWNER_ONLY, atomic_file
+
     target = Path(path)
     try:
         _check_new(target)

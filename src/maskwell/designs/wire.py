@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.atomic import atomic_file
 from maskwell.core.categories import Categories
 from maskwell.core.documents import from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
@@ -149,6 +148,8 @@ def dumps(design: Design) -> str:
 
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a design file; an existing file is replaced only if asked."""
+    from maskwell.core.atomic import atomic_file
+
     try:
         with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
             file.write(dumps(design).encode())

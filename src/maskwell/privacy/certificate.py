@@ -24,7 +24,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.atomic import atomic_file
 from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
@@ -70,6 +69,8 @@ class Certificate:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file; an existing one is replaced only if asked."""
+        from maskwell.core.atomic import atomic_file
+
         try:
             with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
                 file.write(self.text().encode())
