@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from maskwell.core import containers
 from maskwell.core import labels as rules
+from maskwell.core.arguments import as_array, check_option, kind_of
 from maskwell.core.arrays import Codes, code_type
+from maskwell.core.labels import plain
 from maskwell.core.lookup import Finder, find_all, finder_for
-from maskwell.core.phrases import HINT, listed, shown_values
+from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.errors import (
     DesignFileError,
     InputError,
@@ -116,6 +118,26 @@ class Categories:
             )
         return code
 
+    def find(self, named: Hashable, what: str = "category") -> int:
+        """Code of a category that is named by its label or, where no label is an integer, by its code.
+
+        >>> answers = Categories.of(["no", "yes"])
+        >>> answers.find("yes"), answers.find(1)
+        (1, 1)
+        """
+        code = int(self._finder("O", "value")([plain(named)])[0])
+        if code < len(self):
+            return code
+        is_code = isinstance(named, int | np.integer) and not isinstance(named, bool) and 0 <= named < len(self)
+        if is_code and not any(rules.read_text(label, "integer") is not None for label in self.labels):
+            return int(named)  # type: ignore[call-overload, no-any-return]
+        shown = shorten(repr(named)) if isinstance(named, str | int) else kind_of(named)
+        raise UnknownCategoryError(
+            f"{what} = {shown} is not among the {len(self)} categories",
+            hint=f"allowed: {self._shown(80)}",
+            label=named,
+        )
+
     def encode(
         self, values: Any, *, missing: str = "error", match: str = "value", missing_label: Hashable = "missing"
     ) -> Encoded:
@@ -140,8 +162,8 @@ class Categories:
         MissingValueError
             A value is missing and ``missing`` is "error", or there is no category for it.
         """
-        _check_option("missing", missing, MISSING)
-        _check_option("match", match, MATCHES)
+        check_option("missing", missing, MISSING)
+        check_option("match", match, MATCHES)
         column = containers.split(values)
         codes = self._find(column, match)
         lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
@@ -177,8 +199,8 @@ class Categories:
         kept
             ``Encoded.kept`` when rows of ``like`` were dropped.
         """
-        _check_option("match", match, MATCHES)
-        codes = np.asarray(codes)
+        check_option("match", match, MATCHES)
+        codes = as_array(codes, "codes")
         if codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu"):
             raise InputError(
                 f"codes must be a column of integers, not {codes.dtype} of shape {codes.shape}",
@@ -279,11 +301,6 @@ class Categories:
 
     def _shown(self, width: int) -> str:
         return listed(map(repr, self.labels), len(self), width)
-
-
-def _check_option(name: str, given: str, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
-        raise ParameterError(f"{name} = {given!r}", hint=f"{name} is one of {', '.join(map(repr, allowed))}")
 
 
 def _is_count(k: Any) -> bool:

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from textwrap import shorten
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
@@ -30,7 +30,15 @@ from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.matrices import DECIMALS
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
+from maskwell.errors import (
+    InputError,
+    LabelError,
+    MatrixError,
+    NotIdentifiableError,
+    ParameterError,
+    TooLargeError,
+    WrongTypeError,
+)
 
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
@@ -265,11 +273,11 @@ class Design(ABC):
     def check_distribution(self, pi: Real, name: str = "pi") -> Real:
         """``pi`` as an array of k probabilities that sum to one, or an error."""
         try:
-            values = np.asarray(pi, dtype=np.float64)
-        except (TypeError, ValueError):
+            values = as_floats(pi, name)
+        except (WrongTypeError, InputError):
             values = np.empty(0)
         fits = values.shape == (self.k,) and np.isfinite(values).all()
-        if not fits or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
+        if not fits or (values < 0).any() or (values > 2).any() or abs(values.sum() - 1) > 1e-9:
             raise MatrixError(
                 f"{name} = {_listed(values)} is not a distribution over {self.k:,} categories",
                 hint=f"give {self.k:,} numbers of 0 or more that sum to 1",
@@ -408,6 +416,8 @@ def _power(log10: float) -> str:
 
 def check_relabelling(design: Design, inputs: Categories, outputs: Categories | None) -> None:
     """Raise unless the new labels are as many as the old ones; for designs whose reports bear the input labels."""
+    check_kind(Categories, inputs=inputs)
+    check_kind(Categories | None, outputs=outputs)
     if len(inputs) != design.k:
         raise LabelError(f"{len(inputs)} labels for {design.k} categories", hint=f"give {design.k} labels")
     if outputs is not None and outputs.labels != inputs.labels:
@@ -419,11 +429,7 @@ def check_relabelling(design: Design, inputs: Categories, outputs: Categories | 
 
 def check_categories(categories: object) -> None:
     """Raise unless these are categories, which a list of labels is not yet."""
-    if not isinstance(categories, Categories):
-        raise WrongTypeError(
-            f"categories must be Categories, not {shorten(repr(categories), 60)}",
-            hint='write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
-        )
+    check_kind(Categories, categories=categories)
 
 
 def too_few(k: int) -> ParameterError:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
 from maskwell.estimation.information import fisher_information
@@ -79,6 +80,7 @@ def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) ->
     >>> found.better, round(float(found.relative[0, 0]), 3)   # at equal protection Warner's device is a fifth better
     ('first', 1.205)
     """
+    check_kind(Design, first=first, second=second)
     if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
         return None
     points = default_grid(first.k) if grid is None else np.array([first.check_distribution(pi) for pi in grid])

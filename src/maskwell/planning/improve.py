@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import check_kind, check_option
 from maskwell.core.exact import (
     Number,
     Parity,
@@ -159,15 +160,21 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
 
 
 def _check(design: Design, method: str) -> None:
-    if method not in ALGORITHMS:
-        raise ParameterError(f"method = {method!r}", hint=f"give one of {', '.join(ALGORITHMS)}", method=method)
+    check_kind(Design, design=design)
+    check_option("method", method, ALGORITHMS)
     if design.k < 2:
         raise too_few(design.k)
 
 
 def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Parity:
     parity = design.parity_exact()
-    bound = parity if gamma is None else math.inf if gamma == math.inf else safe_below(gamma, "gamma")
+    bound = (
+        parity
+        if gamma is None
+        else math.inf
+        if isinstance(gamma, float) and gamma == math.inf
+        else safe_below(gamma, "gamma")
+    )
     if bound == math.inf:
         if allow_revealing:
             return math.inf

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.printed import Printed
@@ -157,6 +158,7 @@ def plan_test(
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)
     0.47
     """
+    check_kind(Design, design=design)
     question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights))
     wanted = None if power is None else question.check_power(power)
     size = None if n is None else check_n(n)

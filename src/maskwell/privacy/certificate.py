@@ -24,6 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
@@ -102,6 +103,8 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
     CertificateError
         The garbling does not lead from the design to the original.
     """
+    check_kind(Design, design=design)
+    check_kind(Demand | None, demand=demand)
     form = provable(design) if improvement is None else provable_rows(design)
     content = {
         "maskwell": "certificate",

@@ -67,7 +67,7 @@ MATRICES: dict[str, tuple[Any, type[MaskwellError], list[str]]] = {
     "column sum just off": ([["0.5", "0.5"], ["0.5", "0.500000002"]], MatrixError, ["column 1", "1.000000002"]),
     "rows given": ([[0.7, 0.3], [0.2, 0.8]], OrientationError, ["rows sum to 1"]),
     "wide rows given": ([[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]], OrientationError, ["rows sum to 1"]),
-    "none": (None, WrongTypeError, ["NoneType"]),
+    "none": (None, WrongTypeError, ["None"]),
     "a number": (3, WrongTypeError, ["int"]),
     "a text": ("0.5 0.5", WrongTypeError, ["str"]),
     "truth values": ([[True, False], [False, True]], WrongTypeError, ["True"]),
