@@ -6,18 +6,32 @@ Messages name the argument and the kind of thing that was given, never its value
 from __future__ import annotations
 
 import math
+import numbers
+import os
 from collections.abc import Collection, Iterable, Mapping, Sized
 from types import NoneType, UnionType
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.phrases import HINT, listed, shorten
-from maskwell.errors import InputError, ParameterError, WrongTypeError
+from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
 Flag = bool | np.bool_
+RealNumber, WholeNumber = numbers.Real, numbers.Integral
+WORDS: Mapping[str, str] = {
+    "Callable": "a function",
+    "Integral": "a whole number",
+    "Mapping": "a dictionary",
+    "PathLike": "a path",
+    "Real": "a number",
+    "bool": "True or False",
+    "str": "a text",
+}
+SHOWN = 60
 MOST = 10**9
 """Elements that a list may have."""
 
@@ -42,7 +56,7 @@ MADE_BY: Mapping[str, str] = {
     "SamplingPlan": "make one, for instance mw.SamplingPlan(weights=weights)",
     "Sparse": "make one of a design: mw.Sparse.of_matrix(design.exact_matrix())",
     "bool": "write True or False",
-    "str": "give a text",
+    "str": "write it in quotation marks",
 }
 
 
@@ -52,8 +66,8 @@ def check_kind(kind: Any, /, **given: object) -> None:
     >>> check_kind(str | None, name="region", label=None)
     >>> check_kind(str, name=3)
     Traceback (most recent call last):
-    maskwell.errors.WrongTypeError: name must be a str, not an int
-    hint: give a text
+    maskwell.errors.WrongTypeError: name must be a text, not an int
+    hint: write it in quotation marks
     """
     for name, value in given.items():
         if not isinstance(value, kind):
@@ -66,10 +80,11 @@ def a_kind(kind: type) -> str:
     """The name of a kind with its article.
 
     >>> a_kind(int), a_kind(str)
-    ('an int', 'a str')
+    ('an int', 'a text')
     """
     name = kind.__name__
-    return f"{'an' if name[0].lower() in 'aeio' else 'a'} {shorten(name, 30)}"
+    vowel = name[0].lower() in "aeio" or name.startswith("nd")
+    return WORDS.get(name) or f"{'an' if vowel else 'a'} {shorten(name, 30)}"
 
 
 def kind_of(value: object) -> str:
@@ -80,6 +95,8 @@ def kind_of(value: object) -> str:
     """
     if value is None:
         return "None"
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
     return f"the class {shorten(value.__name__, 30)}" if isinstance(value, type) else a_kind(type(value))
 
 
@@ -93,6 +110,16 @@ def _hint(kind: type, value: object) -> str:
     return MADE_BY.get(name, f"give {a_kind(kind)}")
 
 
+def shown_short(value: object) -> str:
+    """A value that was typed, on one line; only what it is where it is long.
+
+    >>> shown_short("often"), shown_short(np.zeros((9, 9)))
+    ("'often'", 'an ndarray')
+    """
+    shown = repr(value)
+    return shown if len(shown) <= SHOWN and "\n" not in shown else kind_of(value)
+
+
 def check_option(name: str, given: object, allowed: Collection[str]) -> None:
     """Raise unless a word is among those that are allowed.
 
@@ -102,9 +129,24 @@ def check_option(name: str, given: object, allowed: Collection[str]) -> None:
     hint: method is one of 'moments', 'ml'
     """
     if not isinstance(given, str) or given not in allowed:
-        shown = shorten(repr(given)) if isinstance(given, str) else kind_of(given)
+        shown = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
         choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
         raise ParameterError(f"{name} = {shown}", hint=f"{name} is one of {choice}")
+
+
+def check_path(**given: object) -> None:
+    """Raise unless every argument can be the path of a file.
+
+    >>> check_path(path="answers.csv")
+    """
+    for name, value in given.items():
+        check_kind(str | os.PathLike, **{name: value})
+        try:
+            possible = b"\0" not in os.fsencode(os.fspath(value))  # type: ignore[call-overload]
+        except (UnicodeError, TypeError):
+            possible = False
+        if not possible or not os.fspath(value):  # type: ignore[call-overload]
+            raise InputError(f"{name} cannot be the path of a file", hint="give a path such as answers.csv")
 
 
 def as_list(values: Any, name: str) -> list[Any]:
@@ -138,6 +180,18 @@ def list_of(kind: Any, values: Any, name: str) -> list[Any]:
     return found
 
 
+def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
+    """A list of pairs.
+
+    >>> pairs_of([[0, 1]], "corners")
+    [(0, 1)]
+    """
+    found = [tuple(pair) if isinstance(pair, tuple | list | np.ndarray) else () for pair in as_list(values, name)]
+    if any(len(pair) != 2 for pair in found):
+        raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
+    return [(one, two) for one, two in found]
+
+
 def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
     """What was given, if it is a dictionary.
 
@@ -159,13 +213,15 @@ def as_array(values: Any, name: str) -> Array:
     """
     if isinstance(values, range) and _length(values) > MOST:
         raise WrongTypeError(f"{name} has too many elements", hint=f"give at most {MOST:,}")
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise MissingValueError(f"{name} has masked values", hint="leave missing values out, or fill them in")
     try:
         found = np.asarray(values)
     except (TypeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise InputError(
             f"{name} cannot be made into an array", hint="give lists of one length each, or an array", values=error
         ) from None
-    return np.ma.filled(found, np.nan) if np.ma.isMaskedArray(values) and found.dtype.kind == "f" else found
+    return found
 
 
 def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
@@ -183,12 +239,22 @@ def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
         if found is None:
             raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
     with np.errstate(over="ignore"):
-        numbers: Real = found.astype(np.float64, copy=False)
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise InputError(f"{name} has masked values", hint="leave missing values out, or fill them in")
-    if finite and not np.isfinite(numbers).all():
+        result: Real = found.astype(np.float64, copy=False)
+    if finite and not np.isfinite(result).all():
         raise InputError(f"{name} are not all finite numbers", hint="leave missing and infinite values out")
-    return numbers
+    return result
+
+
+def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:
+    """Whole numbers as an array of integers; nothing is rounded.
+
+    >>> as_whole_numbers([2, 0], "places")
+    array([2, 0])
+    """
+    found = as_floats(values, name)
+    if (found != np.floor(found)).any() or (np.abs(found) > 2**53).any():
+        raise InputError(f"{name} are not all whole numbers", hint="give integers")
+    return found.astype(np.int64)
 
 
 def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:

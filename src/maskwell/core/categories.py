@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from maskwell.core import containers
 from maskwell.core import labels as rules
-from maskwell.core.arguments import as_array, check_option, kind_of
+from maskwell.core.arguments import as_array, check_option, kind_of, shown_short
 from maskwell.core.arrays import Codes, code_type
 from maskwell.core.labels import plain
 from maskwell.core.lookup import Finder, find_all, finder_for
@@ -82,7 +82,7 @@ class Categories:
         """
         if not _is_count(k):
             raise ParameterError(
-                f"k = {k!r} is not a whole number from 1 to {2**32 - 1:,}",
+                f"k = {shown_short(k)} is not a whole number from 1 to {2**32 - 1:,}",
                 hint="give the number of categories",
                 k=k,
             )
@@ -114,7 +114,9 @@ class Categories:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise UnknownCategoryError(
-                f"{label!r} is not among the {len(self)} categories", hint=f"allowed: {self._shown(80)}", label=label
+                f"{shown_short(label)} is not among the {len(self)} categories",
+                hint=f"allowed: {self._shown(80)}",
+                label=label,
             )
         return code
 
@@ -236,7 +238,9 @@ class Categories:
         if isinstance(form, list):
             return cls.of([rules.from_json(label) for label in form])
         raise DesignFileError(
-            f"not the JSON form of categories: {form!r}", hint='give a list of labels or {"count": k}', form=form
+            f"{kind_of(form)} is not the JSON form of categories",
+            hint='give a list of labels or {"count": k}',
+            form=form,
         )
 
     @cached_property
@@ -286,14 +290,14 @@ class Categories:
     def _type_hint(self, offenders: Iterable[Any], match: str) -> str:
         with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
             if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
-                return '; some match by text but not by type: use match="text"'
+                return '; some differ only in type: convert them, or encode(..., match="text")'
         return "; recode these, or make another design"
 
     def _missing_code(self, label: Hashable) -> int:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise MissingValueError(
-                f"there is no category {label!r} for the missing values",
+                f"there is no category {shown_short(label)} for the missing values",
                 hint="make the design with one (Categories.with_missing), or drop these rows (missing='drop')",
                 label=label,
             )

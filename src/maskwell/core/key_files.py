@@ -8,6 +8,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from maskwell.core.arguments import check_path
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 LEAST_BYTES = 16
@@ -52,6 +53,7 @@ def new_key_file(path: str | Path) -> Path:
 
     An existing file is never replaced: the draws of earlier releases could not be repeated any more.
     """
+    check_path(path=path)
     digits = secrets.token_hex(_NEW_BYTES)
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:

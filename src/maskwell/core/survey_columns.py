@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.grouping import Groups
 from maskwell.errors import InputError, ParameterError, WrongTypeError
@@ -14,7 +15,7 @@ from maskwell.errors import InputError, ParameterError, WrongTypeError
 def numbers(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
     """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
     try:
-        found = np.asarray(values, dtype=np.float64)
+        found = as_floats(values, name, finite=False)
     except (TypeError, ValueError) as error:
         raise WrongTypeError(
             f"{name} are not numbers", hint="give one number for each row", values=str(error)

@@ -25,7 +25,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.matrices import DECIMALS
@@ -310,7 +310,9 @@ class Design(ABC):
 
     def sampler(self, random: RandomSource | None = None, *, threads: int | None = None) -> Sampler:
         """A sampler that goes on row after row, for data that come in batches."""
-        return Sampler(self, SECURE if random is None else random, threads)
+        source = SECURE if random is None else random
+        check_source(source)
+        return Sampler(self, source, threads)
 
     def sample(self, codes: Array, *, random: RandomSource | None = None, threads: int | None = None) -> Reports:
         """Randomize true codes 0..k-1 into reports; the same ones from the same source with any number of threads."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list
+from maskwell.core.arguments import as_array, as_list
 from maskwell.core.exact import as_fraction, common_denominator, is_decimal, is_float, to_float
 from maskwell.core.phrases import MESSAGE, listed
 from maskwell.errors import MatrixError, OrientationError, TooLargeError
@@ -55,8 +55,8 @@ def _transposed(rows: list[list[Any]]) -> list[list[Any]]:
 
 def _values(P: Any) -> list[list[Any]]:
     """The entries as they were given, row by row."""
-    if hasattr(P, "to_numpy"):  # a data frame: its rows, not the names of its columns
-        P = P.to_numpy()
+    if hasattr(P, "columns"):  # a data frame: its rows, not the names of its columns
+        P = as_array(P, "P")
     rows = P.tolist() if isinstance(P, np.ndarray) else [list(row) if _is_row(row) else row for row in as_list(P, "P")]
     if not isinstance(rows, list) or not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
         raise MatrixError("a matrix needs at least one row and one column of numbers", hint="give m rows of k numbers")

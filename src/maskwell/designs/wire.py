@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
@@ -108,6 +109,9 @@ def dumps(design: Design) -> str:
 
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a design file; an existing file is replaced only if asked."""
+    check_path(path=path)
+    check_kind(Design, design=design)
+    check_kind(Flag, overwrite=overwrite)
     try:
         with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
             file.write(dumps(design))
@@ -131,6 +135,7 @@ def _no_constant(name: str) -> Any:
 
 def load_design(path: str | Path) -> Design:
     """Read a design file."""
+    check_path(path=path)
     try:
         content = json.loads(
             Path(path).read_text(encoding="utf-8"), object_pairs_hook=_no_repeats, parse_constant=_no_constant

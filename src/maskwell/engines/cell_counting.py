@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind, check_path, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import sorted_levels
@@ -66,6 +67,10 @@ def count_tables(
     progress
         Told how far it is.
     """
+    check_kind(Callable | None, progress=progress)
+    check_path(path=path)
+    check_kind(str | None, weights=weights)
+    tables = [list_of(str, columns, "tables") for columns in as_list(tables, "tables")]
     coded = [*dict.fromkeys(name for table in tables for name in table)]
     with open_rows(path, coded) as source:
         return count_rows(source, path, tables, weights=weights, beside=beside, declared=declared, progress=progress)

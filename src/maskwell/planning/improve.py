@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.arguments import check_kind, check_option
+from maskwell.core.arguments import Flag, check_kind, check_option
 from maskwell.core.exact import (
     Number,
     Parity,
@@ -128,6 +128,7 @@ def improve(
     >>> [round(v, 4) for v in found.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
     [3.8333, 2.6061]
     """
+    check_kind(Flag, exactly=exactly, allow_revealing=allow_revealing)
     _check(design, method)
     bound = _bound(design, gamma, allow_revealing=allow_revealing)
     if isinstance(bound, float):

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
@@ -162,9 +160,10 @@ def plan_test(
     question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights))
     wanted = None if power is None else question.check_power(power)
     size = None if n is None else check_n(n)
-    if [against, wanted, size].count(None) != 1:
+    missing = sum(value is None for value in (against, wanted, size))
+    if missing != 1:
         raise ParameterError(
-            f"{['all', 'all', 'only one', 'none'][[against, wanted, size].count(None)]} of against, power and n given",
+            f"{['all', 'all', 'only one', 'none'][missing]} of against, power and n given",
             hint="give two of them: the third is worked out",
         )
     other = question.check_against(against) if against is not None else question.found_with(size or 0, wanted or 0.0)
@@ -185,7 +184,7 @@ class _Question:
 
     @classmethod
     def of(cls, design: Design, pi: Any, category: Hashable | None, alpha: Number, sampling: Sampling) -> _Question:
-        shares = design.check_distribution(np.asarray(pi))
+        shares = design.check_distribution(pi)
         design.check_identifiable()
         if category is None and design.k > 2:
             raise ParameterError(

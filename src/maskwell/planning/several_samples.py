@@ -92,6 +92,8 @@ def allocate_samples(
     shown = (
         tuple(f"sample {g + 1}" for g in range(len(designs))) if names is None else tuple(list_of(str, names, "names"))
     )
+    if len(shown) != len(designs):
+        raise ParameterError(f"{len(shown)} names for {len(designs)} samples", hint="give one name for each sample")
     check_names(shown)
     sure = check_level(level)
     size = None if n is None else check_n(n)

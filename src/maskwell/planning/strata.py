@@ -119,7 +119,7 @@ def allocate_strata(
     elif margin is not None:
         counts = parts.for_variance((check_margin(margin) / margin_of(1, 1, sure)) ** 2)
     else:
-        counts = parts.for_n(check_n(n or 0))
+        counts = parts.for_n(check_n(0 if n is None else n))
     return parts.allocation(counts, sure)
 
 

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 
 from maskwell.core.arrays import Real
+from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
 
 Utility: TypeAlias = Callable[[Real, Real], Real]
@@ -66,8 +67,8 @@ def utility_named(name: str) -> Utility:
     >>> float(utility_named("guess")(truth, pi).sum())   # three guesses in four are right
     0.75
     """
-    if name not in UTILITIES:
+    if not isinstance(name, str) or name not in UTILITIES:
         raise ParameterError(
-            f"no utility is called {name!r}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
+            f"no utility is called {shorten(repr(name))}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
         )
     return UTILITIES[name]

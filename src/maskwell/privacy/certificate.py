@@ -24,7 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
@@ -70,6 +70,8 @@ class Certificate:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file; an existing one is replaced only if asked."""
+        check_kind(Flag, overwrite=overwrite)
+        check_path(path=path)
         try:
             with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
                 file.write(self.text())
@@ -105,6 +107,7 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
     """
     check_kind(Design, design=design)
     check_kind(Demand | None, demand=demand)
+    check_kind(Improves | None, improvement=improvement)
     form = provable(design) if improvement is None else provable_rows(design)
     content = {
         "maskwell": "certificate",

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arguments import as_list
+from maskwell.core.arguments import Flag, as_list, list_of, pairs_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import (
     Number,
@@ -209,11 +209,10 @@ class Steps:
         points: Sequence[tuple[Number, Number]] = (),
     ) -> Steps:
         """Checked; by default each value holds from its left edge up to, and without, the right one."""
-        edges, heights, points = as_list(edges, "edges"), as_list(heights, "heights"), as_list(points, "points")
-        at = tuple(_read(edge, "edge") for edge in edges)
-        values = tuple(_read(height, "value") for height in heights)
-        single = tuple((_read(p, "p"), _read(v, "value")) for p, v in points)
-        closed = tuple(closed_right) if closed_right is not None else (False,) * len(at)
+        at = tuple(_read(edge, "edge") for edge in as_list(edges, "edges"))
+        values = tuple(_read(height, "value") for height in as_list(heights, "heights"))
+        single = tuple((_read(p, "p"), _read(v, "value")) for p, v in pairs_of(points, "points"))
+        closed = tuple(list_of(Flag, closed_right, "closed_right")) if closed_right is not None else (False,) * len(at)
         if len(values) != len(at) + 1 or len(closed) != len(at):
             raise ParameterError(
                 f"{len(values)} values and {len(closed)} closed ends for {len(at)} edges",
@@ -298,8 +297,7 @@ class Lines:
     @classmethod
     def of(cls, corners: Sequence[tuple[Number, Number]]) -> Lines:
         """Checked: priors rise from 0 to 1, values do not fall."""
-        corners = as_list(corners, "corners")
-        read = tuple((_read(p, "p"), _read(v, "value")) for p, v in corners)
+        read = tuple((_read(p, "p"), _read(v, "value")) for p, v in pairs_of(corners, "corners"))
         _check_rising([p for p, _ in read], "priors", strictly=True)
         _check_rising([v for _, v in read], "values of a curve", strictly=False)
         _check_shares([v for _, v in read])

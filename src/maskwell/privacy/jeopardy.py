@@ -97,7 +97,7 @@ def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
 
 
 def _above_one(value: Number, name: str) -> Parity:
-    if value == math.inf:
+    if isinstance(value, float) and value == math.inf:
         return math.inf
     found = safe_below(value, name)
     if found <= 1:

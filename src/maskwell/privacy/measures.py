@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.arguments import as_list, as_whole
+from maskwell.core.arguments import as_list, as_whole, check_kind
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
@@ -106,6 +106,7 @@ class Measure:
 
     def check(self, design: Design) -> None:
         """Raise unless the measure fits the categories of the design."""
+        check_kind(Design, design=design)
         if self.name == "parity":
             return
         check_sensitive(design, self.sensitive)

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arguments import check_kind, check_path
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
 from maskwell.designs.base import Design
@@ -90,6 +91,7 @@ def verify_certificate(content: Any, *, design: Design | None = None) -> Verifie
     design
         The design that the certificate should be about, if that is to be checked too.
     """
+    check_kind(Design | None, design=design)
     checks = tuple(_checks(content, design))
     proved = all(check.ok for check in checks)
     if not proved:
@@ -128,6 +130,7 @@ def verify_file(path: str | Path, *, design: Design | None = None) -> Verified:
 
 def load_certificate(path: str | Path) -> Certificate:
     """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
+    check_path(path=path)
     found = verify_file(path)
     if not found.ok:
         raise CertificateError(

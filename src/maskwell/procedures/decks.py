@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
+from maskwell.core.arguments import as_whole, check_kind
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design, big
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
@@ -161,6 +162,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
     """
+    most = as_whole(most, "most", low=0)
     columns = columns_of(design)
     size = _check_size(columns, most)
     laid = [_integers(column, size) for column in columns]
@@ -175,6 +177,7 @@ def columns_of(design: Design) -> list[list[Fraction]]:
 
 def check_entries(design: Design) -> None:
     """Refuse designs that are too large for something to be printed."""
+    check_kind(Design, design=design)
     if not design.has_entries_up_to(ENTRY_LIMIT):
         raise TooLargeError(
             f"a design of {design.reports_in_words()} by {big(design.k)} entries; a device has at most {ENTRY_LIMIT:,}",

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 def check_list(values: Iterable[T], name: str) -> list[T]:
     """A list, or an error where one number or a text was given."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise WrongTypeError(f"{name} = {values!r} is not a list", hint=f"give {name} as a list", value=values)
     return list(values)
 

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.arguments import check_kind
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
@@ -76,7 +77,9 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     >>> released.receipt().groups[0].within
     ('region',)
     """
+    check_kind(ReleasePlan, plan=plan)
     source = SECURE if random is None else random
+    check_source(source)
     check_randomness(private=source.private, demonstration=plan.demonstration)
     rows = MemoryRows(data)
     plan.check(rows.schema.names)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
@@ -115,7 +116,7 @@ def fit_predictor(
     if family == "linear":
         from maskwell.estimation.regression.linear import regress_linear
 
-        return regress_linear(np.asarray(y, dtype=np.float64), randomized, sampled, designs=design)
+        return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=design)
     return regress_on_randomized(_outcome(y, family), randomized, sampled, designs=design, variance=variance)
 
 
@@ -209,7 +210,7 @@ def _with_category(values: Array, j: int, k: int) -> Real:
 
 
 def _outcome(y: Any, family: str) -> Evidence:
-    codes = np.asarray(y)
+    codes = as_array(y, "y")
     if family not in ("logistic", "multinomial"):
         raise InputError(f"family = {family!r}", hint="family is logistic, multinomial or linear", family=family)
     if codes.ndim != 1 or not np.isin(codes, np.arange(2 if family == "logistic" else 1 << 16)).all():

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
+from maskwell.core.arguments import check_path
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.wire import design_from_dict
@@ -123,6 +124,7 @@ class Receipt:
 
 def load_receipt(path: str | Path) -> Receipt:
     """Read a receipt; DataFileError where it is none."""
+    check_path(path=path)
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction, common_denominator
 from maskwell.core.phrases import MESSAGE, listed
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import CountsError, MaskwellError
 
 WIDE = 1 << 62
@@ -81,8 +83,15 @@ def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
     return amounts
 
 
+def check_lengths(design: CodedDesign, counts: Array) -> None:
+    """Raise unless there is a count for each true category."""
+    if design.k != len(counts):
+        raise CountsError(f"{len(counts):,} counts for {design.k:,} categories", hint="give one for each category")
+
+
 def check_length(amounts: Amounts, categories: Categories | None) -> Categories:
     """The labels of the states: as given, or 0..k-1; an error where their number differs."""
+    check_kind(Categories | None, categories=categories)
     if categories is None:
         return Categories.numbered(len(amounts))
     if len(categories) != len(amounts):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+from maskwell.core.arguments import check_path
 from maskwell.core.phrases import fault_of
 from maskwell.errors import PlanError
 from maskwell.release.plans.matrix_entries import located
@@ -24,6 +25,7 @@ def load_plan(path: str | Path) -> ReleasePlan:
     PlanError
         Where the file cannot be read, a table or a key is not known, or what is asked contradicts itself.
     """
+    check_path(path=path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import list_of
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.matrices.bounds import Bounds
@@ -93,6 +94,7 @@ class Protection:
     @classmethod
     def of(cls, variables: str | Sequence[str], method: str, **more: Any) -> Protection:
         """From values as people type them; the keys are those of ``[[protect]]`` in a plan."""
+        variables = list_of(str, variables, "variables")
         shown = variables if isinstance(variables, str) else " and ".join(map(str, variables))
         return cls.read({"variables": variables, "method": method, **more}, f"protection of {shown}")
 

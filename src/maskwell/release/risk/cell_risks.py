@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, as_whole_numbers
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.given import design_of
@@ -150,7 +151,9 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
 def _asked(counts: Array, cells: Any) -> Array:
     if cells is None:
         return np.flatnonzero(counts > 0)
-    asked = np.asarray(cells, dtype=np.int64)
+    asked = as_whole_numbers(as_list(cells, "cells"), "cells")
+    if asked.ndim != 1 or (asked < 0).any() or (asked >= len(counts)).any():
+        raise CountsError(f"cells are not all from 0 to {len(counts) - 1}", hint="give the places of cells")
     empty = asked[counts[asked] == 0]
     if len(empty):
         raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.printed import Printed
@@ -39,7 +40,7 @@ def check_prior(pi: Any, k: int) -> Real:
     [0.5217, 0.3478, 0.1304]
     """
     try:
-        values = np.asarray(pi, dtype=np.float64)
+        values = as_floats(pi, "pi", finite=False)
     except (TypeError, ValueError):
         values = np.empty((0, 0))
     if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
