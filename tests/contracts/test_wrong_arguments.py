@@ -84,7 +84,7 @@ STRANGE: dict[str, Callable[[], Any]] = {
     "two texts": lambda: ["a", "b"],
     "nothing twice": lambda: [None, None],
     "huge integers": lambda: [10**400, 1],
-    "many": lambda: [1] * 1000,
+    "many": lambda: [1] * 60,
     "lists of different lengths": lambda: [[1, 2], [3]],
     "a list that holds itself": _ring,
     "a matrix": lambda: [list(row) for row in MATRIX],

@@ -186,7 +186,10 @@ def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
     >>> pairs_of([[0, 1]], "corners")
     [(0, 1)]
     """
-    found = [tuple(pair) if isinstance(pair, tuple | list | np.ndarray) else () for pair in as_list(values, name)]
+    kinds = tuple | list | np.ndarray
+    found = [
+        tuple(pair) if isinstance(pair, kinds) and getattr(pair, "ndim", 1) else () for pair in as_list(values, name)
+    ]
     if any(len(pair) != 2 for pair in found):
         raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
     return [(one, two) for one, two in found]

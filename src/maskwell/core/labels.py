@@ -44,9 +44,11 @@ def plain(value: Any) -> Any:
 
 def check_labels(labels: Iterable[Any]) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
         raise WrongTypeError(
-            f"labels must be a list, not {labels!r}", hint='write the labels one by one: ["yes", "no"]', labels=labels
+            f"labels must be a list, not {shorten(repr(labels))}",
+            hint='write the labels one by one: ["yes", "no"]',
+            labels=labels,
         )
     if isinstance(labels, range) and labels and labels == range(len(labels)):
         return labels

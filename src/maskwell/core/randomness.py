@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
-from maskwell.core.arguments import kind_of
+from maskwell.core.arguments import kind_of, shown_short
 from maskwell.core.arrays import Words
 from maskwell.errors import ParameterError, WrongTypeError
 
@@ -168,7 +168,7 @@ class SeededRandom:
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise WrongTypeError(f"seed = {seed!r} is not an integer", hint="give an integer such as 1")
+            raise WrongTypeError(f"seed = {shown_short(seed)} is not an integer", hint="give an integer such as 1")
         if seed < 0:
             raise ParameterError(f"seed = {seed} is negative", hint="give an integer of 0 or more", seed=seed)
         self.seed = seed

@@ -182,7 +182,7 @@ class Sparse(ByColumns):
 def _assembled(parts: Sequence[Sparse], places: Sequence[Any]) -> tuple[Array, Array, Array]:
     """Starts, rows and integers of square parts put at their places."""
     parts = list_of(Sparse, parts, "parts")
-    places = [as_whole_numbers(as_list(place, "places"), "places") for place in as_list(places, "places")]
+    places = [as_whole_numbers(as_list(place, "places"), "places").ravel() for place in as_list(places, "places")]
     where = np.concatenate([np.zeros(0, dtype=np.int64), *places])
     _check_places(parts, places, where)
     sizes = np.array([part.k for part in parts])

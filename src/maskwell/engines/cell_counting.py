@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind, check_path, list_of
+from maskwell.core.arguments import Flag, as_list, check_kind, check_path, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import sorted_levels
@@ -67,6 +67,8 @@ def count_tables(
     progress
         Told how far it is.
     """
+    check_kind(Flag, declared=declared)
+    check_kind(DependenceCounter | None, beside=beside)
     check_kind(Callable | None, progress=progress)
     check_path(path=path)
     check_kind(str | None, weights=weights)

@@ -13,10 +13,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import listed
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
@@ -222,7 +222,7 @@ def check_category(design: Design, category: Hashable) -> int:
     except (UnknownCategoryError, TypeError):
         pass
     raise ParameterError(
-        f"no category has the label {shorten(repr(category), 30)}",
+        f"no category has the label {shown_short(category)}",
         hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
         category=category,
     )

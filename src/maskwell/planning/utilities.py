@@ -22,8 +22,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from maskwell.core.arguments import shown_short
 from maskwell.core.arrays import Real
-from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
 
 Utility: TypeAlias = Callable[[Real, Real], Real]
@@ -69,6 +69,6 @@ def utility_named(name: str) -> Utility:
     """
     if not isinstance(name, str) or name not in UTILITIES:
         raise ParameterError(
-            f"no utility is called {shorten(repr(name))}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
+            f"no utility is called {shown_short(name)}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
         )
     return UTILITIES[name]

@@ -11,11 +11,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from maskwell.core.arguments import as_list, check_kind
+from maskwell.core.arguments import as_list, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, log_of, to_digits, to_float, to_text
-from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError, WrongTypeError
@@ -213,7 +212,7 @@ def _check_kinds(design: object, demand: object) -> None:
     check_kind(Design, design=design)
     if demand is not None and not isinstance(demand, Demand | AverageSecurity):
         raise WrongTypeError(
-            f"demand = {shorten(repr(demand), 50)} is no demand",
+            f"demand = {shown_short(demand)} is no demand",
             hint="say what the number means: mw.Demand.from_epsilon(1), mw.Demand.from_gamma(3)",
             demand=demand,
         )

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_list, list_of, pairs_of
+from maskwell.core.arguments import Flag, as_list, check_kind, list_of, pairs_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import (
     Number,
@@ -246,6 +246,7 @@ class Steps:
 
     def bound(self, *, upper: bool) -> Bound:
         """Least over the pieces: odds(value) / odds(right end), or odds(left end) / odds(value)."""
+        check_kind(Flag, upper=upper)
         ends = [ZERO, *self.edges, ONE]
         bounds = []
         for i, value in enumerate(self.heights):
@@ -324,6 +325,7 @@ class Lines:
 
     def bound(self, *, upper: bool) -> Bound:
         """Least over corners, ends, and where the ratio of odds is flat inside a line."""
+        check_kind(Flag, upper=upper)
         for p, value in self.corners:
             if (value < p) if upper else (value > p):
                 raise crossing(f"it is {to_decimal(value)} at the prior {to_decimal(p)}", upper=upper)

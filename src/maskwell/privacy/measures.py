@@ -28,9 +28,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.arguments import as_list, as_whole, check_kind
+from maskwell.core.arguments import as_list, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
-from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.matrices import SUM_TOLERANCE
 from maskwell.errors import ParameterError
@@ -68,7 +67,7 @@ class Measure:
         """A measure by its name; the first category is the sensitive one where none is named."""
         if not isinstance(name, str) or name not in MEASURES:
             raise ParameterError(
-                f"no measure is called {shorten(repr(name))}",
+                f"no measure is called {shown_short(name)}",
                 hint=f"the measures are {', '.join(MEASURES)}",
                 measure=name,
             )

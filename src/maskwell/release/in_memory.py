@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.memory_rows import MemoryRows
@@ -47,6 +47,7 @@ class ReleasedTable:
         PublishError
             A matrix that the plan wants published would give the counts of the table away.
         """
+        check_kind(Flag, internal=internal)
         content = internal_receipt(self.release) if internal else public_receipt(self.release)
         return receipt_from_dict(json.loads(dumps(content)))
 

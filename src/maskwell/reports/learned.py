@@ -10,6 +10,7 @@ from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
+from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.learned_rows import Line, Lines, lines_of_domains, lines_of_everyone
@@ -55,6 +56,7 @@ def plot_learned(
     by
         What tells the domains apart.
     """
+    check_level(level)
     check_kind(RealNumber, level=level)
     check_kind(Estimate, estimate=estimate)
     check_kind(str | None, interval=interval)

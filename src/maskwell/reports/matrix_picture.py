@@ -52,6 +52,7 @@ def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
     labels
         What the values of the columns stand for, where a labelled file tells it.
     """
+    check_kind(Labels | None, labels=labels)
     check_kind(Stage, stage=stage)
     whole = len(stage.states) <= WHOLE and len(stage.outputs) <= WHOLE
     return _whole(stage, labels) if whole else _large(stage, labels)

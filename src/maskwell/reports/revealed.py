@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import RealNumber, check_kind
+from maskwell.core.arguments import Flag, RealNumber, check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Parity
 from maskwell.errors import WrongTypeError
@@ -62,6 +62,7 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
     >>> print(plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1])
     Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %.
     """
+    check_kind(Flag, decimals=decimals)
     check_kind(RealNumber, parity=parity)
     check_kind(Demand | None, demand=demand)
     check_kind(str, name=name)

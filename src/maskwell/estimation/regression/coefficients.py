@@ -79,6 +79,7 @@ class Coefficients:
         from scipy import special
 
         check_kind(RealNumber, level=level)
+        level = float(level) if 0 < level < 1 else level
         if not 0 < level < 1:
             raise ParameterError(
                 f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level

@@ -181,7 +181,8 @@ def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
     for design in designs:
         _labels_of_reports(design)
     if len(designs) == 1:
-        return reports if isinstance(reports, Sized) and not isinstance(reports, str) else as_list(reports, "reports")
+        plain = isinstance(reports, Sized) and not isinstance(reports, str | range) and getattr(reports, "ndim", 1) > 0
+        return reports if plain else as_list(reports, "reports")
     if isinstance(reports, Reports):
         raise ReportError(
             "one column of reports of one design for several designs", hint="give the labels of the reports"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_floats
+from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
@@ -105,6 +105,7 @@ def fit_predictor(
     >>> found.terms, found.estimates.round(2).tolist()         # who does it has three to four times the odds
     (('Intercept', 'x[T.yes]'), [-0.66, 1.22])
     """
+    check_kind(str, family=family)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     n = evidence.n
     values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)

@@ -55,7 +55,9 @@ class ReplicateRule:
 
     def __post_init__(self) -> None:
         check_kind(str, method=self.method)
-        check_kind(RealNumber | None, scale=self.scale)
+        if self.scale is not None:
+            object.__setattr__(self, "scale", as_real(self.scale, "scale"))
+        check_kind(RealNumber | None, rho=self.rho)
         if self.method not in METHODS:
             raise ParameterError(
                 f"no replicate method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method

@@ -82,7 +82,7 @@ def block_numbers(blocks: object, k: int) -> Array:
     """Labels of blocks, one for each state, as numbers 0, 1, ...; one block for all where there are none."""
     if blocks is None:
         return np.zeros(k, dtype=np.int64)
-    labels = blocks if isinstance(blocks, np.ndarray) else as_list(blocks, "blocks")
+    labels = blocks if isinstance(blocks, np.ndarray) and blocks.ndim == 1 else as_list(blocks, "blocks")
     if len(labels) != k:
         raise CountsError(f"{len(labels)} blocks for {k} counts", hint="give the block of every state")
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":

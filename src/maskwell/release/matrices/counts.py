@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction, common_denominator
@@ -47,7 +47,10 @@ class Amounts:
     @property
     def floats(self) -> Real:
         """The nearest floats."""
-        return np.asarray(self.integers / self.scale, dtype=np.float64)
+        try:
+            return np.asarray(self.integers / self.scale, dtype=np.float64)
+        except OverflowError:
+            raise CountsError("a count is too large", hint="give counts of ordinary size") from None
 
     def __len__(self) -> int:
         return len(self.integers)
@@ -126,7 +129,7 @@ def _column(v: Any) -> Array:
 
 
 def _listed(v: Any) -> Array:
-    values: Sequence[Any] = list(v)
+    values: Sequence[Any] = as_list(v, "counts")
     plain = all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values)
     return np.array(values) if plain and max(map(abs, values), default=0) < WIDE else np.array(values, dtype=object)
 

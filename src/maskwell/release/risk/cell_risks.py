@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, as_whole_numbers
+from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.given import design_of
@@ -114,6 +114,7 @@ def cell_risks(
     >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
     ([1.0, 0.5, 0.25, 0.33], [0.2, 0.1, 0.1, 0.1])
     """
+    check_kind(Flag, every_release=every_release)
     design = design_of(design)
     found = check_counts(counts).astype(np.int64)
     if len(found) != design.k:

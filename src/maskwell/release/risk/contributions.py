@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import as_mapping, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
-from maskwell.errors import UnknownCategoryError
+from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
 from maskwell.release.stages.stage import Stage
@@ -159,6 +159,9 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
     """
     check_kind(RiskReport, report=report)
     as_mapping(columns, "columns")
+    absent = [name for name in report.table.columns if name not in columns]
+    if absent:
+        raise ParameterError("a column of the report is not there", hint=f"give {', '.join(report.table.columns)}")
     codes = _codes(report.table, columns)
     cells = find(*numbered(report.table.sizes, report.table.codes, codes))
     cells = np.where((codes < 0).any(axis=1), -1, cells)

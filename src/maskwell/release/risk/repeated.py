@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, as_whole, pairs_of
+from maskwell.core.arguments import Flag, as_list, as_whole, check_kind, pairs_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Parity, to_text
 from maskwell.designs.coded import CodedDesign
@@ -115,6 +115,7 @@ class TwoReleases:
         again, later_again
             The second, fresh randomization of the reports of each release, if any; the later one is as the first one.
         """
+        check_kind(Flag, kept=kept)
         P = design_of(design)
         Q = P if later is None else design_of(later)
         C = None if again is None else design_of(again)

@@ -133,6 +133,8 @@ def compare_regressions(
     >>> found.mean_overlap, found.flags   # the same file: nothing changed
     (1.0, ())
     """
+    check_kind(str, missing=missing)
+    check_kind(Mapping | None, designs=designs)
     check_kind(str, formula=formula)
     first, second = (_open(formula, data, missing) for data in (original, released))
     third = regress(formula, released, designs, missing=missing) if designs else None
