@@ -141,7 +141,7 @@ def test_strange_arguments(name: str, calls: dict[str, list[GoodCall]]) -> None:
 def check(call: GoodCall, parameter: str, strange: str) -> None:
     """The rule for every argument."""
     given = STRANGE[strange]()
-    before = _frozen(given)
+    before, said = _frozen(given), "a result"
     where = f"{call.name}({parameter} = {strange})"
     with warnings.catch_warnings(), at_most(LONGEST, where):
         warnings.simplefilter("ignore")
@@ -149,11 +149,13 @@ def check(call: GoodCall, parameter: str, strange: str) -> None:
         try:
             call.call(**{parameter: given})
         except MaskwellError as error:
-            assert error.message and "\n" not in error.message, where
-        except Exception as error:  # noqa: BLE001 (whatever else is raised is the fault that is looked for)
+            said = error.message
+        except Exception as error:  # whatever else is raised is the fault that is looked for
             inside = traceback.extract_tb(error.__traceback__)[2:]
             by_python = not inside or "unexpected keyword argument" in str(error)
-            assert isinstance(error, TypeError) and by_python, f"{where}\n{traceback.format_exc()}"
+            if not (isinstance(error, TypeError) and by_python):
+                raise AssertionError(f"{where}\n{traceback.format_exc()}") from error
+    assert said and "\n" not in said, where
     assert _frozen(given) == before, f"{where} was changed"
 
 

@@ -54,7 +54,8 @@ MORE = """
 >>> with open("people.csv", "w") as file:
 ...     _ = file.write("sex,region\\n" + "f,north\\nm,north\\nf,south\\nm,south\\n" * 20)
 >>> tables = mw.count_tables("people.csv", [["sex", "region"]])
->>> plan = mw.ReleasePlan.of([mw.Protection.of(["sex"], "method1", within=["region"], theta="1/2")], keys=["sex", "region"])
+>>> within = mw.Protection.of(["sex"], "method1", within=["region"], theta="1/2")
+>>> plan = mw.ReleasePlan.of([within], keys=["sex", "region"])
 >>> release = mw.assess_file("people.csv", plan)
 >>> _ = mw.release_page(release), mw.plot_matrix(release.stages[0])
 >>> _ = mw.plot_release_risk(release), mw.risk_utility_map(release)

@@ -186,13 +186,15 @@ def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
     >>> pairs_of([[0, 1]], "corners")
     [(0, 1)]
     """
-    kinds = tuple | list | np.ndarray
-    found = [
-        tuple(pair) if isinstance(pair, kinds) and getattr(pair, "ndim", 1) else () for pair in as_list(values, name)
-    ]
+    found = [_elements(pair) for pair in as_list(values, name)]
     if any(len(pair) != 2 for pair in found):
         raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
     return [(one, two) for one, two in found]
+
+
+def _elements(pair: Any) -> tuple[Any, ...]:
+    is_list = isinstance(pair, tuple | list) or (isinstance(pair, np.ndarray) and pair.ndim > 0)
+    return tuple(pair) if is_list else ()
 
 
 def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
@@ -233,16 +235,14 @@ def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
     >>> as_floats([1, 2], "weights")
     array([1., 2.])
     """
-    found = as_array(values, name)
-    if found.dtype.kind not in "buif" and found.size:
-        try:
-            found = found.astype(np.float64) if found.dtype.kind == "O" else None
-        except (TypeError, ValueError, OverflowError):
-            found = None
-        if found is None:
-            raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
-    with np.errstate(over="ignore"):
-        result: Real = found.astype(np.float64, copy=False)
+    given = as_array(values, name)
+    if given.dtype.kind not in "buifO" and given.size:
+        raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
+    try:
+        with np.errstate(over="ignore"):
+            result: Real = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers") from None
     if finite and not np.isfinite(result).all():
         raise InputError(f"{name} are not all finite numbers", hint="leave missing and infinite values out")
     return result

@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
     return value.item()
 
 
-def check_labels(labels: Iterable[Any]) -> Sequence[Hashable]:
+def check_labels(labels: Any) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
         raise WrongTypeError(

@@ -79,8 +79,9 @@ class Patterns(WrittenOut):
         design = cls.from_integers(asked_gamma(gamma).exact, masks, integers, categories, outputs)
         found = sum(thetas, Fraction(0)) * design.total / (sum(design.shares) * design.outside)
         if found != 1:
+            off = to_float(found - 1)
             raise MatrixError(
-                f"the probabilities of all reports sum to {to_float(found):.12g}, which is 1 {to_float(found - 1):+.3g}",
+                f"the probabilities of all reports sum to {to_float(found):.12g}, which is 1 {off:+.3g}",
                 hint="give weights as fractions with sum theta_S (1 + (gamma - 1) [j in S]) = 1 exactly",
             )
         return design

@@ -18,7 +18,7 @@ Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; all but t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -60,7 +60,7 @@ UTILITIES: dict[str, Utility] = {
 }
 
 
-def utility_named(name: str) -> Utility:
+def utility_named(name: Any) -> Utility:
     """The utility of that name, or an error that lists them all.
 
     >>> truth, pi = np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])

@@ -63,7 +63,7 @@ class Measure:
     prior: tuple[Fraction, ...] = ()
 
     @classmethod
-    def of(cls, name: str, *, sensitive: Sequence[int] | None = None, prior: Iterable[Number] | None = None) -> Measure:
+    def of(cls, name: Any, *, sensitive: Sequence[int] | None = None, prior: Iterable[Number] | None = None) -> Measure:
         """A measure by its name; the first category is the sensitive one where none is named."""
         if not isinstance(name, str) or name not in MEASURES:
             raise ParameterError(

@@ -58,8 +58,10 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
     [0.8, 0.2]
     """
     after, outputs = posterior(design, prior), design.outputs
-    by_label = isinstance(outputs, Categories)
-    found = after[outputs.find(report, "report") if by_label else as_whole(report, "report", high=design.m - 1)]
+    if isinstance(outputs, Categories):
+        found = after[outputs.find(report, "report")]
+    else:
+        found = after[as_whole(report, "report", high=design.m - 1)]
     if np.isnan(found).any():
         raise ParameterError(
             f"report {report} cannot occur under this prior", hint="give some truth that leads to it a positive share"

@@ -50,7 +50,7 @@ def test_a_matrix_is_no_design_and_the_hint_makes_one(name: str, kind: str) -> N
     assert raised.value.hint == MATRIX
     for pasted in re.findall(r"mw\.Dense\.\w+\(matrix\)", MATRIX):
         given = matrix if pasted.startswith("mw.Dense.of") else KINDS[kind](np.transpose(COLUMNS_SUM).tolist())
-        TAKE_DESIGNS[name](eval(pasted, {"mw": mw, "matrix": given}))  # noqa: S307 (our own hint, as a reader pastes it)
+        TAKE_DESIGNS[name](eval(pasted, {"mw": mw, "matrix": given}))  # our own hint, as a reader pastes it
 
 
 def test_hints_name_what_exists() -> None:

@@ -64,7 +64,7 @@ def _is_whole(value: Any) -> bool:
 def _keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
     pairs = pairs_of(forbidden, "forbidden")
     for pair in pairs:
-        if len(pair) != 2 or not all(_is_whole(x) and 0 <= x < k for x in pair):
+        if not all(_is_whole(x) and 0 <= x < k for x in pair):
             raise ParameterError(
                 f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
                 hint="give pairs (released, true) by the places of the categories",
