@@ -93,27 +93,24 @@ class Reports:
         )
 
 
-def _is_list(values: Any) -> bool:
-    return not hasattr(values, "__array__")
-
-
 def bits_from_texts(texts: Any, k: int) -> Array:
     """Read a column of 0/1 texts back into bit masks, refusing anything else.
 
     >>> bits_from_texts(np.array(["101"]), 3).tolist()
     [[5]]
     """
-    given = np.array(as_list(texts, "reports"), dtype=object) if _is_list(texts) else as_array(texts, "reports")
-    if given.ndim != 1:
+    given = as_array(texts, "reports") if hasattr(texts, "__array__") else as_list(texts, "reports")
+    if isinstance(given, np.ndarray) and given.ndim != 1:
         raise ReportError(f"reports of shape {given.shape}", hint="give one column of texts")
-    missing = [row for row, text in enumerate(given.tolist()) if is_missing(text)] if given.dtype.kind in "Of" else []
+    values = given if isinstance(given, list) else given.tolist() if given.dtype.kind in "Of" else []
+    missing = [] if {*map(type, values)} <= {str} else [row for row, text in enumerate(values) if is_missing(text)]
     if missing:
         raise MissingValueError(
             f"{len(missing)} of {len(given)} reports are missing (first in row {missing[0]}, counted from 0)",
             hint="leave these rows out: who gave no report is not counted among the reports",
             rows=missing[:10],
         )
-    column = given.astype(np.str_)
+    column = np.array([], dtype=np.str_) if not len(given) else as_array(given, "reports").astype(np.str_)
     if len(column) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
     wrong = np.flatnonzero(np.char.str_len(column) != k)

@@ -141,7 +141,7 @@ class _Fleet:
             raise ParameterError("no design is given", hint="give one for each sample")
         for design in designs[1:]:
             check_same_categories(designs[0], design)
-        shares = designs[0].check_distribution(pi)
+        shares = designs[0].check_distribution(as_floats(pi, "pi"))
         c = _coefficients(wanted, designs[0].k)
         money = check_costs([1] * len(designs) if costs is None else costs)
         if len(money) != len(designs):

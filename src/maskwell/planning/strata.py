@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import list_of
+from maskwell.core.arguments import as_floats, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
 from maskwell.designs.base import Design
@@ -66,7 +66,7 @@ class Stratum:
         """``n_h Var(pi_hat_h)``."""
         if self.category is not None:
             check_category(self.design, self.category)
-        return unit_variance(self.design, self.pi, category=self.category, sampling=sampling)
+        return unit_variance(self.design, as_floats(self.pi, "pi"), category=self.category, sampling=sampling)
 
 
 def allocate_strata(

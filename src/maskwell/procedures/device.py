@@ -21,10 +21,9 @@ NO_PROTECTION = "no protection"
 REVEALING = "some reports can only come from the sensitive category"
 
 D = TypeVar("D", bound=Design)
-T = TypeVar("T")
 
 
-def check_list(values: Iterable[T], name: str) -> list[T]:
+def check_list(values: Any, name: str) -> list[Any]:
     """A list, or an error where one number or a text was given."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise WrongTypeError(

@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, as_array, as_list, as_mapping, check_kind
+from maskwell.core.arguments import Flag, as_array, as_mapping, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.survey_columns import check_inclusion, check_population, check_replicates, check_weights
-from maskwell.errors import InputError, LabelError, ParameterError
+from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.pairwise import check_joint
 from maskwell.estimation.sampling.replicates import ReplicateRule
 from maskwell.estimation.sampling.scheme import Scheme
@@ -146,9 +146,8 @@ class SamplingPlan:
             )
 
     def _check_lengths(self) -> None:
-        for name in ("strata", "auxiliary"):
-            if getattr(self, name) is not None:
-                as_list(getattr(self, name), name)
+        if isinstance(self.strata, str | bytes):
+            raise WrongTypeError("strata must be a list, not a text", hint="give the stratum of each row")
         lengths = self._lengths()
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())

@@ -86,10 +86,9 @@ def plan_from_sdcmicro(
     >>> plan.protections[0].strength
     Fraction(1, 2)
     """
-    variables = list_of(str, variables, "variables")
+    names = [variables] if isinstance(variables, str) else list_of(str, variables, "variables")
     keys = list_of(str, keys, "keys")
     check_kind(str | None, weights=weights)
-    names = [variables] if isinstance(variables, str) else [*variables]
     diagonals, alphas = _for_each(pd, names, "pd"), _for_each(alpha, names, "alpha")
     protections = [
         _protection(name, d, a, strata_variables) for name, d, a in zip(names, diagonals, alphas, strict=True)
