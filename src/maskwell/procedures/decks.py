@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
-from maskwell.core.arguments import as_whole, check_kind
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design, big
+from maskwell.designs.demand import as_count
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.slack import verdict
 from maskwell.procedures.spoken import report_labels, truth_labels
@@ -162,7 +163,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
     """
-    most = as_whole(most, "most", low=0)
+    most = as_count(most, "most")
     columns = columns_of(design)
     size = _check_size(columns, most)
     laid = [_integers(column, size) for column in columns]
