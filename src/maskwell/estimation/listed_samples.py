@@ -188,7 +188,7 @@ def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
 
 
 def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]) -> Real:
-    weights = [as_floats(as_list(own, "weights"), "weights") for own in as_list(weights, "weights")]
+    weights = [as_floats(as_list(own, "weights"), "weights", finite=False) for own in as_list(weights, "weights")]
     if [own.shape for own in weights] != [(len(units),) for units in samples]:
         raise ParameterError("weights that do not match the samples", hint="give one list a sample, one weight a unit")
     spread = np.zeros_like(held)

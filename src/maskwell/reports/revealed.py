@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Flag, RealNumber, check_kind
+from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Parity
 from maskwell.errors import WrongTypeError
@@ -63,7 +63,6 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
     Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %.
     """
     check_kind(Flag, decimals=decimals)
-    check_kind(RealNumber, parity=parity)
     check_kind(Demand | None, demand=demand)
     check_kind(str, name=name)
     _check_parity(parity)
@@ -78,7 +77,7 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
 def _check_parity(parity: object) -> None:
     if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
         raise WrongTypeError(
-            f"parity = {shorten(repr(parity), 40)} is no number", hint="give plot_revealed(design.parity_exact())"
+            f"parity = {shown_short(parity)} is no number", hint="give plot_revealed(design.parity_exact())"
         )
 
 

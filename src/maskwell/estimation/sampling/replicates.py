@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_list, as_real, as_whole, check_kind
+from maskwell.core.arguments import RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.factors import Factor
 from maskwell.errors import ParameterError
@@ -63,7 +63,11 @@ class ReplicateRule:
                 f"no replicate method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method
             )
         if self.rscales is not None:
-            object.__setattr__(self, "rscales", tuple(as_real(x, "rscales") for x in as_list(self.rscales, "rscales")))
+            object.__setattr__(
+                self,
+                "rscales",
+                tuple(as_floats(as_list(self.rscales, "rscales"), "rscales", finite=False).ravel().tolist()),
+            )
         if self.strata is not None:
             object.__setattr__(self, "strata", tuple(as_list(self.strata, "strata")))
         self._check_needs()
