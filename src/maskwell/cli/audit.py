@@ -72,7 +72,7 @@ def audit(
     loaded, demand = load_design(design), _demand(options)
     shares = None if prior is None else read_shares(prior, "--prior", loaded)
     codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
-    found = audit_design(loaded, demand, shares, sensitive=codes)
+    found = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
     picture = plot_content(plot, lambda: _picture(loaded, demand, design))
     proof = certificate_content(certificate, loaded, demand)
     written = write_files({"certificate": (certificate, proof), "plot": (plot, picture)}, force=force, inputs=inputs)

@@ -121,7 +121,7 @@ def _one_sided(design: Design, sensitive: str, options: dict[str, Any]) -> OneSi
     codes = read_codes(sensitive, "--sensitive", design)
     if len(codes) > 1:
         raise ParameterError(f"--sensitive {sensitive} names {len(codes)} categories", hint="name the one to protect")
-    return improve_one_sided(design, sensitive=codes[0])
+    return improve_one_sided(design, sensitive=design.inputs.labels[codes[0]])
 
 
 def _written(

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from maskwell.core import containers
 from maskwell.core import labels as rules
+from maskwell.core.arguments import as_array, check_option, kind_of, shown_short
 from maskwell.core.arrays import Codes, code_type
+from maskwell.core.labels import plain
 from maskwell.core.lookup import Finder, find_all, finder_for
-from maskwell.core.phrases import HINT, listed, shown_values
+from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.errors import (
     DesignFileError,
     InputError,
@@ -80,7 +82,7 @@ class Categories:
         """
         if not _is_count(k):
             raise ParameterError(
-                f"k = {k!r} is not a whole number from 1 to {2**32 - 1:,}",
+                f"k = {shown_short(k)} is not a whole number from 1 to {2**32 - 1:,}",
                 hint="give the number of categories",
                 k=k,
             )
@@ -112,9 +114,31 @@ class Categories:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise UnknownCategoryError(
-                f"{label!r} is not among the {len(self)} categories", hint=f"allowed: {self._shown(80)}", label=label
+                f"{shown_short(label)} is not among the {len(self)} categories",
+                hint=f"allowed: {self._shown(80)}",
+                label=label,
             )
         return code
+
+    def find(self, named: Hashable, what: str = "category") -> int:
+        """Code of a category that is named by its label or, where no label is an integer, by its code.
+
+        >>> answers = Categories.of(["no", "yes"])
+        >>> answers.find("yes"), answers.find(1)
+        (1, 1)
+        """
+        code = int(self._finder("O", "value")([plain(named)])[0])
+        if code < len(self):
+            return code
+        is_code = isinstance(named, int | np.integer) and not isinstance(named, bool) and 0 <= named < len(self)
+        if is_code and not any(rules.read_text(label, "integer") is not None for label in self.labels):
+            return int(named)  # type: ignore[call-overload, no-any-return]
+        shown = shorten(repr(named)) if isinstance(named, str | int) else kind_of(named)
+        raise UnknownCategoryError(
+            f"{what} = {shown} is not among the {len(self)} categories",
+            hint=f"allowed: {self._shown(80)}",
+            label=named,
+        )
 
     def encode(
         self, values: Any, *, missing: str = "error", match: str = "value", missing_label: Hashable = "missing"
@@ -140,8 +164,8 @@ class Categories:
         MissingValueError
             A value is missing and ``missing`` is "error", or there is no category for it.
         """
-        _check_option("missing", missing, MISSING)
-        _check_option("match", match, MATCHES)
+        check_option("missing", missing, MISSING)
+        check_option("match", match, MATCHES)
         column = containers.split(values)
         codes = self._find(column, match)
         lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
@@ -177,8 +201,8 @@ class Categories:
         kept
             ``Encoded.kept`` when rows of ``like`` were dropped.
         """
-        _check_option("match", match, MATCHES)
-        codes = np.asarray(codes)
+        check_option("match", match, MATCHES)
+        codes = as_array(codes, "codes")
         if codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu"):
             raise InputError(
                 f"codes must be a column of integers, not {codes.dtype} of shape {codes.shape}",
@@ -214,7 +238,9 @@ class Categories:
         if isinstance(form, list):
             return cls.of([rules.from_json(label) for label in form])
         raise DesignFileError(
-            f"not the JSON form of categories: {form!r}", hint='give a list of labels or {"count": k}', form=form
+            f"{kind_of(form)} is not the JSON form of categories",
+            hint='give a list of labels or {"count": k}',
+            form=form,
         )
 
     @cached_property
@@ -264,14 +290,14 @@ class Categories:
     def _type_hint(self, offenders: Iterable[Any], match: str) -> str:
         with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
             if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
-                return '; some match by text but not by type: use match="text"'
+                return '; some differ only in type: convert them, or encode(..., match="text")'
         return "; recode these, or make another design"
 
     def _missing_code(self, label: Hashable) -> int:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise MissingValueError(
-                f"there is no category {label!r} for the missing values",
+                f"there is no category {shown_short(label)} for the missing values",
                 hint="make the design with one (Categories.with_missing), or drop these rows (missing='drop')",
                 label=label,
             )
@@ -279,11 +305,6 @@ class Categories:
 
     def _shown(self, width: int) -> str:
         return listed(map(repr, self.labels), len(self), width)
-
-
-def _check_option(name: str, given: str, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
-        raise ParameterError(f"{name} = {given!r}", hint=f"{name} is one of {', '.join(map(repr, allowed))}")
 
 
 def _is_count(k: Any) -> bool:

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_mapping, as_whole_numbers, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import listed
-from maskwell.errors import ParameterError, TooLargeError
+from maskwell.errors import CountsError, LabelError, ParameterError, TooLargeError
 
 GRID_LIMIT = 10**7
 
@@ -50,6 +51,15 @@ class CellTable:
     @classmethod
     def of(cls, columns: Sequence[str], counts: dict[tuple[Hashable, ...], int]) -> CellTable:
         """From counts by label, as a person would type them."""
+        columns = list_of(str, columns, "columns")
+        for cell in as_mapping(counts, "counts"):
+            if not isinstance(cell, tuple) or len(cell) != len(columns):
+                raise LabelError(
+                    f"a cell of counts is not a tuple of {len(columns)} labels", hint="give one label for each column"
+                )
+        records = as_whole_numbers(list(counts.values()), "counts")
+        if (records < 0).any():
+            raise CountsError("counts are negative", hint="counts are whole numbers of 0 or more")
         levels = tuple(tuple(sorted_levels({cell[i] for cell in counts})) for i in range(len(columns)))
         places = [{label: code for code, label in enumerate(level)} for level in levels]
         kept = {cell: n for cell, n in counts.items() if n}
@@ -82,7 +92,9 @@ class CellTable:
 
     def project(self, columns: Sequence[str]) -> CellTable:
         """The table of some of the columns, in the order given."""
-        places = [self.place(name) for name in columns]
+        places = [self.place(name) for name in list_of(str, columns, "columns")]
+        if not places:
+            raise ParameterError("no columns", hint="name at least one column of the table")
         codes = self.codes[:, places]
         order = np.lexsort(codes.T[::-1])
         codes = codes[order]
@@ -113,7 +125,9 @@ class CellTable:
             raise TooLargeError(
                 f"a table of {size:,} cells is too large to write out", hint="tabulate fewer columns at a time"
             )
-        own = self.counts if values is None else np.asarray(values)
+        own = self.counts if values is None else as_array(values, "values")
+        if own.shape != self.counts.shape:
+            raise ParameterError(f"values of shape {own.shape} for {len(self):,} cells", hint="give one for each cell")
         out = np.zeros(self.sizes, dtype=own.dtype)
         out[tuple(self.codes.T)] = own
         return out

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list, as_whole_numbers
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.core.grouping import Groups
@@ -118,14 +119,15 @@ class Cells:
         auxiliary
             Values that the weights were calibrated with, shape (n, p).
         """
-        codes = np.asarray(report)
+        codes = as_array(report, "report")
         if codes.ndim != 1 or codes.dtype.kind not in "iu" or (len(codes) and int(codes.min()) < 0):
             raise ReportError(
                 f"reports are {codes.dtype} of shape {codes.shape}", hint="give one column of codes of 0 or more"
             )
         n = len(codes)
+        clusters, population = as_list(clusters, "clusters"), as_list(population, "population")
         w = None if weight is None else numbers(weight, "weights", n)
-        times = None if count is None else numbers(count, "counts", n)
+        times = None if count is None else numbers(as_whole_numbers(count, "counts"), "counts", n)
         sizes = [numbers(p, f"population of stage {s}", n) for s, p in enumerate(population, start=1)]
         chances = None if chance is None else numbers(chance, "inclusion probabilities", n)
         square = None if w is None else w * w
@@ -158,6 +160,9 @@ class Cells:
         >>> cells.report.tolist(), cells.weight.tolist()
         ([0, 1, 3], [5.0, 2.0, 5.0])
         """
+        held = as_array(held, "held")
+        if held.ndim != 2:
+            raise ReportError(f"sets of shape {held.shape}", hint="give zeros and ones of shape (rows, categories)")
         n, k = held.shape
         row, named = np.nonzero(held)
         rows = np.concatenate([np.arange(n), row])
@@ -257,7 +262,14 @@ def _times(values: Real, times: Real | None) -> Real:
 def _taken(column: Any, rows: Array) -> Any:
     if column is None or np.isscalar(column):
         return column
-    return column.take(rows) if isinstance(column, Factor) else np.asarray(column)[rows]
+    return column.take(rows) if isinstance(column, Factor) else _rows_of(column, rows)
+
+
+def _rows_of(column: Any, rows: Array) -> Array:
+    found = as_array(column, "a column")
+    if not found.ndim or len(found) != rows.max(initial=-1) + 1:
+        raise InputError(f"a column of shape {found.shape} for {rows.max(initial=-1) + 1:,} rows", hint="give one each")
+    return found[rows]
 
 
 def _check_alike(parts: Sequence[Cells]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, shown_short
 from maskwell.core.arrays import Array
 from maskwell.errors import ReportError
 
@@ -37,8 +38,8 @@ class Counts:
     def __post_init__(self) -> None:
         n: Any = self.n
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 0:
-            raise ReportError(f"n = {n!r} reports", hint="give a whole number of 0 or more", n=n)
-        values = _whole_numbers(np.asarray(self.values))
+            raise ReportError(f"n = {shown_short(n)} reports", hint="give a whole number of 0 or more", n=n)
+        values = _whole_numbers(as_array(self.values, "counts"))
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "n", int(n))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list
 from maskwell.core.arrays import Array
 from maskwell.core.labels import is_missing, plain
 from maskwell.errors import LabelError, MissingValueError, WrongTypeError
@@ -41,7 +42,7 @@ class Factor:
     @classmethod
     def of(cls, values: Any, name: str = "column") -> Factor:
         """From a column of labels: integers, floats, texts, or objects of any kind that can be a label."""
-        column = np.asarray(values) if hasattr(values, "__array__") else _as_array(values)
+        column = as_array(values, name) if hasattr(values, "__array__") else _as_array(as_list(values, name))
         if column.ndim != 1:
             raise WrongTypeError(
                 f"{name} has shape {column.shape}", hint="give one label for each row", shape=column.shape
@@ -61,7 +62,7 @@ class Factor:
         own = Factor.of(_as_array(labels), name)
         if len(own.labels) != len(own.codes):
             raise LabelError(f"{name}: two labels are equal", hint="give distinct labels", labels=labels)
-        given = np.asarray(codes)
+        given = as_array(codes, name)
         if given.dtype.kind not in "iu" or given.ndim != 1:
             raise WrongTypeError(
                 f"{name}: codes are {given.dtype} of shape {given.shape}", hint="give a column of integers"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
 from maskwell.errors import CountsError
 
@@ -17,7 +18,7 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
     [12.0, 8.0, 3.0]
     """
     try:
-        found = np.asarray(values, dtype=np.float64)
+        found = as_floats(values, name, finite=False)
     except (TypeError, ValueError, OverflowError):
         found = np.empty((0, 0))
     if found.ndim != 1 or not len(found):

@@ -8,6 +8,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from maskwell.core.arguments import check_path
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 LEAST_BYTES = 16
@@ -55,6 +56,7 @@ def new_key_file(path: str | Path) -> Path:
     """
     from maskwell.core.atomic import OWNER_ONLY, atomic_file
 
+    check_path(path=path)
     target = Path(path)
     try:
         _check_new(target)

@@ -33,6 +33,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
+from maskwell.core.arguments import check_path, kind_of
 from maskwell.core.arrays import Array, Words
 from maskwell.core.key_files import checked_key, read_key_file
 from maskwell.core.record_ids import Records, read_ids
@@ -78,6 +79,7 @@ class KeyedRandom:
     @classmethod
     def from_file(cls, path: str | Path, dataset: str) -> KeyedRandom:
         """From a file of hexadecimal digits that only its owner can read, as :func:`new_key_file` makes it."""
+        check_path(path=path)
         return cls(read_key_file(path), dataset)
 
     def names(self, ids: Any) -> Array:
@@ -104,7 +106,7 @@ class KeyedRandom:
 
     def subkey(self, purpose: str, *parts: str) -> bytes:
         """32 bytes for one purpose."""
-        message = b"".join(_measured(part.encode()) for part in (purpose, self.dataset, *parts))
+        message = b"".join(_measured(part.encode(errors="surrogatepass")) for part in (purpose, self.dataset, *parts))
         return hmac.digest(self._key, _measured(VERSION) + message, "sha256")
 
     def _labels(self, records: Records) -> Array:
@@ -192,7 +194,7 @@ def _digest(start: Any, text: str) -> bytes:
 
 def _checked_name(name: str, what: str) -> str:
     if not isinstance(name, str):
-        raise WrongTypeError(f"{what} = {name!r} is not a text", hint=f"give the name of the {what}")
+        raise WrongTypeError(f"{what} must be a text, not {kind_of(name)}", hint=f"give the name of the {what}")
     if not name:
         raise ParameterError(f"no name was given for the {what}", hint="give one and keep it from release to release")
     return name

@@ -44,11 +44,13 @@ def plain(value: Any) -> Any:
     return value.item()
 
 
-def check_labels(labels: Iterable[Any]) -> Sequence[Hashable]:
+def check_labels(labels: Any) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
         raise WrongTypeError(
-            f"labels must be a list, not {labels!r}", hint='write the labels one by one: ["yes", "no"]', labels=labels
+            f"labels must be a list, not {shorten(repr(labels))}",
+            hint='write the labels one by one: ["yes", "no"]',
+            labels=labels,
         )
     if isinstance(labels, range) and labels and labels == range(len(labels)):
         return labels

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
+from maskwell.core.arguments import kind_of, shown_short
 from maskwell.core.arrays import Words
 from maskwell.errors import ParameterError, WrongTypeError
 
@@ -52,6 +53,15 @@ class RandomSource(Protocol):
 
     def stream(self) -> Stream:
         """A stream that no other call gets."""
+
+
+def check_source(random: object) -> None:
+    """Raise unless this is a source of random words; a seed or a generator of NumPy is none."""
+    if not hasattr(random, "private") or not callable(getattr(random, "stream", None)) or isinstance(random, type):
+        raise WrongTypeError(
+            f"random must be a source of random words, not {kind_of(random)}",
+            hint="leave it out for private draws; mw.SeededRandom(1) draws the same again, for tests only",
+        )
 
 
 class Held(NamedTuple):
@@ -158,7 +168,7 @@ class SeededRandom:
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise WrongTypeError(f"seed = {seed!r} is not an integer", hint="give an integer such as 1")
+            raise WrongTypeError(f"seed = {shown_short(seed)} is not an integer", hint="give an integer such as 1")
         if seed < 0:
             raise ParameterError(f"seed = {seed} is negative", hint="give an integer of 0 or more", seed=seed)
         self.seed = seed

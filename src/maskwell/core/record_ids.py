@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list
 from maskwell.core.arrays import Array
 from maskwell.core.labels import is_missing
 from maskwell.errors import MissingValueError, WrongTypeError
@@ -43,8 +44,8 @@ def read_ids(ids: Any) -> Records:
 def _as_array(ids: Any) -> Array:
     """A column of another library by its own conversion; a list as it is, since NumPy would make all of one kind."""
     if hasattr(ids, "__array__"):
-        return np.asarray(ids)
-    values = list(ids)
+        return as_array(ids, "ids")
+    values = as_list(ids, "ids")
     if values and set(map(type, values)) == {int} and min(values) >= _LOW and max(values) < _HIGH:
         return np.array(values, dtype=np.int64)
     return np.array([*values, None], dtype=object)[:-1]
@@ -75,7 +76,7 @@ def _read(value: Any, row: int) -> int | str:
         return _within(int(value))
     if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_WHOLE_FLOAT:
         return int(value)
-    if value == "" or is_missing(value):
+    if (isinstance(value, str) and not value) or is_missing(value):
         raise MissingValueError(
             f"the record in row {row} (counted from 0) has no id", hint="give every record an id of its own", row=row
         )

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_array, as_list, check_kind
 from maskwell.core.arrays import Array
+from maskwell.core.labels import is_missing
 from maskwell.core.phrases import shorten
-from maskwell.errors import ReportError
+from maskwell.errors import MissingValueError, ReportError
 
 Encoding = Literal["codes", "bits"]
 
@@ -55,6 +57,11 @@ class Reports:
     data: Array
     private: bool = True
 
+    def __post_init__(self) -> None:
+        check_kind(str, fingerprint=self.fingerprint)
+        check_kind(np.ndarray, data=self.data)
+        check_kind(Flag, private=self.private)
+
     def __len__(self) -> int:
         return len(self.data)
 
@@ -86,13 +93,24 @@ class Reports:
         )
 
 
-def bits_from_texts(texts: Array, k: int) -> Array:
-    """Read 0/1 texts back into bit masks, refusing anything else.
+def bits_from_texts(texts: Any, k: int) -> Array:
+    """Read a column of 0/1 texts back into bit masks, refusing anything else.
 
     >>> bits_from_texts(np.array(["101"]), 3).tolist()
     [[5]]
     """
-    column = np.asarray(texts).astype(np.str_)
+    given = as_array(texts, "reports") if hasattr(texts, "__array__") else as_list(texts, "reports")
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        raise ReportError(f"reports of shape {given.shape}", hint="give one column of texts")
+    values = given if isinstance(given, list) else given.tolist() if given.dtype.kind in "Of" else []
+    missing = [] if {*map(type, values)} <= {str} else [row for row, text in enumerate(values) if is_missing(text)]
+    if missing:
+        raise MissingValueError(
+            f"{len(missing)} of {len(given)} reports are missing (first in row {missing[0]}, counted from 0)",
+            hint="leave these rows out: who gave no report is not counted among the reports",
+            rows=missing[:10],
+        )
+    column = np.array([], dtype=np.str_) if not len(given) else as_array(given, "reports").astype(np.str_)
     if len(column) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
     wrong = np.flatnonzero(np.char.str_len(column) != k)

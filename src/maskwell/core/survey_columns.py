@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.grouping import Groups
-from maskwell.errors import InputError, ParameterError, WrongTypeError
+from maskwell.errors import InputError, ParameterError
+
+LARGEST = 1e150
 
 
 def numbers(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
     """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
-    try:
-        found = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise WrongTypeError(
-            f"{name} are not numbers", hint="give one number for each row", values=str(error)
-        ) from None
+    found = as_floats(values, name, finite=False)
+    if ((found > LARGEST) & (found < np.inf)).any():
+        raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
     if found.ndim == 0 and not columns:
         return np.full(n, float(found))
     if found.ndim != 1 + columns or len(found) != n:

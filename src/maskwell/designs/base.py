@@ -15,22 +15,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from textwrap import shorten
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.matrices import DECIMALS
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import LabelError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
+from maskwell.errors import (
+    InputError,
+    LabelError,
+    MatrixError,
+    NotIdentifiableError,
+    ParameterError,
+    TooLargeError,
+    WrongTypeError,
+)
 
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
@@ -275,11 +283,11 @@ class Design(ABC):
     def check_distribution(self, pi: Real, name: str = "pi") -> Real:
         """``pi`` as an array of k probabilities that sum to one, or an error."""
         try:
-            values = np.asarray(pi, dtype=np.float64)
-        except (TypeError, ValueError):
+            values = as_floats(pi, name)
+        except (WrongTypeError, InputError):
             values = np.empty(0)
         fits = values.shape == (self.k,) and np.isfinite(values).all()
-        if not fits or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
+        if not fits or (values < 0).any() or (values > 2).any() or abs(values.sum() - 1) > 1e-9:
             raise MatrixError(
                 f"{name} = {_listed(values)} is not a distribution over {self.k:,} categories",
                 hint=f"give {self.k:,} numbers of 0 or more that sum to 1",
@@ -312,7 +320,9 @@ class Design(ABC):
 
     def sampler(self, random: RandomSource | None = None, *, threads: int | None = None) -> Sampler:
         """A sampler that goes on row after row, for data that come in batches."""
-        return Sampler(self, SECURE if random is None else random, threads)
+        source = SECURE if random is None else random
+        check_source(source)
+        return Sampler(self, source, threads)
 
     def sample(self, codes: Array, *, random: RandomSource | None = None, threads: int | None = None) -> Reports:
         """Randomize true codes 0..k-1 into reports; the same ones from the same source with any number of threads."""
@@ -418,6 +428,8 @@ def _power(log10: float) -> str:
 
 def check_relabelling(design: Design, inputs: Categories, outputs: Categories | None) -> None:
     """Raise unless the new labels are as many as the old ones; for designs whose reports bear the input labels."""
+    check_kind(Categories, inputs=inputs)
+    check_kind(Categories | None, outputs=outputs)
     if len(inputs) != design.k:
         raise LabelError(f"{len(inputs)} labels for {design.k} categories", hint=f"give {design.k} labels")
     if outputs is not None and outputs.labels != inputs.labels:
@@ -429,11 +441,7 @@ def check_relabelling(design: Design, inputs: Categories, outputs: Categories | 
 
 def check_categories(categories: object) -> None:
     """Raise unless these are categories, which a list of labels is not yet."""
-    if not isinstance(categories, Categories):
-        raise WrongTypeError(
-            f"categories must be Categories, not {shorten(repr(categories), 60)}",
-            hint='write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
-        )
+    check_kind(Categories, categories=categories)
 
 
 def too_few(k: int) -> ParameterError:

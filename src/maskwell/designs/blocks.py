@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_mapping
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
@@ -48,6 +49,7 @@ class Blocks(CodedDesign):
     @classmethod
     def of(cls, parts: Mapping[Hashable, Design]) -> Self:
         """From a design for each cell."""
+        as_mapping(parts, "parts")
         designs = check_coded(parts.values(), "a block design")
         return cls(cells=Categories.of(parts), parts=designs).noting_decimals(*designs)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_whole
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Parity
@@ -67,6 +68,7 @@ class ByColumns(CodedDesign):
 
     def columns_exact(self, j: int) -> dict[int, Fraction]:
         """The reports that can come from truth j, with their chances."""
+        j = as_whole(j, "j", high=self.k - 1)
         own = slice(int(self.starts[j]), int(self.starts[j + 1]))
         total = int(self.denominators[j])
         pairs = zip(self.rows[own].tolist(), self.numerators[own].tolist(), strict=True)

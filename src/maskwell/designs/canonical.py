@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from maskwell.core.arguments import Flag, as_list, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
@@ -56,6 +57,8 @@ def canonical_order(
     >>> found.design.outputs.labels, found.reports   # b points to users: twice as likely from them
     (('b', 'a'), ((1,), (0,)))
     """
+    check_kind(CodedDesign, design=design)
+    check_kind(Flag, merge=merge)
     columns = _order(design.inputs, most_sensitive_first)
     rows = [[row[j] for j in columns] for row in design.exact_matrix()]
     groups = list(reduce_rows(rows).groups) if merge else [(i,) for i, row in enumerate(rows) if any(row)]
@@ -70,7 +73,7 @@ def canonical_order(
 def _order(categories: Categories, wanted: Iterable[Hashable] | None) -> list[int]:
     if wanted is None:
         return list(range(len(categories)))
-    order = [categories.code(label) for label in wanted]
+    order = [categories.code(label) for label in as_list(wanted, "most_sensitive_first")]
     if sorted(order) != list(range(len(categories))):
         raise LabelError(
             f"{len(set(order))} of {len(categories)} categories are ordered by sensitivity",

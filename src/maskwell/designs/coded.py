@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arrays import Array, Real, code_type
+from maskwell.core.arguments import as_floats
+from maskwell.core.arrays import Array, Codes, Real, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.core.reported import Encoding, Reports
 from maskwell.designs import kernels
 from maskwell.designs.base import Design
-from maskwell.errors import ReportError, TooLargeError
+from maskwell.errors import MissingValueError, ReportError, TooLargeError
 
 TALLY_LIMIT = 10**8
 ENTRY_WORK = 10**7
@@ -151,7 +152,7 @@ class CodedDesign(Design):
         return high / low if self.identifiable else math.inf
 
     def _check_share(self, share: Real) -> Real:
-        values = np.asarray(share, dtype=np.float64)
+        values = as_floats(share, "share", finite=False)
         if values.shape != (self.m,) or not np.isfinite(values).all():
             raise ReportError(
                 f"shares of reports have shape {values.shape}; this design has {self.m} reports",
@@ -178,7 +179,7 @@ class CodedDesign(Design):
     def tally(self, reports: Any) -> Counts:
         """How often each report occurs. Takes :class:`Reports`, or a column of report labels."""
         made = isinstance(reports, Reports)
-        codes = check_codes(reports_of(self, reports)) if made else self.outputs.encode(reports).codes
+        codes = check_codes(reports_of(self, reports)) if made else codes_of(self.outputs, reports)
         if self.m > TALLY_LIMIT:
             raise TooLargeError(
                 f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together"
@@ -186,6 +187,15 @@ class CodedDesign(Design):
         counts = np.zeros(self.m, dtype=np.int64)
         tally_codes(codes, counts)
         return Counts(counts, len(codes), self.fingerprint)
+
+
+def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:
+    """Codes of a column of report labels, which has no missing values."""
+    try:
+        return outputs.encode(reports, match=match).codes
+    except MissingValueError as error:
+        hint = "leave these rows out: who gave no report is not counted among the reports"
+        raise MissingValueError(error.message, hint=hint, **error.objects) from None
 
 
 def tally_codes(codes: Array, counts: Array) -> None:

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, as_mapping, as_whole
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import common_denominator, sum_of, to_float
+from maskwell.core.labels import is_missing
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
 
 MOST_LINES = 2**31 - 1
@@ -57,8 +59,9 @@ def read_columns(starts: Any, rows: Any, numerators: Any, m: int) -> Columns:
 def read_mappings(columns: Sequence[Mapping[int, Fraction | int]]) -> tuple[list[int], list[int], list[int]]:
     """Starts, rows and integers from one ``{row: probability}`` for each column; integers stand for their ratio."""
     starts, rows, numerators = [0], [], []
-    for j, column in enumerate(columns):
-        entries = sorted((i, value) for i, value in column.items() if value)
+    for j, column in enumerate(as_list(columns, "columns")):
+        given = as_mapping(column, f"columns[{j}]").items()
+        entries = sorted((as_whole(i, "row"), value) for i, value in given if is_missing(value) or value)
         rows += [i for i, _ in entries]
         numerators += _as_weights([value for _, value in entries], j)
         starts.append(len(rows))

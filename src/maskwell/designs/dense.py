@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits, to_float
@@ -206,6 +207,7 @@ def _ratio(high: Fraction, low: Fraction) -> Parity:
 
 def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
     """Raise unless there is a label for each truth and each report."""
+    check_kind(Categories, inputs=inputs, outputs=outputs)
     if (len(inputs), len(outputs)) != (k, m):
         raise LabelError(
             f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",

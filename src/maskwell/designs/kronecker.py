@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import list_of
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
@@ -220,7 +221,7 @@ def product_of(parities: Iterable[Parity]) -> Parity:
 
 def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]:
     """At least one design, all with coded reports."""
-    parts = tuple(designs)
+    parts = list_of(Design, designs, "designs")
     if not parts:
         raise ParameterError(f"{what} needs at least one design", hint="give one design or more")
     for part in parts:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list
 from maskwell.core.exact import as_fraction, common_denominator, is_decimal, is_float, to_float
 from maskwell.core.phrases import MESSAGE, listed
-from maskwell.errors import MatrixError, OrientationError, TooLargeError, WrongTypeError
+from maskwell.errors import MatrixError, OrientationError, TooLargeError
 
 DECIMALS = "decimals"
 """Under ``given`` in a provenance: the numbers that define the design were given as decimals or floats."""
@@ -54,8 +55,10 @@ def _transposed(rows: list[list[Any]]) -> list[list[Any]]:
 
 def _values(P: Any) -> list[list[Any]]:
     """The entries as they were given, row by row."""
-    rows = P.tolist() if isinstance(P, np.ndarray) else [list(row) if _is_row(row) else row for row in _as_list(P)]
-    if not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
+    if hasattr(P, "columns"):  # a data frame: its rows, not the names of its columns
+        P = as_array(P, "P")
+    rows = P.tolist() if isinstance(P, np.ndarray) else [list(row) if _is_row(row) else row for row in as_list(P, "P")]
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
         raise MatrixError("a matrix needs at least one row and one column of numbers", hint="give m rows of k numbers")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
@@ -71,12 +74,6 @@ def too_many_entries(m: int, k: int) -> TooLargeError:
         f"a dense matrix of {m:,} x {k:,} entries; at most {DENSE_LIMIT:,} are kept",
         hint="use a structured design (uniform, mixture, subset, kronecker, blocks)",
     )
-
-
-def _as_list(P: Any) -> list[Any]:
-    if isinstance(P, str) or not hasattr(P, "__iter__"):
-        raise WrongTypeError(f"{type(P).__name__} is not a matrix", hint="give m rows of k numbers")
-    return list(P)
 
 
 def _is_row(row: Any) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
@@ -130,6 +131,7 @@ class Mixture(TruthOrFixed):
     @classmethod
     def of(cls, truth: Number, fixed: Sequence[Number], categories: Categories) -> Self:
         """Checked: k probabilities q_i that sum, with p, to one."""
+        fixed = as_list(fixed, "fixed")
         check_two(categories)
         p = check_probability(truth, "truth")
         q = tuple(check_probability(value, f"fixed[{i}]") for i, value in enumerate(fixed))

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, from_digits, to_digits, to_float
@@ -68,6 +69,8 @@ class Patterns(WrittenOut):
         outputs: Categories | None = None,
     ) -> Self:
         """From distinct sets of category codes and their weights theta, which must satisfy the equations exactly."""
+        sets, weights = as_list(sets, "sets"), as_list(weights, "weights")
+        check_kind(Categories | None, outputs=outputs)
         check_two(categories)
         masks = [mask_of(chosen, len(categories)) for chosen in sets]
         thetas = [as_fraction(theta, f"weights[{i}]") for i, theta in enumerate(weights)]
@@ -76,8 +79,9 @@ class Patterns(WrittenOut):
         design = cls.from_integers(asked_gamma(gamma).exact, masks, integers, categories, outputs)
         found = sum(thetas, Fraction(0)) * design.total / (sum(design.shares) * design.outside)
         if found != 1:
+            off = to_float(found - 1)
             raise MatrixError(
-                f"the probabilities of all reports sum to {to_float(found):.12g}, which is 1 {float(found - 1):+.3g}",
+                f"the probabilities of all reports sum to {to_float(found):.12g}, which is 1 {off:+.3g}",
                 hint="give weights as fractions with sum theta_S (1 + (gamma - 1) [j in S]) = 1 exactly",
             )
         return design
@@ -216,7 +220,7 @@ def mask_of(codes: Iterable[int], k: int) -> int:
     5
     """
     mask = 0
-    for code in codes:
+    for code in as_list(codes, "a set"):
         at = as_count(code, "category code")
         if not 0 <= at < k:
             raise ParameterError(f"category code {code} of {k} categories", hint=f"give codes from 0 to {k - 1}")

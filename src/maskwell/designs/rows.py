@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_float
+from maskwell.designs.base import Design
 from maskwell.designs.rational import Matrix, Rows
 
 if TYPE_CHECKING:
@@ -111,6 +113,7 @@ def reduction_of(design: Design) -> Reduction:
     >>> reduction_of(Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])).groups
     ((0, 1), (2,))
     """
+    check_kind(Design, design=design)
     return reduce_rows(design.exact_matrix())
 
 

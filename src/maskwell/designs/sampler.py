@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import MADE_BY, as_array, check_kind, kind_of
 from maskwell.core.arrays import Array, code_type
 from maskwell.core.draws import WordReader
 from maskwell.core.keyed import KeyedRandom
@@ -119,6 +120,11 @@ class KeyedSampler:
     """
 
     def __init__(self, design: Design, keyed: KeyedRandom, variable: str, fingerprint: str | None = None) -> None:
+        if not hasattr(design, "draw_rows"):
+            raise WrongTypeError(f"design must be a Design, not {kind_of(design)}", hint=MADE_BY["Design"])
+        check_kind(KeyedRandom, keyed=keyed)
+        check_kind(str, variable=variable)
+        check_kind(str | None, fingerprint=fingerprint)
         self.design = design
         self.private = keyed.private
         self._keyed = keyed
@@ -162,7 +168,7 @@ def _processors() -> int:
 def check_codes(codes: Array, k: int) -> Array:
     """Codes as a contiguous one-dimensional array of unsigned integers below k, or an error."""
     try:
-        array = np.asarray(codes)
+        array = as_array(codes, "codes")
     except ValueError:
         array = np.empty((0, 0))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Bits, Real
 from maskwell.core.categories import Categories
 from maskwell.core.containers import join
@@ -131,7 +132,7 @@ class SetDesign(Design):
         return 2 * (self.include - self.other)
 
     def _check_share(self, share: Real) -> Real:
-        values = np.asarray(share, dtype=np.float64)
+        values = as_floats(share, "share", finite=False)
         if values.shape != (self.k,) or not np.isfinite(values).all():
             raise ReportError(
                 f"inclusion shares have shape {values.shape}; this design has {self.k} categories",
@@ -166,11 +167,7 @@ class SetDesign(Design):
 
     def tally(self, reports: Any) -> Counts:
         """How many reports hold each category. Takes :class:`Reports`, or a column of 0/1 texts."""
-        bits = (
-            reports_of(self, reports)
-            if isinstance(reports, Reports)
-            else bits_from_texts(np.asarray(reports, dtype=np.str_), self.k)
-        )
+        bits = reports_of(self, reports) if isinstance(reports, Reports) else bits_from_texts(reports, self.k)
         counts = np.zeros(self.k, dtype=np.int64)
         size = -1 if self.outputs.size is None else self.outputs.size
         self._check_masks(bits)

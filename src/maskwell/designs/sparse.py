@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, as_whole_numbers, check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
@@ -68,6 +69,7 @@ class Sparse(ByColumns):
         """
         inputs = Categories.numbered(max(1, len(starts) - 1)) if inputs is None else inputs
         outputs = inputs if outputs is None else outputs
+        check_kind(Categories, inputs=inputs, outputs=outputs)
         columns = read_columns(starts, rows, numerators, len(outputs))
         check_label_counts(len(columns.starts) - 1, len(outputs), inputs, outputs)
         return cls(**columns._asdict(), truths=inputs, reports=outputs)
@@ -94,6 +96,7 @@ class Sparse(ByColumns):
     @classmethod
     def unchanged(cls, inputs: Categories) -> Self:
         """The identity: every truth is reported as it is."""
+        check_kind(Categories, inputs=inputs)
         k = len(inputs)
         return cls.from_integers(np.arange(k + 1), np.arange(k), np.ones(k, dtype=np.int64), inputs)
 
@@ -178,7 +181,9 @@ class Sparse(ByColumns):
 
 def _assembled(parts: Sequence[Sparse], places: Sequence[Any]) -> tuple[Array, Array, Array]:
     """Starts, rows and integers of square parts put at their places."""
-    where = np.concatenate([np.asarray(place, dtype=np.int64) for place in places])
+    parts = list_of(Sparse, parts, "parts")
+    places = [as_whole_numbers(as_list(place, "places"), "places").ravel() for place in as_list(places, "places")]
+    where = np.concatenate([np.zeros(0, dtype=np.int64), *places])
     _check_places(parts, places, where)
     sizes = np.array([part.k for part in parts])
     entries = np.array([len(part.rows) for part in parts])

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin, others
@@ -125,6 +126,7 @@ class Subset(FixedSizeSets):
     @classmethod
     def from_gamma(cls, gamma: Number, categories: Categories, *, size: int) -> Self:
         """The design whose parity is gamma: exactly for integers and fractions, never more for floats."""
+        check_kind(Categories, categories=categories)
         return cls._asked(asked_gamma(gamma), categories, size)
 
     @classmethod

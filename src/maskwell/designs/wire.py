@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
 from maskwell.core.documents import from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
@@ -150,6 +151,9 @@ def save_design(design: Design, path: str | Path, *, overwrite: bool = False) ->
     """Write a design file; an existing file is replaced only if asked."""
     from maskwell.core.atomic import atomic_file
 
+    check_path(path=path)
+    check_kind(Design, design=design)
+    check_kind(Flag, overwrite=overwrite)
     try:
         with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
             file.write(dumps(design).encode())
@@ -159,6 +163,7 @@ def save_design(design: Design, path: str | Path, *, overwrite: bool = False) ->
 
 def load_design(path: str | Path) -> Design:
     """Read a design file."""
+    check_path(path=path)
     text = read_document(path, error=DesignFileError, hint="check the path of the design file")
     try:
         content = from_json(text)

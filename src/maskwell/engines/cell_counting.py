@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_list, check_kind, check_path, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import sorted_levels
@@ -68,6 +69,12 @@ def count_tables(
     progress
         Told how far it is.
     """
+    check_kind(Flag, declared=declared)
+    check_kind(DependenceCounter | None, beside=beside)
+    check_kind(Callable | None, progress=progress)
+    check_path(path=path)
+    check_kind(str | None, weights=weights)
+    tables = [list_of(str, columns, "tables") for columns in as_list(tables, "tables")]
     coded = [*dict.fromkeys(name for table in tables for name in table)]
     with open_rows(path, coded) as source:
         return count_rows(source, path, tables, weights=weights, beside=beside, declared=declared, progress=progress)

@@ -57,7 +57,7 @@ def _arrow(data: Any) -> Any:
             return arrow.table(dict(data))
         if hasattr(data, "to_arrow"):
             return data.to_arrow()
-        if type(data).__module__.startswith("pandas"):
+        if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
             return arrow.Table.from_pandas(data, preserve_index=False)
     except (arrow.ArrowException, TypeError, ValueError) as error:
         raise WrongTypeError(

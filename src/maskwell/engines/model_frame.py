@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.factors import Factor
@@ -98,6 +99,7 @@ def read_model_frame(
     ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
     formula without it. ``missing`` is "error" or "drop". Without ``randomized_columns`` there need be no assignment.
     """
+    check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
         raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
     parsed, plan = read_formula(formula), plan or PlanColumns()

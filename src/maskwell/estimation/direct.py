@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.errors import CountsError, ParameterError
@@ -105,7 +106,7 @@ class DirectEstimate(Estimate):
     def contrast(self, coefficients: Any) -> Combination:
         """``sum_j c_j p_j`` with its standard error; totals of blocks are known exactly, so that it may be zero."""
         found = super().contrast(coefficients)
-        c, C = np.asarray(coefficients, dtype=np.float64), np.asarray(self.covariance)
+        c, C = as_floats(coefficients, "coefficients", finite=False), np.asarray(self.covariance)
         noise = ROUNDING * float(np.abs(c) @ np.abs(C) @ np.abs(c))
         return Combination(found.value, 0.0) if abs(float(c @ C @ c)) <= noise else found
 
@@ -152,7 +153,7 @@ class DirectEstimate(Estimate):
 
 
 def _indicator(places: Any, k: int) -> Real:
-    chosen: Array = np.asarray(places)
+    chosen: Array = as_array(places, "categories")
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < k):
         raise ParameterError(f"places of categories must be whole numbers from 0 to {k - 1}", hint="such as [0, 2]")
     found = np.zeros(k)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import WholeNumber, as_whole, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
@@ -102,6 +103,8 @@ def goodness_of_fit(
     >>> round(found.p_likelihood_ratio, 4)   # fewer yes than the dice alone command: instructions were not followed
     0.0017
     """
+    check_kind(Counts, counts=counts)
+    check_kind(Design, design=design)
     return goodness_of_samples([Sample(counts, design)], seed=seed, replicates=replicates)
 
 
@@ -112,6 +115,7 @@ def goodness_of_samples(
 
     The degrees of freedom are ``sum_g (m_g - 1) - (k - 1)``, or less where the designs leave categories together.
     """
+    samples = list_of(Sample, samples, "samples")
     _check(samples, seed, replicates)
     designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
     top = maximise(designs, counts)
@@ -199,6 +203,8 @@ def _tail(statistic: float, df: int) -> float:
 
 
 def _check(samples: Sequence[Sample], seed: int | None, replicates: int) -> None:
+    as_whole(replicates, "replicates")
+    check_kind(WholeNumber | None, seed=seed)
     if not samples:
         raise ParameterError("no samples", hint="give at least one sample")
     if replicates < 1:

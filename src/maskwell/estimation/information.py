@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
@@ -14,6 +15,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
 from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.moments import COVARIANCE_LIMIT
+from maskwell.estimation.samples import Sample
 
 WRITTEN_LIMIT = 10**7
 
@@ -33,6 +35,7 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     >>> float(fisher_information(warner, np.array([0.5, 0.5]))[0, 0].round(6))
     0.64
     """
+    check_kind(Design, design=design)
     P, lam = _reports(design, pi)
     contrast = P[:, :-1] - P[:, -1:]
     occurs = lam > 0
@@ -56,8 +59,7 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
     >>> round(float(1 / found[0, 0]) ** 0.5, 4)   # close to the standard error
     0.0707
     """
-    if counts.fingerprint != design.fingerprint:
-        raise ReportError("these counts were made with another design", hint="count and estimate with the same design")
+    Sample(counts, design)
     if counts.n == 0 or len(counts.values) != design.m:
         raise ReportError(
             f"{len(counts.values)} counts of {counts.n} reports for a design with {design.reports_in_words()} reports",

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
@@ -162,7 +163,7 @@ def estimate_unknown(
     """
     data = Released.of(released, weights, squares)
     k = len(data.counts)
-    labels = tuple(range(k)) if categories is None else categories
+    labels = tuple(range(k)) if categories is None else as_list(categories, "categories")
     if len(labels) != k:
         raise CountsError(f"{k:,} counts for {len(labels):,} labels", hint="give one label for each count")
     codes = _block_codes(blocks, k)
@@ -275,7 +276,7 @@ def _block_bound(data: Released, blocks: Array, *, full: bool) -> Real:
 def _block_codes(blocks: Any, k: int) -> Array:
     if blocks is None:
         return np.zeros(k, dtype=np.int64)
-    codes = np.asarray(blocks)
+    codes = as_array(blocks, "blocks")
     if codes.shape != (k,):
         raise ParameterError(f"{codes.size:,} numbers of blocks for {k:,} categories", hint="give one each")
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
@@ -298,6 +299,7 @@ def _assembled(
     fingerprint: str,
     flags: tuple[str, ...],
 ) -> DirectEstimate:
+    check_kind(str, target=target)
     if target not in TARGETS:
         raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}", target=target)
     sampling = parts[0] if target == "population" else np.zeros_like(parts[0])

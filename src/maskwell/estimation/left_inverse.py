@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_real, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
@@ -74,6 +75,7 @@ class LeftInverse:
 
     def check_design(self, design: Design) -> None:
         """Raise unless it was made for that design."""
+        check_kind(Design, design=design)
         if design.fingerprint != self.fingerprint:
             raise ReportError(
                 "this left inverse was made for another design", hint="make it with the design of the reports"
@@ -119,6 +121,8 @@ def minimax_left_inverse(design: Design, *, criterion: str = "randomization", ga
     >>> round(minimax_left_inverse(kuk).value, 4)   # randomization adds at most this over n, whatever the shares
     0.735
     """
+    check_kind(str, criterion=criterion)
+    gap = as_real(gap, "gap", low=0)
     if criterion not in CRITERIA:
         raise ParameterError(f"no criterion {criterion!r}", hint=f"choose one of {', '.join(CRITERIA)}")
     P = _matrix(design)
@@ -144,6 +148,8 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
     >>> two_step_left_inverse(sample.counts, sample.design).flags[0]
     'the left inverse was chosen from the same reports: the estimate is nearly, not exactly, unbiased'
     """
+    check_kind(Counts, counts=counts)
+    check_kind(Design, design=design)
     from maskwell.estimation.maximising.maximum import maximise
 
     found = best_left_inverse(design, maximise([design], [counts.values]).pi)
@@ -152,6 +158,7 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
 
 
 def _matrix(design: Design) -> Real:
+    check_kind(Design, design=design)
     if design.reports_are_sets:
         raise ParameterError(
             "left inverses are chosen for reports that are one code; this design reports sets",

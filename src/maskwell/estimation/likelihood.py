@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
@@ -40,6 +41,8 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     >>> found.pi_hat.round(4).tolist(), found.moments.round(4).tolist()   # the raw estimate was below zero
     ([0.0, 0.6416, 0.3584], [-0.1181, 0.7014, 0.4167])
     """
+    check_kind(Counts, counts=counts)
+    check_kind(Design, design=design)
     raw = estimate_by_moments(counts, design)
     if design.reports_are_sets:
         raise _no_sets(design)

@@ -25,10 +25,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, as_list, as_whole, list_of
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.scores import ScoreRecovery
 
+MOST_UNITS = 10**6
 UNBIASED = 1e-9
 
 
@@ -78,7 +80,11 @@ class ListedSamples:
         >>> plan.inclusion.tolist()
         [0.75, 0.75, 0.5]
         """
-        p = np.asarray(probability, dtype=np.float64)
+        size = as_whole(size, "size", low=1, high=MOST_UNITS)
+        samples = [
+            [as_whole(unit, "unit") for unit in as_list(units, "samples")] for units in as_list(samples, "samples")
+        ]
+        p = as_floats(probability, "probability", finite=False)
         if p.shape != (len(samples),) or not (p >= 0).all() or not abs(p.sum() - 1) <= UNBIASED:
             raise ParameterError("probabilities of samples that do not sum to 1", hint="list every sample once")
         _check_units(samples, size)
@@ -86,7 +92,7 @@ class ListedSamples:
         for row, units in zip(held, samples, strict=True):
             row[list(units)] = 1
         w = held / np.maximum(p @ held, 1e-300) if weights is None else _spread(held, samples, weights)
-        made = cls(p, w, held, np.broadcast_to(np.asarray(constant, dtype=np.float64), p.shape))
+        made = cls(p, w, held, _constants(constant, p.shape))
         made._check_unbiased()
         return made
 
@@ -117,6 +123,9 @@ class ListedSamples:
         >>> round(found.value, 4), round(found.variance, 4)
         (1.5, 8.625)
         """
+        sample = as_whole(sample, "sample")
+        reports = [as_whole(z, "report") for z in as_list(reports, "reports")]
+        recoveries = list_of(ScoreRecovery, recoveries, "recoveries")
         if not 0 <= sample < len(self.held):
             raise ParameterError(f"no sample has the number {sample}", hint=f"give 0 to {len(self.held) - 1}")
         units = np.flatnonzero(self.held[sample]).tolist()
@@ -165,6 +174,13 @@ class ListedSamples:
             )
 
 
+def _constants(constant: Any, shape: tuple[int, ...]) -> Real:
+    given = as_floats(constant, "constant")
+    if given.shape not in ((), shape):
+        raise ParameterError(f"constant has shape {given.shape}", hint="give one number, or one for each sample")
+    return np.broadcast_to(given, shape)
+
+
 def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
     wrong = next((units for units in samples if not all(0 <= i < size for i in units)), None)
     if wrong is not None:
@@ -172,7 +188,8 @@ def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
 
 
 def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]) -> Real:
-    if [len(own) for own in weights] != [len(units) for units in samples]:
+    weights = [as_floats(as_list(own, "weights"), "weights", finite=False) for own in as_list(weights, "weights")]
+    if [own.shape for own in weights] != [(len(units),) for units in samples]:
         raise ParameterError("weights that do not match the samples", hint="give one list a sample, one weight a unit")
     spread = np.zeros_like(held)
     for row, units, own in zip(spread, samples, weights, strict=True):

@@ -14,6 +14,7 @@ from typing import cast
 
 import numpy as np
 
+from maskwell.core.arguments import as_whole, check_kind
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
 from maskwell.errors import LabelError, TooLargeError
@@ -45,6 +46,8 @@ def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | 
     >>> name, found.categories, found.pi_hat.round(3).tolist()   # the unrelated answers are summed over
     ('own answer', ('yes', 'no'), [0.34, 0.66])
     """
+    check_kind(Estimate, estimate=estimate)
+    check_kind(Design, design=design)
     variables, wanted = design.provenance.get("variables"), design.provenance.get("wanted")
     if not isinstance(variables, list | tuple) or wanted not in variables:
         return None
@@ -67,6 +70,8 @@ def margin_of(estimate: Estimate, place: int) -> Estimate:
 
     Under a sampling plan totals and domains are summed too; the two parts of the variance are then not told apart.
     """
+    place = as_whole(place, "place", low=-1000)
+    check_kind(Estimate, estimate=estimate)
     answers = _answers(estimate.categories, place)
     C = np.array([[float(one == answer) for one in answers] for answer in dict.fromkeys(answers)])
     return _summed(estimate, C, tuple(dict.fromkeys(answers)))

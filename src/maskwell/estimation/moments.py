@@ -15,12 +15,13 @@ from statistics import NormalDist
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
-from maskwell.errors import ReportError, WrongTypeError
+from maskwell.errors import ReportError
 from maskwell.estimation.fit import goodness_of_fit
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.result import Estimate
@@ -60,11 +61,9 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     >>> [round(float(x), 4) for x in (result.pi_hat[0], result.standard_error[0])]   # a quarter, give or take 7 points
     [0.25, 0.0708]
     """
-    if not isinstance(counts, Counts):
-        raise WrongTypeError(
-            f"an estimate needs Counts, not {type(counts).__name__}", hint="count first: design.tally(reports)"
-        )
-    n, share = counts.n, _checked_share(counts, design)
+    check_kind(LeftInverse | None, inverse=inverse)
+    share = _checked_share(counts, design)
+    n = counts.n
     if inverse is not None:
         inverse.check_design(design)
     solver = design if inverse is None else inverse
@@ -220,8 +219,7 @@ def _weak(design: Design) -> tuple[str, ...]:
 
 
 def _checked_share(counts: Counts, design: Design) -> Real:
-    if counts.fingerprint != design.fingerprint:
-        raise ReportError("these counts were made with another design", hint="count and estimate with the same design")
+    Sample(counts, design)
     if counts.n < 2:
         raise ReportError(
             f"n = {counts.n}: a standard error needs at least two reports", hint="collect more reports", n=counts.n

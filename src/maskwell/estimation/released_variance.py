@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
@@ -121,7 +122,7 @@ def contrast_inflation(P: Any, counts: Any, coefficients: Any) -> float:
 
 def check_coefficients(coefficients: Any, k: int) -> Real:
     """One finite factor for each category, or an error."""
-    a = np.asarray(coefficients, dtype=np.float64)
+    a = as_floats(coefficients, "coefficients", finite=False)
     if a.shape != (k,) or not np.isfinite(a).all():
         raise ParameterError(
             f"coefficients of shape {a.shape} for {k:,} categories",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.errors import LabelError, MissingExtraError, ParameterError, TooLargeError
@@ -121,6 +122,7 @@ class Estimate:
         Each interval stands for its own category, not for all of them together, except for ``bonferroni`` and
         ``scheffe``.
         """
+        check_kind(str | None, method=method)
         return self.intervals(level, method, **options).to_array()
 
     # ---- sums of shares
@@ -138,7 +140,7 @@ class Estimate:
         >>> [round(x, 4) for x in difference]   # the first answer is 50 points rarer than the second
         [-0.5, 0.1417]
         """
-        c = np.asarray(coefficients, dtype=np.float64)
+        c = as_floats(coefficients, "coefficients", finite=False)
         if c.shape != self.pi_hat.shape or not np.isfinite(c).all():
             raise ParameterError(
                 f"coefficients of shape {c.shape} for {len(self.pi_hat):,} categories",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-
+from maskwell.core.arguments import as_array, check_kind
 from maskwell.core.counts import Counts
 from maskwell.designs.base import Design
-from maskwell.errors import ReportError, WrongTypeError
+from maskwell.errors import ReportError
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,8 @@ class Sample:
     design: Design
 
     def __post_init__(self) -> None:
-        _check_kinds(self.counts, self.design)
+        check_kind(Counts, counts=self.counts)
+        check_kind(Design, design=self.design)
         if self.counts.fingerprint != self.design.fingerprint:
             raise ReportError(
                 "these counts were made with another design", hint="count and estimate with the same design"
@@ -43,27 +43,19 @@ class Sample:
     @classmethod
     def of(cls, values: Any, design: Design) -> Self:
         """From plain counts in the order of the design's reports; sets, counted by category, come as Counts."""
+        check_kind(Design, design=design)
         if design.reports_are_sets:
             raise ReportError(
                 "counts by category do not tell how many sets were reported",
                 hint="tally the sets with the design: it counts both",
             )
-        whole = Counts(np.asarray(values), 0, "").values
+        whole = Counts(as_array(values, "counts"), 0, "").values
         return cls(Counts(whole, int(whole.sum()), design.fingerprint), design)
 
     @property
     def n(self) -> int:
         """Number of reports."""
         return self.counts.n
-
-
-def _check_kinds(counts: object, design: object) -> None:
-    if not isinstance(counts, Counts):
-        raise WrongTypeError(
-            f"a sample needs Counts, not {type(counts).__name__}", hint="count first: design.tally(reports)"
-        )
-    if not isinstance(design, Design):
-        raise WrongTypeError(f"a sample needs a design, not {type(design).__name__}", hint="load or build one first")
 
 
 def _check_length(counts: Counts, design: Design) -> None:

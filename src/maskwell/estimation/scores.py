@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, as_real, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
@@ -43,11 +44,13 @@ class ScoreRecovery:
 
     def variance(self, pi: float) -> float:
         """``n Var`` of the mean of U over n respondents drawn with replacement, at a true share ``pi``."""
-        return pi * (1 - pi) + self.added(pi)
+        share = as_real(pi, "pi", low=0, high=1)
+        return share * (1 - share) + self.added(share)
 
     def added(self, pi: float) -> float:
         """The part of it that randomization adds."""
-        return pi * self.inside + (1 - pi) * self.outside
+        share = as_real(pi, "pi", low=0, high=1)
+        return share * self.inside + (1 - share) * self.outside
 
 
 def optimal_scores(design: Design, *, pi_0: float) -> Real:
@@ -66,6 +69,7 @@ def optimal_scores(design: Design, *, pi_0: float) -> Real:
     >>> optimal_scores(design, pi_0=0.3).round(4).tolist()   # the middle report tells nothing: it counts as the guess
     [-0.8429, 0.3, 1.6571]
     """
+    pi_0 = as_real(pi_0, "pi_0")
     if not 0 <= pi_0 <= 1:
         raise ParameterError(f"pi_0 = {pi_0} is not between 0 and 1", hint="give a share such as 0.1", pi_0=pi_0)
     alpha, beta = _columns(design)
@@ -95,6 +99,7 @@ def optimal_scores_for_weights(design: Design, *, inside: float, outside: float)
     >>> optimal_scores_for_weights(design, inside=3, outside=7).round(4).tolist()
     [-0.8429, 0.3, 1.6571]
     """
+    inside, outside = as_real(inside, "inside"), as_real(outside, "outside")
     if not (inside >= 0 and outside >= 0 and 0 < inside + outside < np.inf):
         raise ParameterError(
             f"inside = {inside:g} and outside = {outside:g}",
@@ -127,7 +132,7 @@ def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
     ([1.75, -0.75], 1.3125)
     """
     alpha, beta = _columns(design)
-    c = np.asarray(scores, dtype=np.float64)
+    c = as_floats(scores, "scores", finite=False)
     if c.shape != alpha.shape or not np.isfinite(c).all():
         raise ParameterError(
             f"scores of shape {c.shape} for {len(alpha)} reports", hint="give one finite number for each report"
@@ -160,6 +165,7 @@ def score_left_inverse(design: Design, scores: Array) -> LeftInverse:
 
 
 def _columns(design: Design) -> tuple[Real, Real]:
+    check_kind(Design, design=design)
     if design.k != 2 or design.reports_are_sets:
         raise ParameterError(
             f"scores are for two categories and reports of one code; this design has {design.k:,} categories",

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
@@ -60,6 +61,8 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
     >>> [(c, round(float(p), 3)) for c, p in zip(found.categories, found.pi_hat)][:2]   # one in three
     [(('variable 1', 'yes'), 0.325), (('variable 1', 'no'), 0.675)]
     """
+    samples = list_of(Sample, samples, "samples")
+    check_kind(str, method=method)
     _check(samples, method)
     if len(samples) == 1 and samples[0].design.identifiable:
         one = estimate_by_moments if method == "moments" else estimate_by_likelihood
@@ -217,6 +220,7 @@ def cheating_range(estimate: Estimate) -> tuple[float, float]:
 
     ``estimate`` is one of the three kinds of people of a cheating-detection design: honest yes, honest no, always no.
     """
+    check_kind(Estimate, estimate=estimate)
     if len(estimate.pi_hat) != 3:
         raise ParameterError(
             f"{len(estimate.pi_hat)} categories are not the three kinds of people of a cheating-detection design",
@@ -239,6 +243,7 @@ def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sa
     designs
         The design of each record.
     """
+    designs, reports = list_of(Design, designs, "designs"), as_list(reports, "reports")
     if len(reports) != len(designs):
         raise ReportError(
             f"{len(reports):,} reports and {len(designs):,} designs", hint="give the design of every report"

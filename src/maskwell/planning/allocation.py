@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, as_fraction
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
@@ -107,9 +108,11 @@ def check_names(names: Sequence[str]) -> None:
 
 def check_costs(costs: Sequence[Number]) -> tuple[Fraction, ...]:
     """What one respondent of each part costs, above 0."""
-    found = tuple(as_fraction(cost, "cost") for cost in costs)
-    if min(found) <= 0:
+    found = tuple(as_fraction(cost, "cost") for cost in as_list(costs, "costs"))
+    if min(found, default=Fraction(0)) <= 0:
         raise ParameterError(
-            f"cost = {float(min(found)):g} is not above 0", hint="give what one respondent costs", costs=costs
+            f"cost = {to_float(min(found, default=Fraction(0))):g} is not above 0",
+            hint="give what one respondent costs",
+            costs=costs,
         )
     return found

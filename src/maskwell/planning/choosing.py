@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
@@ -76,6 +77,7 @@ def choose(
     >>> choose(10, Demand.from_gamma(2)).recommended.label
     'subset selection of size 3'
     """
+    check_kind(Categories | None, categories=categories)
     categories = _check_labels(check_k(k), categories)
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
     gamma, sure = gamma_of(demand), check_level(level)

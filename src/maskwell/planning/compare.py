@@ -18,6 +18,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.base import MATRIX_LIMIT, Design
@@ -218,6 +219,8 @@ def compare(
     >>> compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", at="second").how   # Lanke's equaliser
     'warner with p = 41/42'
     """
+    check_kind(Design, first=first, second=second)
+    check_kind(Measure | str, measure=measure)
     check_same_categories(first, second)
     shares = None if pi is None else first.check_distribution(pi)
     given = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
@@ -251,7 +254,7 @@ def _target(given: Comparison, at: Literal["first", "second"] | Number | None) -
     one, two = given.protections
     if at is None:
         return min(one, two)
-    if at in ("first", "second"):
+    if isinstance(at, str) and at in ("first", "second"):
         return one if at == "first" else two
     return given.measure.read(at)
 

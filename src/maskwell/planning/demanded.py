@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeVar
 
+from maskwell.core.arguments import as_whole
 from maskwell.core.exact import Number, floor_to, safe_below, to_text
 from maskwell.designs.base import Design, too_few
 from maskwell.designs.demand import as_count
@@ -25,7 +26,7 @@ def check_k(k: int) -> int:
     count = as_count(k, "k")
     if count < 2:
         raise too_few(count)
-    return count
+    return as_whole(count, "k", high=2**32 - 1)
 
 
 def gamma_of(demand: Demand | Number) -> Fraction:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
 from maskwell.estimation.information import fisher_information
@@ -79,9 +80,14 @@ def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) ->
     >>> found.better, round(float(found.relative[0, 0]), 3)   # at equal protection Warner's device is a fifth better
     ('first', 1.205)
     """
+    check_kind(Design, first=first, second=second)
     if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
         return None
-    points = default_grid(first.k) if grid is None else np.array([first.check_distribution(pi) for pi in grid])
+    points = (
+        default_grid(first.k)
+        if grid is None
+        else np.array([first.check_distribution(pi) for pi in as_list(grid, "grid")])
+    )
     pairs = [(fisher_information(first, pi), fisher_information(second, pi)) for pi in points]
     binary = np.array([[one[0, 0], two[0, 0]] for one, two in pairs]).T if first.k == 2 else None
     return Efficiency(points, binary, np.array([_relative(*pair) for pair in pairs]), _better(pairs))

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
@@ -146,6 +147,8 @@ def extremal_design(
     >>> extremal_design(["0.5", "0.3", "0.2"], 3).design
     Uniform(k=3, m=3, parity=3)
     """
+    check_kind(Flag, average=average)
+    check_kind(Categories | None, categories=categories)
     worth = utility_named(utility)
     shares = tuple(check_shares(numbered(pi, "pi"))[0])
     k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))

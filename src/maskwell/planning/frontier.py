@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, log_of, to_float
@@ -93,6 +94,8 @@ def frontier(
     n: Number | None = None,
 ) -> Frontier:
     """Added variance, guesses and errors of all designs over a range of gammas or epsilons, at equal shares."""
+    gammas = None if gammas is None else as_list(gammas, "gammas")
+    epsilons = None if epsilons is None else as_list(epsilons, "epsilons")
     k, respondents = check_k(k), None if n is None else check_n(n)
     demands = sorted(_demands(gammas, epsilons), key=gamma_of)
     columns = [_candidates(Categories.numbered(k), demand) for demand in demands]

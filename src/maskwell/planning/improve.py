@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind, check_option
 from maskwell.core.exact import (
     Number,
     Parity,
@@ -127,6 +128,7 @@ def improve(
     >>> [round(v, 4) for v in found.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
     [3.8333, 2.6061]
     """
+    check_kind(Flag, exactly=exactly, allow_revealing=allow_revealing)
     _check(design, method)
     bound = _bound(design, gamma, allow_revealing=allow_revealing)
     if isinstance(bound, float):
@@ -159,15 +161,21 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
 
 
 def _check(design: Design, method: str) -> None:
-    if method not in ALGORITHMS:
-        raise ParameterError(f"method = {method!r}", hint=f"give one of {', '.join(ALGORITHMS)}", method=method)
+    check_kind(Design, design=design)
+    check_option("method", method, ALGORITHMS)
     if design.k < 2:
         raise too_few(design.k)
 
 
 def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Parity:
     parity = design.parity_exact()
-    bound = parity if gamma is None else math.inf if gamma == math.inf else safe_below(gamma, "gamma")
+    bound = (
+        parity
+        if gamma is None
+        else math.inf
+        if isinstance(gamma, float) and gamma == math.inf
+        else safe_below(gamma, "gamma")
+    )
     if bound == math.inf:
         if allow_revealing:
             return math.inf

@@ -24,10 +24,12 @@ reports may be any: derived.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
 from maskwell.core.reported import Reports
@@ -38,7 +40,7 @@ from maskwell.designs.rows import equivalent
 from maskwell.errors import ParameterError
 from maskwell.planning.replacement import Replacement
 from maskwell.privacy.curves import odds_ratio
-from maskwell.privacy.posterior import check_sensitive, hazard
+from maskwell.privacy.posterior import check_sensitive, find_sensitive, hazard_of
 
 Rows = list[list[Fraction]]
 
@@ -110,7 +112,7 @@ class OneSided(Replacement):
         return f"OneSided({self.original!r} -> {self.design!r}, ratio={to_text(self.ratio)})"
 
 
-def improve_one_sided(design: Design, *, sensitive: int = 0) -> OneSided:
+def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> OneSided:
     """The design that hides one category as well and tells more, where there is one.
 
     Parameters
@@ -118,15 +120,16 @@ def improve_one_sided(design: Design, *, sensitive: int = 0) -> OneSided:
     design
         Any design whose matrix can be written out.
     sensitive
-        The code of the one sensitive category.
+        The label or code of the one sensitive category; the first if it is left out.
 
     Raises
     ------
     ParameterError
         Two categories and no information: no report is likelier for one than for the other.
     """
-    (chosen,) = check_sensitive(design, [sensitive])
-    ratio, rows = hazard(design, [chosen]).ratio, design.exact_matrix()
+    check_kind(Design, design=design)
+    (chosen,) = (0,) if sensitive is None else find_sensitive(design, [sensitive])
+    ratio, rows = hazard_of(design, (chosen,)).ratio, design.exact_matrix()
     if design.k == 2 and ratio == 1:
         raise ParameterError(
             "the design carries no information: every report is as likely for one category as for the other",
@@ -188,7 +191,7 @@ def _garbling(rows: Rows, a: list[Fraction], s: int) -> Rows:
 # ---- the best design at a level, and the order of reports
 
 
-def best_one_sided(ratio: Number, categories: Categories, *, sensitive: int = 0) -> Dense:
+def best_one_sided(ratio: Number, categories: Categories, *, sensitive: Hashable | None = None) -> Dense:
     """The most informative design for two categories whose reports speak for the sensitive one at most ``ratio`` fold.
 
         Pr(yes | member) = 1,   Pr(yes | other) = 1 / r
@@ -198,17 +201,15 @@ def best_one_sided(ratio: Number, categories: Categories, *, sensitive: int = 0)
     >>> best_one_sided(9, Categories.of(["yes", "no"])).exact_matrix()[0]
     [Fraction(1, 1), Fraction(1, 9)]
     """
+    check_kind(Categories, categories=categories)
     if len(categories) != 2:
         raise ParameterError(f"{len(categories)} categories", hint="the best design at a level is known for two")
     r = safe_below(ratio, "ratio")
     if r <= 1:
         raise ParameterError(f"ratio = {ratio} is not above 1", hint="give a ratio greater than 1", ratio=ratio)
-    if sensitive not in (0, 1):
-        raise ParameterError(f"sensitive = {sensitive}", hint="give 0 or 1")
-    a = [Fraction(1) if j == sensitive else 1 / r for j in range(2)]
-    return Dense.of(_star(a, sensitive), categories).with_provenance(
-        family="one-sided", parameters={"ratio": str(ratio)}
-    )
+    code = 0 if sensitive is None else categories.find(sensitive, "sensitive")
+    a = [Fraction(1) if j == code else 1 / r for j in range(2)]
+    return Dense.of(_star(a, code), categories).with_provenance(family="one-sided", parameters={"ratio": str(ratio)})
 
 
 def ratio_for(prior: Number, bound: Number) -> Fraction:

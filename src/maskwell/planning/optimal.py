@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction, is_float, to_float
 from maskwell.designs.demand import as_count
@@ -90,6 +91,7 @@ def variance_table(ks: Iterable[int], gammas: Iterable[Number]) -> VarianceTable
     >>> table.added_variance.round(4).tolist(), table.size.tolist()
     ([[1.5, 23.7857], [0.2469, 3.1111]], [[1, 3], [1, 1]])
     """
+    ks, gammas = as_list(ks, "ks"), as_list(gammas, "gammas")
     categories, parities = [check_k(k) for k in ks], [gamma_of(gamma) for gamma in gammas]
     sizes = [[minimax_size(k, gamma) for k in categories] for gamma in parities]
     variances = [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, Parity, as_fraction, to_float, told_apart
 from maskwell.core.phrases import listed
 from maskwell.core.printed import Printed
@@ -140,6 +141,7 @@ def _restored(found: Sufficiency, P: Reduction, A: Reduction) -> Sufficiency:
 
 def check_same_categories(first: Design, second: Design) -> None:
     """Raise unless both designs ask about the same categories."""
+    check_kind(Design, first=first, second=second)
     if first.inputs.labels != second.inputs.labels:
         raise ParameterError(
             f"the categories differ: {_shown(first)}; {_shown(second)}",

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.printed import Printed
@@ -157,12 +156,14 @@ def plan_test(
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)
     0.47
     """
+    check_kind(Design, design=design)
     question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights))
     wanted = None if power is None else question.check_power(power)
     size = None if n is None else check_n(n)
-    if [against, wanted, size].count(None) != 1:
+    missing = sum(value is None for value in (against, wanted, size))
+    if missing != 1:
         raise ParameterError(
-            f"{['all', 'all', 'only one', 'none'][[against, wanted, size].count(None)]} of against, power and n given",
+            f"{['all', 'all', 'only one', 'none'][missing]} of against, power and n given",
             hint="give two of them: the third is worked out",
         )
     other = question.check_against(against) if against is not None else question.found_with(size or 0, wanted or 0.0)
@@ -183,7 +184,7 @@ class _Question:
 
     @classmethod
     def of(cls, design: Design, pi: Any, category: Hashable | None, alpha: Number, sampling: Sampling) -> _Question:
-        shares = design.check_distribution(np.asarray(pi))
+        shares = design.check_distribution(pi)
         design.check_identifiable()
         if category is None and design.k > 2:
             raise ParameterError(

@@ -13,11 +13,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from maskwell.core.arguments import check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import listed
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
@@ -195,11 +194,12 @@ class _Place:
 
 
 def _place(design: Design, pi: Any, category: Hashable | None, sampling: Sampling) -> _Place:
+    check_kind(Design, design=design)
     code = None if category is None else check_category(design, category)
     if pi is None:
-        found = worst_shares(design, category=code, sampling=sampling)
+        found = worst_shares(design, category=category, sampling=sampling)
         return _Place(found.pi, found.category, found.variance, found.variance.total)
-    shares = design.check_distribution(np.asarray(pi))
+    shares = design.check_distribution(pi)
     open_, added = unit_variances(design, shares, sampling=sampling)
     j = int((open_ + added).argmax()) if code is None else code
     worst = _worst_total(design, j, sampling)
@@ -208,7 +208,7 @@ def _place(design: Design, pi: Any, category: Hashable | None, sampling: Samplin
 
 def _worst_total(design: Design, category: int, sampling: Sampling) -> float | None:
     try:
-        return worst_shares(design, category=category, sampling=sampling).variance.total
+        return worst_shares(design, category=design.inputs.labels[category], sampling=sampling).variance.total
     except TooLargeError:
         return None
 
@@ -222,7 +222,7 @@ def check_category(design: Design, category: Hashable) -> int:
     except (UnknownCategoryError, TypeError):
         pass
     raise ParameterError(
-        f"no category has the label {shorten(repr(category), 30)}",
+        f"no category has the label {shown_short(category)}",
         hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
         category=category,
     )

@@ -15,6 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from maskwell.core.arguments import as_whole
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.printed import Printed
@@ -24,6 +25,7 @@ from maskwell.errors import ParameterError
 
 HIGHEST = 1 - 1e-12
 LEAST_MARGIN = Fraction(1, 10**9)
+MOST_RESPONDENTS = 10**12
 ROUNDING = 1e-12
 """How far above a whole number a needed n may lie and still count as that number."""
 
@@ -71,7 +73,7 @@ def check_n(n: Number) -> int:
         raise ParameterError(
             f"n = {n}: at least one respondent is needed", hint="give a whole number of 1 or more", n=n
         )
-    return count
+    return as_whole(count, "n", high=MOST_RESPONDENTS)
 
 
 def margin_of(variance: float, n: int, level: float = 0.95) -> float:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
 from maskwell.designs.base import Design
@@ -86,8 +87,13 @@ def allocate_samples(
         raise ParameterError(
             "one of n and margin says how large the survey is", hint="give exactly one of them", n=n, margin=margin
         )
+    designs = list_of(Design, designs, "designs")
     fleet = _Fleet.of(designs, pi, wanted, costs, priced=n is None)
-    shown = tuple(f"sample {g + 1}" for g in range(len(designs))) if names is None else tuple(names)
+    shown = (
+        tuple(f"sample {g + 1}" for g in range(len(designs))) if names is None else tuple(list_of(str, names, "names"))
+    )
+    if len(shown) != len(designs):
+        raise ParameterError(f"{len(shown)} names for {len(designs)} samples", hint="give one name for each sample")
     check_names(shown)
     sure = check_level(level)
     size = None if n is None else check_n(n)
@@ -135,7 +141,7 @@ class _Fleet:
             raise ParameterError("no design is given", hint="give one for each sample")
         for design in designs[1:]:
             check_same_categories(designs[0], design)
-        shares = designs[0].check_distribution(np.asarray(pi))
+        shares = designs[0].check_distribution(as_floats(pi, "pi"))
         c = _coefficients(wanted, designs[0].k)
         money = check_costs([1] * len(designs) if costs is None else costs)
         if len(money) != len(designs):
@@ -203,7 +209,7 @@ def _coefficients(wanted: int | Sequence[float] | Real, k: int) -> Real:
         if not 0 <= wanted < k:
             raise ParameterError(f"no category has the code {wanted}", hint=f"give a code from 0 to {k - 1}")
         return np.asarray(np.eye(1, k, int(wanted))[0])
-    c = np.asarray(wanted, dtype=np.float64)
+    c = as_floats(wanted, "wanted", finite=False)
     if c.shape != (k,) or not np.isfinite(c).all():
         raise ParameterError(f"wanted has shape {c.shape} for {k} categories", hint=f"give {k} coefficients")
     return c

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
 from maskwell.designs.base import Design
@@ -63,8 +64,9 @@ class Stratum:
 
     def variance(self, sampling: Sampling) -> UnitVariance:
         """``n_h Var(pi_hat_h)``."""
-        code = 0 if self.category is None else check_category(self.design, self.category)
-        return unit_variance(self.design, np.asarray(self.pi), category=code, sampling=sampling)
+        if self.category is not None:
+            check_category(self.design, self.category)
+        return unit_variance(self.design, as_floats(self.pi, "pi"), category=self.category, sampling=sampling)
 
 
 def allocate_strata(
@@ -102,6 +104,7 @@ def allocate_strata(
     >>> found.counts, round(found.variance, 6)   # the weaker device needs more than its share
     ((344, 156), 0.002243)
     """
+    strata = list_of(Stratum, strata, "strata")
     parts = _Strata.of(strata, Sampling.of(deff, cv_weights), priced=n is None)
     given = {"n": n, "margin": margin, "budget": budget}
     if len([value for value in given.values() if value is not None]) != 1:
@@ -116,7 +119,7 @@ def allocate_strata(
     elif margin is not None:
         counts = parts.for_variance((check_margin(margin) / margin_of(1, 1, sure)) ** 2)
     else:
-        counts = parts.for_n(check_n(n or 0))
+        counts = parts.for_n(check_n(0 if n is None else n))
     return parts.allocation(counts, sure)
 
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, floor_to, root_below, to_decimal, to_float, to_text
 from maskwell.core.printed import Printed
@@ -196,6 +197,9 @@ def tuned(
     >>> tuned("simmons", value=4, beta="0.1").provenance["parameters"]
     {'p': '3/13', 'beta': '1/10'}
     """
+    check_kind(str, family=family)
+    check_kind(Measure | str, measure=measure)
+    check_kind(Categories | None, categories=categories)
     found = tunable_named(family)
     judged = Measure.of(measure) if isinstance(measure, str) else measure
     given = _read_kept(family, found, kept)

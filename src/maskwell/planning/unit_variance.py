@@ -13,11 +13,13 @@ is derived, and an approximation.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_real, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
 from maskwell.designs.base import Design
@@ -59,7 +61,7 @@ class Sampling:
                 hint="give the standard deviation of the weights over their mean; equal weights have 0",
                 cv_weights=cv_weights,
             )
-        return cls(float(effect), float(variation))
+        return cls(as_real(effect, "deff", high=1e6), as_real(variation, "cv_weights", high=1e6))
 
     @property
     def weighting(self) -> float:
@@ -99,10 +101,18 @@ class UnitVariance:
         return {"total": self.total, "sampling": self.sampling, "randomization": self.randomization}
 
 
-def unit_variance(design: Design, pi: Real, *, category: int = 0, sampling: Sampling = SIMPLE) -> UnitVariance:
-    """``n Var(pi_hat_j)`` of one category at true shares ``pi``, shape (k,)."""
+def unit_variance(
+    design: Design, pi: Real, *, category: Hashable | None = None, sampling: Sampling = SIMPLE
+) -> UnitVariance:
+    """``n Var(pi_hat_j)`` of one category at true shares ``pi``, shape (k,).
+
+    The category is named by its label or code; the first if it is left out.
+    """
+    check_kind(Design, design=design)
+    check_kind(Sampling, sampling=sampling)
+    code = 0 if category is None else design.inputs.find(category)
     open_, added = unit_variances(design, pi, sampling=sampling)
-    return UnitVariance(float(open_[category]), float(added[category]))
+    return UnitVariance(float(open_[code]), float(added[code]))
 
 
 def unit_variances(design: Design, pi: Real, *, sampling: Sampling = SIMPLE) -> tuple[Real, Real]:
@@ -176,7 +186,7 @@ class WorstShares:
     variance: UnitVariance
 
 
-def worst_shares(design: Design, *, category: int | None = None, sampling: Sampling = SIMPLE) -> WorstShares:
+def worst_shares(design: Design, *, category: Hashable | None = None, sampling: Sampling = SIMPLE) -> WorstShares:
     """Where ``n Var(pi_hat_j)`` is largest over all true shares; over all categories too where none is named.
 
     The variance is linear in the other shares, so they are all in the category l with the largest ``E[U_j^2 | l]``, and
@@ -187,6 +197,8 @@ def worst_shares(design: Design, *, category: int | None = None, sampling: Sampl
     >>> found.pi.round(12).tolist(), round(found.variance.total, 4)   # Warner's device is worst at one half
     ([0.5, 0.5], 1.5625)
     """
+    check_kind(Design, design=design)
+    check_kind(Sampling, sampling=sampling)
     design.check_identifiable()
     if design.k > WORST_LIMIT:
         raise TooLargeError(
@@ -195,7 +207,10 @@ def worst_shares(design: Design, *, category: int | None = None, sampling: Sampl
             design=design,
         )
     corners = np.array([design.share_variance(corner) + corner for corner in np.eye(design.k)])
-    found = [_worst_of(corners, j, sampling) for j in (range(design.k) if category is None else [category])]
+    found = [
+        _worst_of(corners, j, sampling)
+        for j in (range(design.k) if category is None else [design.inputs.find(category)])
+    ]
     return max(found, key=lambda worst: worst.variance.total)
 
 

@@ -18,10 +18,11 @@ Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; all but t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from maskwell.core.arguments import shown_short
 from maskwell.core.arrays import Real
 from maskwell.errors import ParameterError
 
@@ -59,15 +60,15 @@ UTILITIES: dict[str, Utility] = {
 }
 
 
-def utility_named(name: str) -> Utility:
+def utility_named(name: Any) -> Utility:
     """The utility of that name, or an error that lists them all.
 
     >>> truth, pi = np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])
     >>> float(utility_named("guess")(truth, pi).sum())   # three guesses in four are right
     0.75
     """
-    if name not in UTILITIES:
+    if not isinstance(name, str) or name not in UTILITIES:
         raise ParameterError(
-            f"no utility is called {name!r}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
+            f"no utility is called {shown_short(name)}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
         )
     return UTILITIES[name]

@@ -5,23 +5,23 @@ For designs that cannot be written out, everything comes from formulas.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from maskwell.core.arguments import as_list, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, log_of, to_digits, to_float, to_text
-from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy.admissible import why_not
 from maskwell.privacy.average import AverageSecurity
 from maskwell.privacy.criteria import Demand, in_every_language, largest_shift, posterior_range
-from maskwell.privacy.posterior import check_sensitive, hazard, posterior
+from maskwell.privacy.posterior import find_sensitive, hazard_of, posterior
 from maskwell.privacy.slack import SLACK_IN_WORDS, Verdict
 
 SHOWN_ENTRIES = 10_000
@@ -145,7 +145,7 @@ class Audit:
             after = posterior(self.design, self.prior)
             shown |= {"prior": self.prior.tolist(), "posterior": after.tolist()}
         if self.sensitive:
-            shown["hazard"] = hazard(self.design, self.sensitive, self.prior).to_dict()
+            shown["hazard"] = hazard_of(self.design, self.sensitive, self.prior).to_dict()
         return shown
 
 
@@ -206,25 +206,21 @@ def audit(
     demand: Demand | AverageSecurity | None = None,
     prior: Real | None = None,
     *,
-    sensitive: Sequence[int] = (),
+    sensitive: Iterable[Hashable] = (),
 ) -> Audit:
-    """What a design promises, against a demand, a prior and a set of sensitive categories (codes) if given."""
+    """What a design promises, against a demand, a prior and sensitive categories (labels or codes) if given."""
     _check_kinds(design, demand)
     checked = None if prior is None else design.check_distribution(prior, "prior")
-    if sensitive:
-        check_sensitive(design, sensitive)
-    return Audit(design, demand, checked, tuple(sensitive), design.parity_exact())
+    named = as_list(sensitive, "sensitive")
+    codes = find_sensitive(design, named) if named else ()
+    return Audit(design, demand, checked, codes, design.parity_exact())
 
 
 def _check_kinds(design: object, demand: object) -> None:
-    if not isinstance(design, Design):
-        raise WrongTypeError(
-            f"audit needs a design, not {shorten(repr(design), 50)}",
-            hint="make one, such as mw.make_design('warner', p='0.7')",
-        )
+    check_kind(Design, design=design)
     if demand is not None and not isinstance(demand, Demand | AverageSecurity):
         raise WrongTypeError(
-            f"demand = {shorten(repr(demand), 50)} is no demand",
+            f"demand = {shown_short(demand)} is no demand",
             hint="say what the number means: mw.Demand.from_epsilon(1), mw.Demand.from_gamma(3)",
             demand=demand,
         )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, is_decimal, safe_below
 from maskwell.designs.base import Design, big
 from maskwell.errors import ParameterError, TooLargeError
@@ -53,6 +54,7 @@ class AverageSecurity:
 
     def met_by(self, design: Design) -> bool:
         """Whether ``l1 <= 2 (phi - 1)``."""
+        check_kind(Design, design=design)
         return self.verdict(design).meets
 
     def verdict(self, design: Design) -> Verdict:

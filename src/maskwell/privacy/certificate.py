@@ -24,6 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.base import Design
@@ -71,6 +72,8 @@ class Certificate:
         """Write the file; an existing one is replaced only if asked."""
         from maskwell.core.atomic import atomic_file
 
+        check_kind(Flag, overwrite=overwrite)
+        check_path(path=path)
         try:
             with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
                 file.write(self.text().encode())
@@ -102,6 +105,9 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
     CertificateError
         The garbling does not lead from the design to the original.
     """
+    check_kind(Design, design=design)
+    check_kind(Demand | None, demand=demand)
+    check_kind(Improves | None, improvement=improvement)
     form = provable(design) if improvement is None else provable_rows(design)
     content = {
         "maskwell": "certificate",

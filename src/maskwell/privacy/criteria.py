@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, check_kind, kind_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import (
     Number,
@@ -41,7 +42,7 @@ from maskwell.core.exact import (
     to_text,
 )
 from maskwell.designs.base import Design
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least, odds_ratio
 from maskwell.privacy.slack import Verdict, verdict
 
@@ -155,6 +156,7 @@ class Demand:
 
         Closed: nor from rho1 itself, or to rho2 itself.
         """
+        check_kind(Flag, closed=closed)
         low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
             beyond = next(
@@ -190,6 +192,13 @@ class Demand:
         >>> Demand.from_curves(upper=steps).gamma_exact
         Fraction(8, 3)
         """
+        for name, curve in (("lower", lower), ("upper", upper)):
+            if curve is not None and (isinstance(curve, type) or not hasattr(curve, "bound")):
+                raise WrongTypeError(
+                    f"{name} must be a curve, not {kind_of(curve)}",
+                    hint='make one: mw.Steps.of(["0.2"], ["0.4", 1]), mw.Lines.of([...]) or mw.Smooth(...)',
+                )
+        check_kind(Flag, closed=closed)
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]
         bound = least([*bounds, NO_DEMAND])
         shown = {

@@ -28,6 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_list, check_kind, list_of, pairs_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import (
     Number,
@@ -208,10 +209,10 @@ class Steps:
         points: Sequence[tuple[Number, Number]] = (),
     ) -> Steps:
         """Checked; by default each value holds from its left edge up to, and without, the right one."""
-        at = tuple(_read(edge, "edge") for edge in edges)
-        values = tuple(_read(height, "value") for height in heights)
-        single = tuple((_read(p, "p"), _read(v, "value")) for p, v in points)
-        closed = tuple(closed_right) if closed_right is not None else (False,) * len(at)
+        at = tuple(_read(edge, "edge") for edge in as_list(edges, "edges"))
+        values = tuple(_read(height, "value") for height in as_list(heights, "heights"))
+        single = tuple((_read(p, "p"), _read(v, "value")) for p, v in pairs_of(points, "points"))
+        closed = tuple(list_of(Flag, closed_right, "closed_right")) if closed_right is not None else (False,) * len(at)
         if len(values) != len(at) + 1 or len(closed) != len(at):
             raise ParameterError(
                 f"{len(values)} values and {len(closed)} closed ends for {len(at)} edges",
@@ -245,6 +246,7 @@ class Steps:
 
     def bound(self, *, upper: bool) -> Bound:
         """Least over the pieces: odds(value) / odds(right end), or odds(left end) / odds(value)."""
+        check_kind(Flag, upper=upper)
         ends = [ZERO, *self.edges, ONE]
         bounds = []
         for i, value in enumerate(self.heights):
@@ -296,7 +298,7 @@ class Lines:
     @classmethod
     def of(cls, corners: Sequence[tuple[Number, Number]]) -> Lines:
         """Checked: priors rise from 0 to 1, values do not fall."""
-        read = tuple((_read(p, "p"), _read(v, "value")) for p, v in corners)
+        read = tuple((_read(p, "p"), _read(v, "value")) for p, v in pairs_of(corners, "corners"))
         _check_rising([p for p, _ in read], "priors", strictly=True)
         _check_rising([v for _, v in read], "values of a curve", strictly=False)
         _check_shares([v for _, v in read])
@@ -323,6 +325,7 @@ class Lines:
 
     def bound(self, *, upper: bool) -> Bound:
         """Least over corners, ends, and where the ratio of odds is flat inside a line."""
+        check_kind(Flag, upper=upper)
         for p, value in self.corners:
             if (value < p) if upper else (value > p):
                 raise crossing(f"it is {to_decimal(value)} at the prior {to_decimal(p)}", upper=upper)

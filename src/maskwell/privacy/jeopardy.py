@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, safe_below, to_float
 from maskwell.designs.base import Design
@@ -70,6 +71,7 @@ class Jeopardy:
 
 def jeopardy(design: Design) -> Jeopardy:
     """The numbers u and v of a design with two categories and two reports; which report is yes does not matter."""
+    check_kind(Design, design=design)
     if design.k != 2 or not design.has_reports_up_to(2) or design.m != 2:
         raise ParameterError(
             f"u and v are for two categories and two reports; this design has {design.k:,} and {design.m:,}",
@@ -90,11 +92,12 @@ def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
     >>> from_jeopardy(9, math.inf, Categories.of(["yes", "no"])).exact_matrix()[0]   # Mangat's device
     [Fraction(1, 1), Fraction(1, 9)]
     """
+    check_kind(Categories, categories=categories)
     return Jeopardy(_above_one(u, "u"), _above_one(v, "v")).design(categories)
 
 
 def _above_one(value: Number, name: str) -> Parity:
-    if value == math.inf:
+    if isinstance(value, float) and value == math.inf:
         return math.inf
     found = safe_below(value, name)
     if found <= 1:

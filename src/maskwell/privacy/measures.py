@@ -28,12 +28,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import as_list, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
 from maskwell.designs.base import Design
 from maskwell.designs.matrices import SUM_TOLERANCE
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import odds_ratio
-from maskwell.privacy.posterior import check_sensitive, hazard
+from maskwell.privacy.posterior import check_sensitive, hazard_of
 
 MEASURES = ("parity", "ratio", "sensitive", "hazard")
 Row = Sequence[Fraction]
@@ -62,19 +63,22 @@ class Measure:
     prior: tuple[Fraction, ...] = ()
 
     @classmethod
-    def of(cls, name: str, *, sensitive: Sequence[int] | None = None, prior: Iterable[Number] | None = None) -> Measure:
+    def of(cls, name: Any, *, sensitive: Sequence[int] | None = None, prior: Iterable[Number] | None = None) -> Measure:
         """A measure by its name; the first category is the sensitive one where none is named."""
-        if name not in MEASURES:
+        if not isinstance(name, str) or name not in MEASURES:
             raise ParameterError(
-                f"no measure is called {name!r}", hint=f"the measures are {', '.join(MEASURES)}", measure=name
+                f"no measure is called {shown_short(name)}",
+                hint=f"the measures are {', '.join(MEASURES)}",
+                measure=name,
             )
         if name == "parity":
             return cls("parity")
-        if name == "sensitive" and not sensitive:
+        if name == "sensitive" and sensitive is None:
             raise ParameterError(
                 "the measure sensitive needs the sensitive categories", hint="name them: --sensitive A,B"
             )
-        chosen = tuple(sorted(set(sensitive or (0,))))
+        codes = [] if sensitive is None else as_list(sensitive, "sensitive")
+        chosen = tuple(sorted({as_whole(code, "code of a sensitive category") for code in codes or [0]}))
         if name == "ratio" and len(chosen) != 1:
             raise ParameterError(
                 f"the measure ratio is for one sensitive category, not {len(chosen)}",
@@ -101,6 +105,7 @@ class Measure:
 
     def check(self, design: Design) -> None:
         """Raise unless the measure fits the categories of the design."""
+        check_kind(Design, design=design)
         if self.name == "parity":
             return
         check_sensitive(design, self.sensitive)
@@ -116,7 +121,7 @@ class Measure:
         if self.name == "parity":
             return design.parity_exact()
         if self.name != "hazard":
-            return hazard(design, self.sensitive).ratio
+            return hazard_of(design, self.sensitive).ratio
         return max(self._posterior(row) for row in design.exact_matrix())
 
     def _posterior(self, row: Row) -> Fraction:

@@ -16,14 +16,16 @@ Source: [ChaiNayak2018, eq. (1.2)], [Adeshiyan2011, eq. (2.5), (2.17), (3.13)].
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, as_whole, check_kind
 from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
@@ -38,6 +40,7 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
     >>> posterior(Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), np.array([0.05, 0.95])).round(6).tolist()
     [[0.173913, 0.826087], [0.012987, 0.987013]]
     """
+    check_kind(Design, design=design)
     a = design.uniform_prior() if prior is None else design.check_distribution(prior, "prior")
     scaled = np.array([_scaled(row) for row in design.exact_matrix()])
     joint = scaled * a
@@ -47,9 +50,18 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
     return after
 
 
-def posterior_of(design: Design, report: int, prior: Real | None = None) -> Real:
-    """The same for one report; raises when it cannot occur under the prior."""
-    found = posterior(design, prior)[report]
+def posterior_of(design: Design, report: Hashable, prior: Real | None = None) -> Real:
+    """The same for one report, by its label or code; raises when it cannot occur under the prior.
+
+    >>> from maskwell.procedures.warner import warner
+    >>> posterior_of(warner("0.8"), "yes").tolist()
+    [0.8, 0.2]
+    """
+    after, outputs = posterior(design, prior), design.outputs
+    if isinstance(outputs, Categories):
+        found = after[outputs.find(report, "report")]
+    else:
+        found = after[as_whole(report, "report", high=design.m - 1)]
     if np.isnan(found).any():
         raise ParameterError(
             f"report {report} cannot occur under this prior", hint="give some truth that leads to it a positive share"
@@ -109,8 +121,8 @@ class Hazard:
         }
 
 
-def hazard(design: Design, sensitive: Sequence[int], prior: Real | None = None) -> Hazard:
-    """The hazard of the sensitive categories, given by their codes.
+def hazard(design: Design, sensitive: Iterable[Hashable], prior: Real | None = None) -> Hazard:
+    """The hazard of the sensitive categories, given by their labels or codes.
 
     >>> from maskwell.designs.dense import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
@@ -118,10 +130,20 @@ def hazard(design: Design, sensitive: Sequence[int], prior: Real | None = None) 
     >>> found.ratio, round(found.greatest / found.prior, 6)   # "yes" makes it 3.5 times likelier
     (Fraction(4, 1), 3.478261)
     """
-    chosen = check_sensitive(design, sensitive)
+    return hazard_of(design, find_sensitive(design, sensitive), prior)
+
+
+def hazard_of(design: Design, chosen: tuple[int, ...], prior: Real | None = None) -> Hazard:
+    """The hazard of categories with these codes."""
     a = design.uniform_prior() if prior is None else design.check_distribution(prior, "prior")
     ratio = max(_one_sided(row, chosen) for row in design.exact_matrix())
     return Hazard(chosen, ratio, posterior(design, a)[:, list(chosen)].sum(axis=1), float(a[list(chosen)].sum()))
+
+
+def find_sensitive(design: Design, sensitive: Iterable[Hashable]) -> tuple[int, ...]:
+    """Codes of the sensitive categories, which are given by their labels or codes."""
+    check_kind(Design, design=design)
+    return check_sensitive(design, [design.inputs.find(one, "sensitive") for one in as_list(sensitive, "sensitive")])
 
 
 def check_sensitive(design: Design, sensitive: Sequence[int]) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
 from maskwell.errors import ParameterError
@@ -100,6 +101,7 @@ class Smooth:
 
     def bound(self, *, upper: bool) -> Bound:
         """B_u or B_l between a certain lower and a seen upper value."""
+        check_kind(Flag, upper=upper)
         search = _Search(self, upper=upper)
         search.look(self._grid())
         lower = search.refine(self.rtol, self.cells) if search.rises() else search.best

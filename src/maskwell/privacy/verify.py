@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arguments import check_kind, check_path
 from maskwell.core.documents import from_json, from_json_noting, read_document
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
@@ -91,6 +92,7 @@ def verify_certificate(content: Any, *, design: Design | None = None) -> Verifie
     design
         The design that the certificate should be about, if that is to be checked too.
     """
+    check_kind(Design | None, design=design)
     checks = tuple(_checks(content, design))
     proved = all(check.ok for check in checks)
     if not proved:
@@ -134,6 +136,7 @@ def _verified(path: str | Path, text: str, design: Design | None = None) -> Veri
 
 def load_certificate(path: str | Path) -> Certificate:
     """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
+    check_path(path=path)
     text = _text_of(path)
     found = _verified(path, text)
     if not found.ok:

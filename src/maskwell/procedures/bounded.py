@@ -10,6 +10,7 @@ from itertools import chain
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, WholeNumber, check_kind, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
@@ -64,6 +65,9 @@ def bounded_deck(
     >>> deck.less_private, bounded_deck(design, 20, not_less_private=True).size   # 11/4 is above e, 8/3 is not
     (True, 14)
     """
+    check_kind(Design, design=design)
+    check_kind(Flag, not_less_private=not_less_private)
+    sizes = None if sizes is None else list_of(WholeNumber, sizes, "sizes")
     allowed = _sizes(most, sizes)
     columns = columns_of(design)
     if common_denominator(chain.from_iterable(columns)) in allowed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
 from maskwell.designs.base import check_two
@@ -64,6 +65,7 @@ def permutation_deck(
     >>> [str(x) for x in deck.exact_matrix()[1]]   # both cards list it second: whoever was late is found out
     ['0', '1', '0']
     """
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     check_two(categories)
     cards = [_places(categories, order) for order in check_list(orders, "orders")]
     shares = numbered(weights, "weights")

@@ -13,8 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design, big
+from maskwell.designs.demand import as_count
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.slack import verdict
 from maskwell.procedures.spoken import report_labels, truth_labels
@@ -161,6 +163,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
     """
+    most = as_count(most, "most")
     columns = columns_of(design)
     size = _check_size(columns, most)
     laid = [_integers(column, size) for column in columns]
@@ -175,6 +178,7 @@ def columns_of(design: Design) -> list[list[Fraction]]:
 
 def check_entries(design: Design) -> None:
     """Refuse designs that are too large for something to be printed."""
+    check_kind(Design, design=design)
     if not design.has_entries_up_to(ENTRY_LIMIT):
         raise TooLargeError(
             f"a design of {design.reports_in_words()} by {big(design.k)} entries; a device has at most {ENTRY_LIMIT:,}",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from maskwell.core.arguments import as_list, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal
 from maskwell.core.phrases import shorten
@@ -20,14 +21,15 @@ NO_PROTECTION = "no protection"
 REVEALING = "some reports can only come from the sensitive category"
 
 D = TypeVar("D", bound=Design)
-T = TypeVar("T")
 
 
-def check_list(values: Iterable[T], name: str) -> list[T]:
+def check_list(values: Any, name: str) -> list[Any]:
     """A list, or an error where one number or a text was given."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise WrongTypeError(f"{name} = {values!r} is not a list", hint=f"give {name} as a list", value=values)
-    return list(values)
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise WrongTypeError(
+            f"{name} = {shown_short(values)} is not a list", hint=f"give {name} as a list", value=values
+        )
+    return as_list(values, name)
 
 
 def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:

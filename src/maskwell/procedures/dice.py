@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
+from maskwell.core.arguments import as_whole, check_kind
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.procedures.decks import Deck
@@ -77,6 +78,7 @@ class DiceTable:
         >>> dice_table(make_deck(warner("0.7"))).shown(6)
         (2, 1)
         """
+        outcome = as_whole(outcome, "outcome")
         digits = []
         for _ in range(self.dice):
             outcome, face = divmod(outcome, self.faces)
@@ -124,6 +126,7 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
     >>> table.dice, str(table.expected_rolls)   # ten cards from 36 outcomes: six of them roll again
     (2, '6/5')
     """
+    check_kind(Deck, deck=deck)
     faces = _in_range(faces, "faces", 2, MOST_FACES)
     given = _enough(deck.size, faces) if dice is None else _in_range(dice, "dice", 1, MOST_DICE)
     if faces**given < deck.size:

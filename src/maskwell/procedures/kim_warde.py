@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from maskwell.core.arguments import as_mapping
 from maskwell.core.exact import Number
 from maskwell.designs.dense import Dense
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
@@ -38,6 +39,7 @@ def kim_warde_strata(p: Mapping[Hashable, Number]) -> dict[Hashable, Dense]:
     >>> {stratum: str(design.parity_exact()) for stratum, design in decks.items()}   # townspeople are better protected
     {'town': '7/3', 'country': '4'}
     """
+    as_mapping(p, "p")
     return {stratum: kim_warde(share) for stratum, share in p.items()}
 
 

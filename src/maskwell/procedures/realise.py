@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Literal, cast
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.base import Design
@@ -134,6 +135,9 @@ def make_device(
     >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
     (Deck(size=10, kinds=2, form='warner', exact=True), 3)
     """
+    check_kind(Design, design=design)
+    check_kind(str, medium=medium)
+    check_kind(Flag, not_less_private=not_less_private, general=general)
     if medium not in MEDIA:
         raise ParameterError(f"medium = {medium!r}", hint=f"one of {', '.join(MEDIA)}")
     if not_less_private and most is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
@@ -113,6 +114,9 @@ def make_design(
     >>> warner.parity_exact(), warner.outputs.labels   # "yes" is 7/3 times likelier from those concerned
     (Fraction(7, 3), ('yes', 'no'))
     """
+    check_kind(str, family=family)
+    check_kind(Categories | None, categories=categories, reports=reports)
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     return procedure_named(family).design(
         parameters, categories=categories, reports=reports, allow_unidentifiable=allow_unidentifiable
     )

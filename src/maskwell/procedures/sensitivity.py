@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, as_fraction, check_probability
 from maskwell.errors import NotIdentifiableError, ParameterError
 
@@ -101,6 +102,7 @@ _MODELS = {
 
 
 def _checked(family: str) -> _Model:
+    check_kind(str, family=family)
     if family not in _MODELS:
         raise ParameterError(f"{family!r} has no share q of a trait", hint=f"give one of {', '.join(_MODELS)}")
     return _MODELS[family]

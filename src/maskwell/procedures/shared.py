@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.exact import Number
 from maskwell.designs.base import EXACT_LIMIT
 from maskwell.designs.coded import CodedDesign
@@ -46,6 +47,7 @@ def shared(
     >>> [str(x) for x in both.exact_matrix()[0]], both.parity()   # yes to both: the answers agree, for sure
     (['3/4', '0', '0', '1/4'], inf)
     """
+    check_kind(Flag, shared_device=shared_device, allow_unidentifiable=allow_unidentifiable)
     if not shared_device:
         raise ParameterError(
             "shared_device = False: every question has a draw of its own",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
+from maskwell.core.arguments import check_kind
 from maskwell.errors import TooLargeError
 from maskwell.procedures.decks import Deck
 
@@ -74,6 +75,7 @@ def make_spinner(deck: Deck) -> Spinner:
     >>> [int(sector.degrees) for sector in spinner.sectors]   # yes, the truth, no
     [108, 144, 108]
     """
+    check_kind(Deck, deck=deck)
     if deck.kinds > MOST_SECTORS:
         raise TooLargeError(
             f"a spinner of {deck.kinds} sectors; at most {MOST_SECTORS} can be read",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cell_table import CellTable
 from maskwell.engines.cell_counting import WRITTEN_AS, count_columns, count_tables, part_of
 from maskwell.engines.files import ending_of
@@ -47,6 +48,10 @@ def assess_file(
 
     ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
     """
+    earlier = None if earlier is None else list_of(Stage, earlier, "earlier")
+    check_kind(Callable | None, progress=progress)
+    check_path(path=path)
+    check_kind(ReleasePlan, plan=plan)
     if path == "-":
         raise ParameterError(
             "a release reads the file twice, which standard input does not allow", hint="give the path of a file"

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
@@ -46,6 +47,7 @@ class ReleasedTable:
         PublishError
             A matrix that the plan wants published would give the counts of the table away.
         """
+        check_kind(Flag, internal=internal)
         content = internal_receipt(self.release) if internal else public_receipt(self.release)
         return receipt_from_dict(json.loads(dumps(content)))
 
@@ -76,7 +78,9 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     >>> released.receipt().groups[0].within
     ('region',)
     """
+    check_kind(ReleasePlan, plan=plan)
     source = SECURE if random is None else random
+    check_source(source)
     check_randomness(private=source.private, demonstration=plan.demonstration)
     rows = MemoryRows(data)
     plan.check(rows.schema.names)

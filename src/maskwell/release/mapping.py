@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.assessing import assess_tables
@@ -28,6 +29,8 @@ def risk_utility_map(
     Where the matrices follow from a bound on a correct match, that bound varies; else the strength of the
     randomization does. A bound that cannot be kept is a point with a note.
     """
+    check_kind(Callable | None, progress=progress)
+    check_kind(Release, release=release)
     points = [point_of(release, label_of(release.plan), chosen=True)]
     variants = [*_variants(release.plan)]
     for done, (label, plan) in enumerate(variants, 1):

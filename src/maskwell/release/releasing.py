@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.base import Design
 from maskwell.engines.cell_values import write_cell_values
 from maskwell.engines.formula import read_formula
@@ -71,6 +71,7 @@ def release_folder_of(
         Told how far it is.
     """
     source = SECURE if random is None else random
+    check_source(source)
     check_randomness(private=source.private, demonstration=plan.demonstration)
     check_key(plan, key)
     check_new_folder(folder)

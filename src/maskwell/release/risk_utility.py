@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from maskwell.core.arguments import check_kind
+
 
 @dataclass(frozen=True, kw_only=True)
 class RiskUtilityPoint:
@@ -55,6 +57,7 @@ class RiskUtilityPoint:
 
         Risk is the greatest of all records, how many are above the bound of the plan, and the matches to be expected.
         """
+        check_kind(RiskUtilityPoint, other=other)
         mine, theirs = self._costs, other._costs
         no_worse = all(a <= b for a, b in zip(mine, theirs, strict=True))
         return no_worse and (self.risk < other.risk or self.changed < other.changed)

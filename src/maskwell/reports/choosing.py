@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, log_of
 from maskwell.core.printed import Printed
@@ -19,6 +20,7 @@ from maskwell.planning.choice import Choice
 from maskwell.planning.choosing import choose
 from maskwell.planning.demanded import gamma_of
 from maskwell.planning.frontier import Frontier, FrontierLine, frontier
+from maskwell.planning.sample_size import check_n
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.choosing_panels import Entry, Scene, draw_scene, scene_heights
 from maskwell.reports.demands import asked, in_symbols
@@ -53,6 +55,8 @@ def plot_frontier(k: int, *, demand: Demand | None = None, n: Number = RESPONDEN
     >>> picture.rows[0][:3]
     ['minimax subset selection', '29.1', '5.48']
     """
+    n = check_n(n)
+    check_kind(Demand | None, demand=demand)
     return _picture(k, demand, n, None if demand is None else choose(k, demand, n=n))
 
 
@@ -62,6 +66,7 @@ def plot_choice(choice: Choice) -> Picture:
     >>> plot_choice(choose(10, Demand.from_epsilon(1), n=500)).title
     'Choosing: privacy against error'
     """
+    check_kind(Choice, choice=choice)
     return _picture(choice.design.k, choice.demand, choice.n or RESPONDENTS, choice)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
@@ -47,6 +48,8 @@ def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: b
     exponentiate
         Draw odds ratios, on a logarithmic scale.
     """
+    check_kind(Flag, exponentiate=exponentiate)
+    check_kind(Regression, found=found)
     kept = _drawn(found)
     values = np.column_stack([found.estimates, found.confidence_interval(level)])[kept]
     values = np.exp(values) if exponentiate else values

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.version import version_text
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
@@ -81,6 +82,8 @@ def device_page(device: Device, options: SheetOptions | None = None) -> str:
     >>> page.count('<div class="face">')   # one for each of ten cards
     10
     """
+    check_kind(Device, device=device)
+    check_kind(SheetOptions | None, options=options)
     options = SheetOptions() if options is None else options
     if options.paper is not None and options.paper not in PAPERS:
         raise ParameterError(f"paper = {options.paper!r}", hint=f"one of {', '.join(PAPERS)}", paper=options.paper)

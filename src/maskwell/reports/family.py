@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Number, log_of, safe_below, to_float
 from maskwell.errors import ParameterError
@@ -64,6 +65,8 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
     >>> [cell.replace(SPACE, " ") for cell in plot_family([3]).rows[0]]   # 10 % cannot become more than 25 %
     ['3', '0.33 to 3 %', '3.5 to 25 %', '25 to 75 %', '75 to 96.5 %']
     """
+    check_kind(Demand | None, demand=demand)
+    gammas = as_list(gammas, "gammas")
     exact = _read(gammas)
     asked_for = None if demand is None else Region.of(demand)
     regions = [Region.at_parity(gamma, like=asked_for) for gamma in exact]

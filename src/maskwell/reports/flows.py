@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
-from maskwell.errors import ParameterError
 from maskwell.reports.picture import SIZE, SMALL, Canvas, Picture
 from maskwell.reports.style import colour
 from maskwell.reports.tables import shorten
@@ -32,7 +32,7 @@ class _Flow:
     note: str
 
 
-def plot_flows(design: Design, *, truth: int = 0) -> Picture:
+def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
     """Where an answer goes.
 
     Small designs are drawn whole, with one truth brought out; of larger ones that truth is drawn alone, with its
@@ -43,10 +43,10 @@ def plot_flows(design: Design, *, truth: int = 0) -> Picture:
     design
         Any design.
     truth
-        Code of the true category to bring out.
+        Label or code of the true category to bring out; the first if it is left out.
     """
-    if not 0 <= truth < design.k:
-        raise ParameterError(f"truth = {truth}", hint=f"give a code from 0 to {design.k - 1}", truth=truth)
+    check_kind(Design, design=design)
+    truth = 0 if truth is None else design.inputs.find(truth, "truth")
     whole = design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS
     flow = _whole(design, truth) if whole else _single(design, truth)
     height = TOP + max(BAND * len(flow.truths), 44 * len(flow.reports)) + GAP * len(flow.reports) + 30

@@ -127,7 +127,11 @@ def _figures(content: PageContent) -> dict[str, Picture]:
     likeliest = int(np.argmax(content.estimate.pi_hat))
     learned = plot_learned(content.estimate, truth=content.truth, reported=content.reported, level=content.level)
     revealed = plot_revealed(stands_for(content.design))
-    return {"learned": learned, "revealed": revealed, "flows": plot_flows(content.design, truth=likeliest)}
+    return {
+        "learned": learned,
+        "revealed": revealed,
+        "flows": plot_flows(content.design, truth=content.design.inputs.labels[likeliest]),
+    }
 
 
 def _promise(content: PageContent) -> dict[str, Any]:

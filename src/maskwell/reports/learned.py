@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
+from maskwell.errors import ParameterError
+from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.learned_rows import Line, Lines, lines_of_domains, lines_of_everyone
@@ -53,6 +56,12 @@ def plot_learned(
     by
         What tells the domains apart.
     """
+    check_level(level)
+    check_kind(RealNumber, level=level)
+    check_kind(Estimate, estimate=estimate)
+    check_kind(str | None, interval=interval)
+    check_kind(str, by=by)
+    truth, reported = (_known(given, len(estimate.pi_hat)) for given in (truth, reported))
     if isinstance(estimate, SurveyEstimate) and estimate.domains and truth is None and reported is None:
         lines = lines_of_domains(estimate, level=level, interval=interval, by=by)
     else:
@@ -70,6 +79,15 @@ def plot_learned(
         heights=(HEAD + ROW * len(lines) + FOOT, HEAD + 90 + (NARROW_ROW + THIN_ROW) * len(lines) + FOOT),
         draw=lambda canvas: _draw(canvas, lines),
     )
+
+
+def _known(shares: Any, k: int) -> Real | None:
+    if shares is None:
+        return None
+    found = as_floats(shares, "shares")
+    if found.shape != (k,):
+        raise ParameterError(f"shares of shape {found.shape} for {k:,} categories", hint="give one for each category")
+    return found
 
 
 def _draw(canvas: Canvas, lines: Lines) -> None:

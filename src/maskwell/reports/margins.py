@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.planning.sample_plan import SamplePlan
@@ -43,6 +44,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
     >>> plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)).rows[2]
     ['2,156', '0.05', '0.0127']
     """
+    check_kind(SamplePlan, plan=plan)
     curve = _curve(plan)
     rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
     own = [Note(_own(plan), point_mark(**_dot()))]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.printed import Printed
 from maskwell.engines.labels import Labels
@@ -51,6 +52,8 @@ def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
     labels
         What the values of the columns stand for, where a labelled file tells it.
     """
+    check_kind(Labels | None, labels=labels)
+    check_kind(Stage, stage=stage)
     whole = len(stage.states) <= WHOLE and len(stage.outputs) <= WHOLE
     return _whole(stage, labels) if whole else _large(stage, labels)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
@@ -44,6 +45,7 @@ def plot_demand(demand: Demand) -> Picture:
     >>> plot_demand(Demand.from_rho("0.1", "0.5")).data["upper"].max()
     np.float64(1.0)
     """
+    check_kind(Demand, demand=demand)
     region = Region.of(demand)
     notes = [
         *_heading(demand),
@@ -74,6 +76,7 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
     >>> plot_demands([Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)]).text.split(". ")[-1]
     'β = 4 asks for more protection: parity up to 4, against 9.'
     """
+    demands = list_of(Demand, demands, "demands")
     if len(demands) != 2:
         raise ParameterError(f"{len(demands)} demands", hint="give two: the figure compares a pair", demands=demands)
     regions = [Region.of(demand) for demand in demands]
@@ -115,6 +118,7 @@ def plot_canonical(demand: Demand) -> Picture:
     >>> "say the same" in plot_canonical(Demand.from_gamma(5)).text
     True
     """
+    check_kind(Demand, demand=demand)
     stated, canonical = Region.of(demand), Region.canonical(demand)
     implied = Region.at_parity(demand.gamma_exact, like=stated)
     same = stated.is_as(canonical)

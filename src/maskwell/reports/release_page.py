@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.core.printed import Printed
 from maskwell.core.version import version_text
@@ -61,6 +62,7 @@ def release_page(release: Release) -> str:
     release
         A release that was carried out, with its risk and its utility.
     """
+    check_kind(Release, release=release)
     figures = _figures(release)
     return (
         environment()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
@@ -49,6 +50,7 @@ def plot_release_risk(release: Release) -> Picture:
     release
         With its risk: a release whose plan names keys.
     """
+    check_kind(Release, release=release)
     if release.risk is None:
         raise InputError("the release has no risk to draw", hint="name keys in the plan: [release] keys = [...]")
     return plot_risk_report(release.risk, costs=[_cost(release, stage) for stage in release.stages])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Thread
 
+from maskwell.core.arguments import check_kind, check_path
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.randomize import Progress
@@ -63,6 +65,10 @@ def release_file(
     PlanError, InfeasibleError, EditRuleError, PublishError, UnknownCategoryError
         Before anything is written.
     """
+    check_kind(Callable | None, progress=progress)
+    check_path(path=path, folder=folder)
+    check_kind(ReleasePlan, plan=plan)
+    check_kind(KeyedRandom | None, key=key)
     _load_early()
     return release_folder_of(
         path,

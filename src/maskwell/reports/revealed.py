@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Parity
 from maskwell.errors import WrongTypeError
@@ -61,6 +62,9 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
     >>> print(plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1])
     Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %.
     """
+    check_kind(Flag, decimals=decimals)
+    check_kind(Demand | None, demand=demand)
+    check_kind(str, name=name)
     _check_parity(parity)
     stated = None if demand is None else Region.of(demand)
     region = Region.at_parity(parity, like=stated)
@@ -73,7 +77,7 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
 def _check_parity(parity: object) -> None:
     if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
         raise WrongTypeError(
-            f"parity = {shorten(repr(parity), 40)} is no number", hint="give plot_revealed(design.parity_exact())"
+            f"parity = {shown_short(parity)} is no number", hint="give plot_revealed(design.parity_exact())"
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, check_kind, list_of
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
@@ -44,6 +45,8 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     >>> plot_risk_utility([mild, odd], bound=0.5).rows[1]
     ['theta 0.9', '61\xa0%', '8.0\xa0%', '120', '7', 'match 0.5']
     """
+    points = list_of(RiskUtilityPoint, points, "points")
+    check_kind(RealNumber | None, bound=bound)
     given, points = points, [point for point in points if point.is_possible]
     if given and not points:
         raise ParameterError(

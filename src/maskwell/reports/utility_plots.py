@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.release.utility.association import Association
@@ -30,6 +31,7 @@ def plot_associations(utility: UtilityReport) -> Picture:
     utility
         Of a release; where there is no released file yet, what is expected of it is drawn.
     """
+    check_kind(UtilityReport, utility=utility)
     known = drawn_pairs(utility)
     if not known:
         raise InputError(
@@ -104,6 +106,7 @@ def plot_inflation(utility: UtilityReport) -> Picture:
     utility
         Of a release.
     """
+    check_kind(UtilityReport, utility=utility)
     known = drawn_variables(utility)
     if not known:
         raise InputError(

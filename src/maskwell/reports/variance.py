@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
 from maskwell.core.printed import Printed
@@ -108,7 +109,8 @@ def plot_variance(
     >>> plot_variance(ks=[5, 10], gammas=[5, 20]).rows
     [['5', '3.25 (q = 1)', '0.476 (q = 1)'], ['10', '9.35 (q = 2)', '1.2 (q = 1)']]
     """
-    own = None if mark is None else _Mark.of(*mark)
+    ks, gammas = as_list(ks, "ks"), as_list(gammas, "gammas")
+    own = None if mark is None else _Mark.of(*pairs_of([mark], "mark")[0])
     categories = sorted({*map(check_k, ks), *([] if own is None else [own.k])})
     exact = sorted({*map(gamma_of, gammas), *([] if own is None or own.beyond else [own.gamma])})
     _check(categories, exact)

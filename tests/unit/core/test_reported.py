@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell.core.reported import Reports, bits_from_texts
-from maskwell.errors import ReportError
+from maskwell.errors import MissingValueError, ReportError
 
 
 @settings(deadline=None, derandomize=True, max_examples=100)
@@ -32,13 +32,19 @@ def test_texts_and_masks_are_two_writings_of_one_report(drawn: tuple[int, list[l
 
 @pytest.mark.parametrize(
     "bad",
-    [["10"], ["1011"], ["1 1"], ["1a1"], ["١٠١"], ["-11"], [""], ["101", "2.0"], [101.0], [None], ["10\n"]],
+    [["10"], ["1011"], ["1 1"], ["1a1"], ["١٠١"], ["-11"], [""], ["101", "2.0"], [101.0], ["10\n"]],
 )
 def test_other_texts_are_refused_and_named(bad: list[Any]) -> None:
     with pytest.raises(ReportError, match="3 characters") as raised:
         bits_from_texts(np.array(bad, dtype=object), 3)
     assert raised.value.hint
     assert raised.value.objects["rows"] == [len(bad) - 1]
+
+
+@pytest.mark.parametrize("column", [["101", None], np.array(["101", float("nan")], dtype=object)])
+def test_missing_reports_are_called_missing(column: Any) -> None:
+    with pytest.raises(MissingValueError, match="1 of 2 reports are missing"):
+        bits_from_texts(column, 3)
 
 
 def test_codes_have_no_texts() -> None:

@@ -106,7 +106,7 @@ def test_frame():
 
 def test_refusals():
     design = Dense.of(P3)
-    with pytest.raises(WrongTypeError, match="needs Counts"):
+    with pytest.raises(WrongTypeError, match="must be a Counts"):
         estimate_by_moments([30, 50, 20], design)
     with pytest.raises(ReportError, match="at least two reports"):
         estimate_by_moments(Counts(np.array([1, 0, 0]), 1, design.fingerprint), design)

@@ -136,9 +136,9 @@ def test_bad_input() -> None:
 
 
 def test_a_sample_knows_what_it_may_hold() -> None:
-    with pytest.raises(WrongTypeError, match="needs Counts"):
+    with pytest.raises(WrongTypeError, match="must be a Counts"):
         Sample([3, 4], WARNER)  # type: ignore[arg-type]
-    with pytest.raises(WrongTypeError, match="needs a design"):
+    with pytest.raises(WrongTypeError, match="must be a Design"):
         Sample(Counts(np.array([1, 2]), 3, ""), "warner")  # type: ignore[arg-type]
     with pytest.raises(ReportError, match="another design"):
         Sample(Counts(np.array([1, 2]), 3, SHARP.fingerprint), WARNER)

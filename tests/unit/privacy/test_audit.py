@@ -80,12 +80,16 @@ def test_blocks_tell_the_parity_within():
 
 @pytest.mark.parametrize(
     ("given", "saying"),
-    [((COIN, 1), "demand = 1 is no demand"), ((COIN, "epsilon"), "no demand"), (("coin",), "needs a design")],
+    [
+        ((COIN, 1), "demand = 1 is no demand"),
+        ((COIN, "epsilon"), "no demand"),
+        (([[1, 0], [0, 1]],), "must be a Design"),
+    ],
 )
 def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying: str) -> None:
     with pytest.raises(WrongTypeError, match=saying) as raised:
         audit(*given)
-    assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "make one"))
+    assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "mw.Dense.of(matrix)"))
 
 
 def test_a_prior_of_a_large_product_is_left_out_and_said_so() -> None:

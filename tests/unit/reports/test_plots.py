@@ -18,7 +18,7 @@ from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DataFileError, MissingExtraError, ParameterError, WrongTypeError
+from maskwell.errors import DataFileError, MissingExtraError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.plan import SamplingPlan
@@ -92,7 +92,7 @@ def test_flows_of_many_sets_show_what_is_named() -> None:
 
 @pytest.mark.parametrize("truth", [-1, 4])
 def test_flows_refuse_a_truth_that_is_not_there(truth: int) -> None:
-    with pytest.raises(ParameterError, match="truth"):
+    with pytest.raises(UnknownCategoryError, match="truth"):
         plot_flows(Uniform.from_gamma(3, Categories.numbered(4)), truth=truth)
 
 

@@ -32,6 +32,8 @@ def split(values: Any) -> Column:
 
 def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
     """Array like ``like`` that holds the labels with these codes."""
+    if not hasattr(like, "type"):
+        raise not_a_column(like)
     is_dictionary = pa.types.is_dictionary(like.type)
     labels = _labels(versions, like.type.value_type if is_dictionary else like.type)
 

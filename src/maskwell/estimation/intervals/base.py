@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
@@ -68,6 +69,7 @@ class Intervals:
 
 def check_level(level: float) -> None:
     """Raise unless ``level`` lies strictly between 0 and 1, and not so near to 1 that no quantile is left."""
+    check_kind(RealNumber, level=level)
     if not 0 < level < 1:
         raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
     if level > HIGHEST:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core import containers
+from maskwell.core.arguments import as_array, as_list, as_mapping, check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.factors import Factor
@@ -59,6 +60,8 @@ def cross_tabulate(
     >>> table.shape, float(table.margin("sex").pi_hat[0])   # half are women
     ((2, 2), 0.5)
     """
+    check_kind(SamplingPlan | None, plan=plan)
+    check_kind(str, method=method)
     found = {key: _design(columns, key, d) for key, d in _check_mapping(designs).items()}
     layout = Layout.of(found)
     encoded = [v.outputs.encode(_column(columns, v.name), missing=missing, match=match) for v in layout.variables]
@@ -99,8 +102,9 @@ def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *
     >>> table.pi_hat.round(3).tolist()   # a third smokes, a fifth drinks, few do both
     [[0.044, 0.289], [0.156, 0.511]]
     """
+    check_kind(str, method=method)
     try:
-        values = np.asarray(counts)
+        values = as_array(counts, "counts")
     except ValueError as error:
         raise ReportError("rows of counts of different lengths", hint="give one axis for each variable") from error
     layout = Layout.of(_numbered(_check_mapping(designs), values))
@@ -114,6 +118,9 @@ def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *
 
 def table_of(estimate: Estimate, design: Design, names: Sequence[str]) -> Table:
     """The table of an estimate that was made with the design of all variables together, such as one from a file."""
+    names = list_of(str, names, "names")
+    check_kind(Estimate, estimate=estimate)
+    check_kind(Design, design=design)
     return Table(estimate, Layout.of_design(design, names))
 
 
@@ -146,7 +153,7 @@ def _column(columns: Any, name: str) -> Any:
 def _column_names(columns: Any) -> list[str]:
     if hasattr(columns, "column_names"):
         return list(columns.column_names)
-    return list(columns.columns if hasattr(columns, "columns") else columns)
+    return as_list(columns.columns if hasattr(columns, "columns") else as_mapping(columns, "columns"), "columns")
 
 
 def _design(columns: Any, key: Names, design: Design | None) -> Design:

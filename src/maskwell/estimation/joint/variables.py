@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from maskwell.core.arguments import shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed
 from maskwell.designs.base import Design
@@ -120,7 +121,9 @@ class Layout:
         """Position of one variable."""
         if name not in self.names:
             shown = listed(map(repr, self.names), len(self.names), 60)
-            raise ParameterError(f"there is no variable {name!r} in this table", hint=f"it has {shown}", name=name)
+            raise ParameterError(
+                f"there is no variable {shown_short(name)} in this table", hint=f"it has {shown}", name=name
+            )
         return self.names.index(name)
 
     def whole_devices(self, axes: Sequence[int]) -> tuple[int, ...] | None:
@@ -176,6 +179,8 @@ def _check_names(names: Sequence[str]) -> None:
     given: Sequence[Any] = names
     wrong = [name for name in given if not isinstance(name, str)]
     if wrong:
-        raise WrongTypeError(f"{wrong[0]!r} is not the name of a variable", hint='names are texts such as "smokes"')
+        raise WrongTypeError(
+            f"{shown_short(wrong[0])} is not the name of a variable", hint='names are texts such as "smokes"'
+        )
     if len(set(names)) < len(names):
         raise ParameterError(f"a variable is named twice among {', '.join(names)}", hint="name each variable once")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
@@ -200,7 +201,7 @@ def checked_counts(designs: Sequence[Design], counts: Sequence[Array]) -> list[R
             f"designs of {sorted({design.k for design in designs})} categories cannot share proportions",
             hint="all samples must ask about the same categories",
         )
-    return [_checked(design, np.asarray(x, dtype=np.float64)) for design, x in zip(designs, counts, strict=True)]
+    return [_checked(design, as_floats(x, "counts", finite=False)) for design, x in zip(designs, counts, strict=True)]
 
 
 def _checked(design: Design, x: Real) -> Real:

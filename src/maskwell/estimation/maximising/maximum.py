@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, as_real, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
@@ -95,6 +96,8 @@ def maximise(
     >>> found.pi.round(4).tolist()   # the first category is at its bound
     [0.0, 0.6416, 0.3584]
     """
+    designs, counts = list_of(Design, designs, "designs"), as_list(counts, "counts")
+    gap = as_real(gap, "gap", low=0)
     if start is None and fixed is None and len(designs) == 1 and len(_separate(designs[0])) > 1:
         return _by_part(_separate(designs[0]), checked_counts(designs, counts)[0], gap)
     f = log_likelihood(designs, counts)

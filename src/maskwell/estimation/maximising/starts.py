@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maskwell.core.arguments import as_real, as_whole, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
@@ -44,7 +45,8 @@ def _first(
 
 
 def _check_fixed(fixed: tuple[int, float], k: int) -> tuple[int, float]:
-    j, t = fixed
+    j, t = pairs_of([fixed], "fixed")[0]
+    j, t = as_whole(j, "category of fixed"), as_real(t, "share of fixed")
     if not 0 <= j < k or not 0 <= t <= 1:
         raise ParameterError(
             f"fixed = ({j}, {t}): category {j} of {k} held at {t}",

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_real, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
@@ -132,6 +133,7 @@ def estimate_with_anchor(
 
 def anchor_chance(design: Design, share: float) -> float:
     """Chance of the first anchor report from somebody attentive, when this share has the anchor's first category."""
+    share = as_real(share, "anchor_share")
     if not 0 <= share <= 1:
         raise ParameterError(
             f"anchor_share = {share} is not between 0 and 1", hint="give the known share, usually 0", share=share
@@ -148,6 +150,8 @@ def anchor_chance(design: Design, share: float) -> float:
 
 def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Real:
     """1 for the first report, 0 for the second."""
+    check_kind(Design, design=design)
+    check_kind(Flag, codes=codes)
     if design.k != 2 or design.m != 2:
         raise ParameterError(
             f"the {name} have a design of {design.m} reports for {design.k} categories",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, ParameterError, ReportError
@@ -134,6 +135,7 @@ def fit_with_anchor(
     attention_predictors
         Whether attention depends on X (True) or is the same for all (False).
     """
+    check_kind(str, attention=attention)
     if attention not in ATTENTIONS:
         raise ParameterError(f"attention = {attention!r}", hint="attention is separate or shared", attention=attention)
     z = first_reports(reports, design, "reports", codes=codes)

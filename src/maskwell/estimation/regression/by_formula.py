@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_mapping, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, ParameterError, WrongTypeError
@@ -76,6 +77,9 @@ def regress(
     >>> found.predict({"place": ["town"]}).round(3)
     array([0.417])
     """
+    check_kind(str, formula=formula)
+    check_kind(str | None, latent=latent, variance=variance)
+    as_mapping(designs, "designs")
     engine = importlib.import_module(ENGINE)
     given = {"weights": weights, "strata": strata, "clusters": clusters, "population": population}
     columns = {name: value for name, value in given.items() if isinstance(value, str)}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import HINT, listed, p_equals
 from maskwell.core.printed import Printed
@@ -77,6 +78,8 @@ class Coefficients:
         """Wald intervals, shape (p, 2)."""
         from scipy import special
 
+        check_kind(RealNumber, level=level)
+        level = float(level) if 0 < level < 1 else level
         if not 0 < level < 1:
             raise ParameterError(
                 f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level
@@ -122,7 +125,7 @@ class Coefficients:
             A term, several terms (tested together), or an array of shape (q, p) with a combination in each row.
         """
         R = self._combinations(what)
-        away = R @ self.estimates - np.broadcast_to(np.asarray(value, dtype=np.float64), len(R))
+        away = R @ self.estimates - np.broadcast_to(as_floats(value, "value", finite=False), len(R))
         spread = R @ self.covariance @ R.T
         if not np.isfinite(spread).all():
             raise InputError(
@@ -141,7 +144,7 @@ class Coefficients:
         if isinstance(what, str) or (len(what) and isinstance(what[0], str)):
             named = [what] if isinstance(what, str) else [str(term) for term in what]
             return np.array([np.eye(len(self.terms))[self.place(term)] for term in named])
-        R = np.atleast_2d(np.asarray(what, dtype=np.float64))
+        R = np.atleast_2d(as_floats(what, "coefficients", finite=False))
         if R.shape[1] != len(self.terms):
             raise InputError(
                 f"combinations of {R.shape[1]} coefficients; there are {len(self.terms)}",

@@ -6,20 +6,21 @@ used. There are few different rows; they are kept once, and each respondent keep
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_array, as_list, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
-from maskwell.designs.coded import reports_of
+from maskwell.designs.coded import codes_of, reports_of
 from maskwell.errors import NotIdentifiableError, ReportError, WrongTypeError
 
 RANK_TOLERANCE = 1e-12
@@ -60,7 +61,8 @@ class Evidence:
         >>> Evidence.of([0, 1, 0], [warner, direct], groups=[0, 0, 1]).rows(slice(0, 3)).T.tolist()
         [[0.7, 0.3], [0.3, 0.7], [1.0, 0.0]]
         """
-        chosen = [designs] if isinstance(designs, Design) else list(designs)
+        chosen = [designs] if isinstance(designs, Design) else list_of(Design, designs, "designs")
+        check_kind(Flag, codes=codes)
         values = _check_column(reports, chosen)
         numbers = _numbers(groups, len(chosen), len(values))
         places = np.empty(len(values), dtype=np.intp)
@@ -179,12 +181,13 @@ def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
     for design in designs:
         _labels_of_reports(design)
     if len(designs) == 1:
-        return reports
+        plain = isinstance(reports, Sized) and not isinstance(reports, str | range) and getattr(reports, "ndim", 1) > 0
+        return reports if plain else as_list(reports, "reports")
     if isinstance(reports, Reports):
         raise ReportError(
             "one column of reports of one design for several designs", hint="give the labels of the reports"
         )
-    found = np.asarray(reports)
+    found = as_array(reports, "reports")
     return found if found.dtype.kind in "iub" else np.asarray(reports, dtype=object)
 
 
@@ -202,7 +205,7 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
     if codes:
         return _given_codes(reports, design.m, name)
     outputs = _labels_of_reports(design)
-    return np.asarray(outputs.encode(reports, match=_match(reports, outputs.labels, name)).codes, dtype=np.intp)
+    return np.asarray(codes_of(outputs, reports, _match(reports, outputs.labels, name)), dtype=np.intp)
 
 
 def _labels_of_reports(design: Design) -> Categories:
@@ -215,7 +218,7 @@ def _labels_of_reports(design: Design) -> Categories:
 
 
 def _given_codes(reports: Any, m: int, name: str) -> Array:
-    found = np.asarray(reports)
+    found = as_array(reports, name)
     if found.ndim != 1 or found.dtype.kind not in "iub":
         raise WrongTypeError(
             f"{name}: codes are one column of whole numbers, not {found.dtype} of shape {found.shape}",
@@ -229,7 +232,7 @@ def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
     """How labels are found: numbers by their text, and only where the labels of the reports are these numbers."""
     if isinstance(labels, range) or not all(isinstance(label, str) for label in labels):
         return "value"
-    values = np.asarray(reports)
+    values = as_array(reports, name)
     if values.ndim != 1 or values.dtype.kind not in "iub":
         return "value"
     if values.dtype.kind != "b" and {str(number) for number in np.unique(values).tolist()} <= {*labels}:
@@ -249,7 +252,7 @@ def _numbers(groups: Any, n_designs: int, n: int) -> Array:
                 f"{n_designs} designs, and no word which row used which", hint="give groups: the number of the design"
             )
         return np.zeros(n, dtype=np.intp)
-    numbers = np.asarray(groups)
+    numbers = as_array(groups, "groups")
     if numbers.shape != (n,) or numbers.dtype.kind not in "iub":
         raise ReportError(
             f"groups has shape {numbers.shape} of {numbers.dtype} for {n:,} rows",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError
@@ -70,6 +71,7 @@ def fit(
 def _kind(variance: str | None, sampled: Sampled) -> str:
     if variance is None:
         return "observed" if sampled.is_simple else "sandwich"
+    check_kind(str, variance=variance)
     if variance not in VARIANCES:
         raise ParameterError(
             f"variance = {variance!r}", hint=f"variance is one of {', '.join(VARIANCES)}", variance=variance

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, ReportError
@@ -84,6 +85,7 @@ def fit_logistic(
     >>> dict(zip(found.terms, found.estimates.round(3).tolist()))     # from 1/4 to 7/12: log odds ratio 1.435
     {'Intercept': -1.099, 'age': 1.435}
     """
+    check_kind(Flag, intercept=intercept)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     if evidence.k != 2:
         raise ParameterError(

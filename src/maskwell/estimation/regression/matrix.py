@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import InputError, MissingValueError
@@ -227,14 +228,14 @@ def as_matrix(X: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ..
     >>> values.tolist(), names
     ([[0.5], [1.5]], ('x1',))
     """
-    values = np.asarray(X)
+    values = as_array(X, "X")
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.dtype.kind not in "fiub":
         raise InputError(
             f"X must be a table of numbers with a row for each respondent, not {values.dtype} of shape {values.shape}",
             hint="give an array of shape (n, p); for columns of text use mw.regress with a formula",
         )
-    found = tuple(map(str, getattr(X, "columns", ()) if names is None else names))
+    found = tuple(map(str, getattr(X, "columns", ()) if names is None else as_list(names, "names")))
     named = found or tuple(f"x{j + 1}" for j in range(values.shape[1]))
     if len(named) != values.shape[1]:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.designs.base import Design
 from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.logistic import regress_outcome
@@ -46,6 +47,7 @@ def fit_multinomial(
     >>> found.terms[:2], found.estimates[:2].round(3).tolist()   # outside the city "never" leads, inside all are equal
     (('never: Intercept', 'never: city'), [2.197, -2.197])
     """
+    check_kind(Flag, intercept=intercept)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     values, named = as_matrix(X, names)
     sampled = sampled_rows(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
@@ -104,6 +105,7 @@ def fit_predictor(
     >>> found.terms, found.estimates.round(2).tolist()         # who does it has three to four times the odds
     (('Intercept', 'x[T.yes]'), [-0.66, 1.22])
     """
+    check_kind(str, family=family)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     n = evidence.n
     values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)
@@ -115,7 +117,7 @@ def fit_predictor(
     if family == "linear":
         from maskwell.estimation.regression.linear import regress_linear
 
-        return regress_linear(np.asarray(y, dtype=np.float64), randomized, sampled, designs=design)
+        return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=design)
     return regress_on_randomized(_outcome(y, family), randomized, sampled, designs=design, variance=variance)
 
 
@@ -209,7 +211,7 @@ def _with_category(values: Array, j: int, k: int) -> Real:
 
 
 def _outcome(y: Any, family: str) -> Evidence:
-    codes = np.asarray(y)
+    codes = as_array(y, "y")
     if family not in ("logistic", "multinomial"):
         raise InputError(f"family = {family!r}", hint="family is logistic, multinomial or linear", family=family)
     if codes.ndim != 1 or not np.isin(codes, np.arange(2 if family == "logistic" else 1 << 16)).all():

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
 from maskwell.errors import InputError
 from maskwell.estimation.regression.coefficients import Coefficients, require_pandas
@@ -157,7 +156,7 @@ class Regression(Coefficients):
             return margins.fitted(self.estimates)
         if self.frame is not None:
             return margins.at(self.estimates, self.frame(data))
-        values = np.asarray(data, dtype=np.float64)
+        values = as_floats(data, "data", finite=False)
         return margins.at(self.estimates, margins.complete(values[:, None] if values.ndim == 1 else values))
 
     def marginal_effects(self, *, dummy: bool = False) -> Coefficients:

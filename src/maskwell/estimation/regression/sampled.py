@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.printed import Printed
 from maskwell.core.survey_columns import check_weights
 from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.sampling.plan import SamplingPlan
 
 if TYPE_CHECKING:
     from maskwell.estimation.sampling.plan import SamplingPlan
@@ -70,6 +72,7 @@ class Sampled:
         ``population`` is the number of rows (with clusters: of clusters) in the population, or in the stratum of each
         row; giving it means that they were drawn without replacement. Weights follow from it unless they are given.
         """
+        check_kind(str, lonely=lonely)
         if lonely not in LONELY:
             raise ParameterError(f"lonely = {lonely!r}", hint=f"lonely is one of {', '.join(LONELY)}", lonely=lonely)
         stratum, labels = (None, ("all",)) if strata is None else _numbered(strata, n, "strata")
@@ -84,6 +87,7 @@ class Sampled:
     @classmethod
     def from_plan(cls, plan: SamplingPlan, n: int) -> Sampled:
         """What a sampling plan says, as far as a regression takes it into account."""
+        check_kind(SamplingPlan, plan=plan)
         beyond = {
             "replicate weights": plan.replicates,
             "calibration": plan.auxiliary,
@@ -170,7 +174,7 @@ class Sampled:
 
     def _fractions(self, population: Any) -> Real:
         strata, units = len(self.strata_labels), self.units
-        given = np.asarray(population, dtype=np.float64)
+        given = as_floats(population, "population", finite=False)
         if given.ndim == 0 and strata > 1:
             raise InputError(
                 f"one population size for {strata:,} strata", hint="give the size of the stratum of each row"

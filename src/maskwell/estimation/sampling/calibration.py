@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.survey_columns import numbers
 from maskwell.errors import InputError, ParameterError
@@ -43,15 +44,17 @@ def calibrate(plan: SamplingPlan, x: Any, totals: Any, *, distance: str = "linea
     >>> calibrate(plan, [[1, 0], [1, 1], [1, 0]], [44, 12]).weights.round(4).tolist()   # 44 people, 12 of them women
     [10.6667, 12.0, 21.3333]
     """
+    check_kind(SamplingPlan, plan=plan)
+    check_kind(str, distance=distance)
     if distance not in DISTANCES:
         raise ParameterError(f"distance = {distance!r}", hint=f"choose one of {', '.join(DISTANCES)}")
     if plan.replicates is not None:
         raise ParameterError(
             "calibration of replicate weights", hint="calibrate the weights and every replicate before, and give both"
         )
-    rows = len(np.asarray(x))
+    rows = len(np.atleast_1d(as_array(x, "auxiliary values")))
     known = _finite(numbers(x, "auxiliary values", rows, columns=True), "auxiliary values")
-    wanted = _finite(np.asarray(totals, dtype=np.float64), "totals")
+    wanted = _finite(as_floats(totals, "totals", finite=False), "totals")
     if wanted.shape != known.shape[1:]:
         raise InputError(
             f"{wanted.size} totals for {known.shape[1]} columns", hint="give the total of each column", totals=totals

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.errors import ParameterError, TooLargeError
@@ -72,7 +73,7 @@ def check_joint(joint: Any, n: int) -> Real:
     >>> check_joint([[0.5, 0.2], [0.2, 0.5]], 2).shape
     (2, 2)
     """
-    found = np.asarray(joint, dtype=np.float64)
+    found = as_floats(joint, "joint inclusion probabilities", finite=False)
     if found.shape != (n, n):
         raise ParameterError(
             f"pairwise probabilities of shape {found.shape} for {n:,} rows", hint=f"give a matrix of shape ({n}, {n})"

@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_array, as_mapping, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.survey_columns import check_inclusion, check_population, check_replicates, check_weights
-from maskwell.errors import InputError, LabelError, ParameterError
+from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.pairwise import check_joint
 from maskwell.estimation.sampling.replicates import ReplicateRule
 from maskwell.estimation.sampling.scheme import Scheme
@@ -72,6 +73,9 @@ class SamplingPlan:
     auxiliary: Any = None
 
     def __post_init__(self) -> None:
+        check_kind(str | None, method=self.method)
+        check_kind(str, lonely=self.lonely)
+        check_kind(Flag, poisson=self.poisson)
         object.__setattr__(self, "clusters", _columns(self.clusters))
         object.__setattr__(self, "population", tuple(map(self._spread, _columns(self.population), range(8))))
         object.__setattr__(self, "rule", ReplicateRule(self.rule) if isinstance(self.rule, str) else self.rule)
@@ -90,6 +94,7 @@ class SamplingPlan:
         >>> SamplingPlan.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4}).weights.tolist()
         [0.3, 0.3, 0.2, 0.2]
         """
+        as_mapping(shares, "shares")
         factor = Factor.of(strata, "strata")
         parts, total = _of_each_stratum(shares, factor, "share"), float(sum(shares.values()))
         rows = np.bincount(factor.codes, minlength=factor.size)
@@ -129,7 +134,8 @@ class SamplingPlan:
         named = {name: getattr(self, name) for name in ONE_COLUMN}
         named |= {f"clusters of stage {s}": column for s, column in enumerate(self.clusters, start=1)}
         named |= {f"population of stage {s}": column for s, column in enumerate(self.population, start=1)}
-        return {name: len(column) for name, column in named.items() if column is not None and np.ndim(column) > 0}
+        given = {name: column for name, column in named.items() if column is not None}
+        return {name: len(column) for name, column in given.items() if as_array(column, name).ndim > 0}
 
     def _check_one_weight(self) -> None:
         names = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
@@ -140,6 +146,8 @@ class SamplingPlan:
             )
 
     def _check_lengths(self) -> None:
+        if isinstance(self.strata, str | bytes):
+            raise WrongTypeError("strata must be a list, not a text", hint="give the stratum of each row")
         lengths = self._lengths()
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.factors import Factor
 from maskwell.errors import ParameterError
@@ -53,14 +54,22 @@ class ReplicateRule:
     finite: bool = False
 
     def __post_init__(self) -> None:
+        check_kind(str, method=self.method)
+        if self.scale is not None:
+            object.__setattr__(self, "scale", as_real(self.scale, "scale"))
+        check_kind(RealNumber | None, rho=self.rho)
         if self.method not in METHODS:
             raise ParameterError(
                 f"no replicate method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method
             )
         if self.rscales is not None:
-            object.__setattr__(self, "rscales", tuple(float(x) for x in self.rscales))
+            object.__setattr__(
+                self,
+                "rscales",
+                tuple(as_floats(as_list(self.rscales, "rscales"), "rscales", finite=False).ravel().tolist()),
+            )
         if self.strata is not None:
-            object.__setattr__(self, "strata", tuple(self.strata))
+            object.__setattr__(self, "strata", tuple(as_list(self.strata, "strata")))
         self._check_needs()
 
     def _check_needs(self) -> None:
@@ -84,6 +93,7 @@ class ReplicateRule:
 
     def factors(self, count: int) -> Real:
         """``scale * rscale_r`` for each replicate."""
+        count = as_whole(count, "count", high=10**6)
         own = self._own(count)
         if self.rscales is not None and len(self.rscales) != count:
             raise ParameterError(f"{len(self.rscales)} rscales for {count} replicates", hint="give one for each")
@@ -103,6 +113,7 @@ class ReplicateRule:
         For half samples this is an upper bound: they have one degree of freedom for each stratum, which the weights do
         not tell, and the replicates are rounded up from the strata. Domains have at most as many.
         """
+        count = as_whole(count, "count")
         if self.method in ("brr", "fay"):
             return float(count)
         return float(count - (len(set(self.strata)) if self.strata is not None else 1))

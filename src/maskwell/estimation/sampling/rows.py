@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list
 from maskwell.core.arrays import Array
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.reported import Reports, bits_from_texts
 from maskwell.designs.base import Design
-from maskwell.designs.coded import CodedDesign, check_codes, reports_of
+from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.errors import InputError, LabelError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.plan import SamplingPlan
@@ -73,7 +74,7 @@ def _grouped(design: Design, reports: Any, plan: SamplingPlan, *, domain: Any) -
 def _codes(design: CodedDesign, reports: Any) -> Array:
     if isinstance(reports, Reports):
         return np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
-    return np.asarray(design.outputs.encode(reports).codes, dtype=np.int64)
+    return np.asarray(codes_of(design.outputs, reports), dtype=np.int64)
 
 
 def _held(design: Design, reports: Any) -> Array:
@@ -83,7 +84,7 @@ def _held(design: Design, reports: Any) -> Array:
 
 
 def _bits(texts: Any, k: int) -> Array:
-    return bits_from_texts(np.asarray(list(texts), dtype=np.str_), k)
+    return bits_from_texts(texts, k)
 
 
 def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Array:
@@ -95,11 +96,13 @@ def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Arra
         raise ReportError(
             "one column of reports of one design for several designs", hint="give the labels of the reports"
         )
-    values = np.asarray(reports, dtype=object)
+    values = as_array(reports if hasattr(reports, "__array__") else as_list(reports, "reports"), "reports").astype(
+        object
+    )
     if values.shape != group.codes.shape:
         raise InputError(f"{len(group):,} samples for {len(values):,} reports", hint="name the sample of each row")
     codes = np.empty(len(values), dtype=np.int64)
     for place, one in enumerate(coded):
         own = group.codes == place
-        codes[own] = one.outputs.encode(values[own].tolist()).codes
+        codes[own] = codes_of(one.outputs, values[own].tolist())
     return codes

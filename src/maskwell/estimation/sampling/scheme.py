@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.errors import ParameterError
@@ -52,6 +53,7 @@ class Scheme:
     joint: Real | None = None
 
     def __post_init__(self) -> None:
+        check_kind(str, method=self.method, lonely=self.lonely)
         if self.method not in METHODS:
             raise ParameterError(
                 f"no sampling method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method

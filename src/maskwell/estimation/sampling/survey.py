@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.core.phrases import VALUES, listed
@@ -82,6 +83,9 @@ def estimate_survey(
     >>> [round(float(x), 2) for x in (found.total[1], found.total_standard_error[1])]   # ten of them, give or take five
     [10.42, 5.46]
     """
+    check_kind(SamplingPlan, plan=plan)
+    check_kind(LeftInverse | None, inverse=inverse)
+    check_kind(RealNumber | None, denominator=denominator)
     cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
     return _estimate(Recovery(cells, readings), plan.scheme, denominator)
 
@@ -102,6 +106,10 @@ def estimate_cells(
     >>> estimate_cells(half + half, warner).pi_hat.round(4).tolist()
     [0.25, 0.75]
     """
+    check_kind(Cells, cells=cells)
+    check_kind(Scheme | None, scheme=scheme)
+    check_kind(LeftInverse | None, inverse=inverse)
+    check_kind(RealNumber | None, denominator=denominator)
     labels = cells.sample.labels.tolist()
     if isinstance(design, Mapping):
         missing = [label for label in labels if label not in design]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
 from maskwell.core.printed import Printed
@@ -108,6 +109,11 @@ def estimate_released(
     >>> found.estimate.pi_hat.tolist()   # nobody moved to another region
     [0.6, 0.4]
     """
+    check_kind(Callable | None, progress=progress)
+    check_kind(Receipt, receipt=receipt)
+    columns = list_of(str, columns, "columns")
+    check_kind(str | None, weights=weights, missing=missing)
+    check_kind(str, target=target)
     if target not in TARGETS:
         raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}")
     route = route_of(receipt, columns, weighted=weights is not None)

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
+from maskwell.core.arguments import check_path
 from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
@@ -124,6 +125,7 @@ class Receipt:
 
 def load_receipt(path: str | Path) -> Receipt:
     """Read a receipt; DataFileError where it is none."""
+    check_path(path=path)
     hint = "give the file in it: public/receipt.json" if _is_folder(path) else "check the path"
     text = read_document(path, error=DataFileError, hint=hint)
     try:

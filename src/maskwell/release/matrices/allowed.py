@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, pairs_of, shown_short
 from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
@@ -27,7 +28,7 @@ def cost_matrix(cost: Any, k: int) -> Real | None:
         place = np.arange(k)
         return np.asarray(np.abs(np.subtract.outer(place, place)), dtype=np.float64)
     try:
-        given = np.asarray(cost, dtype=np.float64)
+        given = as_floats(cost, "cost", finite=False)
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.shape != (k, k) or not np.isfinite(given).all():
@@ -50,7 +51,9 @@ def allowed_pairs(
     """
     never = _keys(forbidden, k)
     if band is not None and not (_is_whole(band) and band >= 0):
-        raise ParameterError(f"band = {band!r} is no number of places", hint="give a whole number of 0 or more")
+        raise ParameterError(
+            f"band = {shown_short(band)} is no number of places", hint="give a whole number of 0 or more"
+        )
     return [_pairs(own, k, never, band, costs) for own in places]
 
 
@@ -59,9 +62,9 @@ def _is_whole(value: Any) -> bool:
 
 
 def _keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
-    pairs = [tuple(pair) for pair in forbidden]
+    pairs = pairs_of(forbidden, "forbidden")
     for pair in pairs:
-        if len(pair) != 2 or not all(_is_whole(x) and 0 <= x < k for x in pair):
+        if not all(_is_whole(x) and 0 <= x < k for x in pair):
             raise ParameterError(
                 f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
                 hint="give pairs (released, true) by the places of the categories",

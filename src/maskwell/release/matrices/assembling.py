@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
@@ -81,7 +82,7 @@ def block_numbers(blocks: object, k: int) -> Array:
     """Labels of blocks, one for each state, as numbers 0, 1, ...; one block for all where there are none."""
     if blocks is None:
         return np.zeros(k, dtype=np.int64)
-    labels = blocks if isinstance(blocks, np.ndarray) else list(blocks)  # type: ignore[call-overload]
+    labels = blocks if isinstance(blocks, np.ndarray) and blocks.ndim == 1 else as_list(blocks, "blocks")
     if len(labels) != k:
         raise CountsError(f"{len(labels)} blocks for {k} counts", hint="give the block of every state")
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_list, as_whole
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Number
 from maskwell.errors import CountsError, ParameterError
@@ -34,6 +35,7 @@ def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] |
     >>> blocks_of_cells(codes, 2, within=[0, 0, 0, 1, 1]).tolist()
     [0, 0, 0, 1, 1]
     """
+    size = as_whole(size, "size", low=1)
     cells = _check_codes(codes, size)
     group = block_numbers(within, len(cells))
     order = np.lexsort((*cells.T[::-1], group))
@@ -66,7 +68,8 @@ def blocks_for_xi(
     >>> bool(found.reached.all()), len(found.theta)   # four blocks of three were too small
     (True, 2)
     """
-    labels = None if within is None else list(within)
+    size = as_whole(size, "size", low=1)
+    labels = None if within is None else as_list(within, "within")
     blocks, group = blocks_of_cells(codes, size, labels), block_numbers(labels, len(codes))
     while True:
         found = thetas_for_blocks(counts, blocks, xi, mass=mass)
@@ -91,7 +94,7 @@ def _joined(reached: Array, owner: Array) -> Array | None:
 
 
 def _check_codes(codes: Array, size: int) -> Array:
-    cells = np.asarray(codes)
+    cells = as_array(codes, "codes")
     if cells.ndim != 2 or not len(cells):
         raise CountsError(f"codes of shape {cells.shape}", hint="give one row for each cell, one column a variable")
     if size < 1:

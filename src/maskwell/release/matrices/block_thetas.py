@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.printed import round_up
@@ -125,6 +126,7 @@ def theta_for_block(counts: Any, xi: Number) -> Fraction:
     >>> float(theta_for_block([1, 1], "1/2"))   # two cells of one record become indistinguishable
     0.5
     """
+    counts = as_list(counts, "counts")
     found = thetas_for_blocks(counts, [0] * len(counts), xi)
     found.check_reached()
     return found.theta[0]

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import VALUES, listed
@@ -43,6 +44,7 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     >>> design.diagonal().round(3).tolist()   # only adults are married: they are not protected
     [0.667, 0.5, 1.0]
     """
+    check_kind(Callable, make=make)
     amounts = read_amounts(v, weighted=True)
     inputs, numbers = check_length(amounts, categories), block_numbers(cells, len(amounts))
     places = places_by_cell(numbers)
@@ -99,7 +101,8 @@ def conditional_matrix(
     >>> conditional_matrix({"north": swap, "south": keep}).columns_exact(0)   # (0, north) becomes (1, north)
     {2: Fraction(1, 1)}
     """
-    named: dict[Hashable, Any] = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
+    named: dict[Hashable, Any] = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(as_list(parts, "parts")))
+    check_kind(str, order=order)
     _check_levels(named, levels)
     designs = [_sparse(part) for part in named.values()]
     states = designs[0].inputs.labels
@@ -116,7 +119,7 @@ def conditional_matrix(
 def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | None) -> None:
     if not named:
         raise ParameterError("no matrices", hint="give a matrix for each category of the other variable")
-    absent = [y for y in levels or () if y not in named]
+    absent = [y for y in ([] if levels is None else as_list(levels, "levels")) if y not in named]
     if absent:
         raise UnknownCategoryError(
             f"{len(absent):,} categories have no matrix" if len(absent) > 1 else "a category has no matrix",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import as_mapping, as_whole, check_kind
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.errors import ParameterError
 
@@ -89,6 +90,8 @@ class Bounds:
     moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_kind(Fraction | None, **{name: getattr(self, name) for name in _RANGES})
+        check_kind(Mapping, caps=self.caps, spread=self.spread, moves=self.moves)
         for name, value in self.asked().items():
             _check_range(name, value, _RANGES[name])
         for place, cap in self.caps.items():
@@ -112,7 +115,10 @@ class Bounds:
         if unknown:
             raise ParameterError(f"there is no bound {unknown[0]!r}", hint=f"bounds: {', '.join(_RANGES)}, caps")
         exact: dict[str, Any] = {name: as_fraction(x, name) for name, x in bounds.items() if x is not None}
-        own = {int(place): as_fraction(cap, f"the cap of state {place}") for place, cap in (caps or {}).items()}
+        own = {
+            as_whole(place, "a state of caps"): as_fraction(cap, f"the cap of state {place}")
+            for place, cap in as_mapping({} if caps is None else caps, "caps").items()
+        }
         return cls(**exact, caps=own)
 
     @classmethod

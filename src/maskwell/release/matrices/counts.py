@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction, common_denominator
 from maskwell.core.phrases import MESSAGE, listed
+from maskwell.designs.coded import CodedDesign
 from maskwell.errors import CountsError, MaskwellError
 
 WIDE = 1 << 62
@@ -45,7 +47,10 @@ class Amounts:
     @property
     def floats(self) -> Real:
         """The nearest floats."""
-        return np.asarray(self.integers / self.scale, dtype=np.float64)
+        try:
+            return np.asarray(self.integers / self.scale, dtype=np.float64)
+        except OverflowError:
+            raise CountsError("a count is too large", hint="give counts of ordinary size") from None
 
     def __len__(self) -> int:
         return len(self.integers)
@@ -81,8 +86,15 @@ def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
     return amounts
 
 
+def check_lengths(design: CodedDesign, counts: Array) -> None:
+    """Raise unless there is a count for each true category."""
+    if design.k != len(counts):
+        raise CountsError(f"{len(counts):,} counts for {design.k:,} categories", hint="give one for each category")
+
+
 def check_length(amounts: Amounts, categories: Categories | None) -> Categories:
     """The labels of the states: as given, or 0..k-1; an error where their number differs."""
+    check_kind(Categories | None, categories=categories)
     if categories is None:
         return Categories.numbered(len(amounts))
     if len(categories) != len(amounts):
@@ -117,7 +129,7 @@ def _column(v: Any) -> Array:
 
 
 def _listed(v: Any) -> Array:
-    values: Sequence[Any] = list(v)
+    values: Sequence[Any] = as_list(v, "counts")
     plain = all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values)
     return np.array(values) if plain and max(map(abs, values), default=0) < WIDE else np.array(values, dtype=object)
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.phrases import shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import EditRuleError
-from maskwell.release.matrices.counts import read_amounts
+from maskwell.errors import EditRuleError, ParameterError
+from maskwell.release.matrices.counts import check_lengths, read_amounts
 
 
 def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
@@ -35,7 +36,7 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
     >>> check_no_forbidden([30, 0, 20, 50], np.array([False, True, False, False]))   # no married children: nothing said
     """
     records = read_amounts(counts).integers
-    inside = np.where(forbidden, records, 0)
+    inside = np.where(_flags(forbidden, len(records)), records, 0)
     total, worst = int(inside.sum()), int(inside.argmax())
     if total:
         name = shorten(repr(worst if labels is None else labels[worst]), 80)
@@ -49,12 +50,23 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
         )
 
 
+def _flags(forbidden: Any, cells: int) -> Array:
+    found = as_array(forbidden, "forbidden")
+    if found.shape != (cells,) or found.dtype.kind not in "bui":
+        raise ParameterError(
+            f"forbidden has shape {found.shape} of {found.dtype} for {cells:,} cells",
+            hint="give True or False for each",
+        )
+    return found.astype(bool)
+
+
 def check_never_creates(design: Sparse, forbidden: Array) -> None:
     """Raise where the matrix could turn an allowed state into a forbidden one.
 
     >>> check_never_creates(Sparse.of_matrix([[0.5, 0], [0.5, 1]]), np.array([True, False]))   # never into state 0
     """
-    bad = np.asarray(forbidden, dtype=bool)
+    check_kind(Sparse, design=design)
+    bad = _flags(forbidden, design.m)
     origins = np.repeat(np.arange(design.k), np.diff(design.starts))
     wrong = np.flatnonzero(bad[design.rows] & ~bad[origins])
     if len(wrong):
@@ -76,8 +88,11 @@ def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
     >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
     0.0
     """
-    released = design.forward(read_amounts(counts, weighted=True).floats)
-    return float(released[np.asarray(forbidden, dtype=bool)].sum())
+    check_kind(Sparse, design=design)
+    amounts = read_amounts(counts, weighted=True).floats
+    check_lengths(design, amounts)
+    released = design.forward(amounts)
+    return float(released[_flags(forbidden, len(released))].sum())
 
 
 def _records(count: int) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError
-from maskwell.release.matrices.counts import read_amounts
+from maskwell.release.matrices.counts import check_lengths, read_amounts
 
 
 def flows(design: Sparse, v: Any) -> Any:
@@ -35,5 +36,7 @@ def expected_changed(design: Sparse, v: Any) -> float:
     >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
     0.2609
     """
+    check_kind(Sparse, design=design)
     counts = read_amounts(v, weighted=True).floats
+    check_lengths(design, counts)
     return float(((1 - design.diagonal()) * counts).sum() / counts.sum())

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
@@ -90,7 +91,7 @@ class IntegerFlows:
 
 def _whole_matrix(F: Any) -> Array:
     try:
-        given = np.asarray(F, dtype=float)
+        given = as_floats(F, "F", finite=False)
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.ndim != 2 or not given.size or given.shape[0] != given.shape[1]:

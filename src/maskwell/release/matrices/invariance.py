@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array, as_real, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
@@ -33,6 +34,7 @@ def invariance_error(design: CodedDesign, v: Any) -> float:
     >>> round(invariance_error(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5]), 3)   # the first category gains 10 %
     0.1
     """
+    check_kind(CodedDesign, design=design)
     counts = _checked(design, v)
     return float(np.abs(design.forward(counts) - counts).max() / counts.sum())
 
@@ -44,11 +46,13 @@ def is_invariant(design: CodedDesign, v: Any) -> bool:
     >>> is_invariant(method1([12, 8, 3], "2/3"), [12, 8, 3])
     True
     """
+    check_kind(CodedDesign, design=design)
     return invariance_error(design, v) <= TOLERANCE
 
 
 def check_invariant(design: CodedDesign, v: Any) -> None:
     """Raise unless the matrix is invariant for v; names the category that it moves most."""
+    check_kind(CodedDesign, design=design)
     counts = _checked(design, v)
     moved = design.forward(counts) - counts
     worst = int(np.abs(moved).argmax())
@@ -85,6 +89,7 @@ def recover_counts(design: CodedDesign, n: Any) -> Real:
     >>> recover_counts(sequential_uniform([12, 8, 3]), 23).round(6).tolist()   # the matrix alone tells the counts
     [12.0, 8.0, 3.0]
     """
+    check_kind(CodedDesign, design=design)
     groups = _groups(design)
     totals = _totals(n, groups)
     found = np.zeros(design.k)
@@ -106,6 +111,8 @@ def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> Non
 
     Source: [Adeshiyan2011, section 4.6].
     """
+    check_kind(CodedDesign, design=design)
+    check_kind(str | None, clearance=clearance)
     if not is_invariant(design, v) or (clearance or "").strip():
         return
     groups, counts = _groups(design), _checked(design, v)
@@ -148,14 +155,14 @@ def _sparse(design: CodedDesign) -> Sparse:
 
 
 def _totals(n: Any, groups: Array) -> Real:
-    if np.ndim(n) == 1:
+    if as_array(n, "n").ndim == 1:
         return np.asarray(np.bincount(groups, read_amounts(n, weighted=True).floats), dtype=np.float64)
     if groups.max():
         raise ParameterError(
             f"the matrix has {int(groups.max()) + 1} groups of states that never exchange records",
             hint="give the released counts instead of n: they tell the total of each group",
         )
-    return np.array([float(n)])
+    return np.array([as_real(n, "n", low=0)])
 
 
 def _stationary(design: CodedDesign, own: Array) -> Real:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, to_decimal, to_text
 from maskwell.designs.sparse import Sparse
@@ -57,6 +58,7 @@ def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categ
     >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
     [1.0, 1.0]
     """
+    check_kind(BlockThetas, thetas=thetas)
     amounts = read_amounts(v, weighted=True)
     flows = [theta * amounts.scale for theta in thetas.theta]
     design = equal_exchange(amounts, flows, thetas.blocks, check_length(amounts, categories))

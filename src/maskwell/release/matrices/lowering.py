@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
@@ -136,6 +137,9 @@ def lower_until(
     >>> float(lower_until([1, 1, 40, 60], 0.2).risk.max()) <= 0.2   # two unique records that swap would not be safe
     True
     """
+    check_kind(Bounds | None, bounds=bounds)
+    check_kind(str, intruder=intruder)
+    check_kind(Callable | None, risk=risk)
     allowed, by = _allowed(nu), as_fraction(step, "step")
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
@@ -168,6 +172,8 @@ def method1_for_match(
     >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
     0.7589
     """
+    check_kind(str, intruder=intruder)
+    check_kind(Callable | None, risk=risk)
     allowed = _allowed(nu)
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, check_probability, to_text
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
@@ -24,6 +25,7 @@ def mixed(design: Sparse, a: Number) -> Sparse:
     >>> mixed(sequential_uniform([12, 8, 3]), "1/2").columns_exact(2)   # half of the change
     {0: Fraction(1, 6), 1: Fraction(1, 6), 2: Fraction(2, 3)}
     """
+    check_kind(Sparse, design=design)
     strength = check_probability(a, "strength")
     check_square(design)
     part, whole = strength.numerator, strength.denominator
@@ -45,6 +47,7 @@ def chained(first: Sparse, then: Sparse) -> Sparse:
     >>> chained(step, step).columns_exact(1)   # three eighths of the smaller category end where they began
     {0: Fraction(5, 8), 1: Fraction(3, 8)}
     """
+    check_kind(Sparse, first=first, then=then)
     if first.m != then.k:
         raise MatrixError(
             f"the first matrix has {first.m} reports, the second {then.k} categories",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
@@ -103,6 +104,7 @@ def optimal_matrix(
     >>> found.achieved["posterior_own"], found.invariance_error
     (0.6, 0.0)
     """
+    check_kind(Bounds, bounds=bounds)
     _check_linear(bounds)
     amounts = read_amounts(v, weighted=True)
     inputs = check_length(amounts, categories)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, code_type
 from maskwell.core.phrases import shorten
 from maskwell.core.random_order import random_order
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.sampler import check_codes
 from maskwell.errors import CountsError, WrongTypeError
 from maskwell.release.matrices.integer_flows import IntegerFlows
@@ -30,7 +31,9 @@ class SwapSampler:
     """
 
     def __init__(self, flows: IntegerFlows, random: RandomSource | None = None) -> None:
+        check_kind(IntegerFlows, flows=flows)
         source = SECURE if random is None else random
+        check_source(source)
         self.flows = flows
         self.private = source.private
         self._counts = flows.counts

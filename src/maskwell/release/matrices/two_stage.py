@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
@@ -68,7 +69,7 @@ def _read(table: Any) -> tuple[Array, Categories]:
         counts = table.grid()
         levels = table.levels
     else:
-        counts = np.asarray(table)
+        counts = as_array(table, "table")
         levels = tuple(tuple(range(size)) for size in counts.shape)
     if counts.ndim != 2:
         raise CountsError(f"a table of {counts.ndim} variables", hint="two stages need a table of two variables")

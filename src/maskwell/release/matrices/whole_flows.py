@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.draws import WordReader, coin
 from maskwell.core.exact import common_denominator, sum_of
-from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import NotInvariantError
 from maskwell.release.matrices.counts import read_amounts
@@ -53,6 +54,8 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     >>> found.counts.tolist(), found.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
     ([12, 8, 3], True)
     """
+    check_source(SECURE if random is None else random)
+    check_kind(Sparse, design=design)
     records = read_amounts(counts)
     check_invariant(design, counts)
     exact = balanced(_exact_flows(design, records.integers), records.integers)

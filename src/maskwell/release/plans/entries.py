@@ -219,7 +219,7 @@ def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequen
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         raise _wrong(value, name, "a list", 'write it in brackets, such as ["a", "b"]')
     return list(value)
 

@@ -113,7 +113,9 @@ class ReleasePlan:
         **release: Any,
     ) -> ReleasePlan:
         """From values as people type them; ``release`` takes the keys of the table ``[release]``."""
-        return cls.from_dict({"release": release, "protect": protect, "rule": rule, "codebook": codebook or {}})
+        return cls.from_dict(
+            {"release": release, "protect": protect, "rule": rule, "codebook": {} if codebook is None else codebook}
+        )
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ReleasePlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from maskwell.core.arguments import check_path
 from maskwell.core.documents import LARGEST_BY_HAND, from_toml, read_document
 from maskwell.core.phrases import fault_of
 from maskwell.errors import PlanError
@@ -23,6 +24,7 @@ def load_plan(path: str | Path) -> ReleasePlan:
     PlanError
         Where the file cannot be read, a table or a key is not known, or what is asked contradicts itself.
     """
+    check_path(path=path)
     text = read_document(
         path,
         error=PlanError,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.matrices.bounds import Bounds
@@ -93,6 +94,8 @@ class Protection:
     @classmethod
     def of(cls, variables: str | Sequence[str], method: str, **more: Any) -> Protection:
         """From values as people type them; the keys are those of ``[[protect]]`` in a plan."""
+        variables = variables if isinstance(variables, str) else list_of(str, variables, "variables")
+        check_kind(str, method=method)
         shown = variables if isinstance(variables, str) else " and ".join(map(str, variables))
         return cls.read({"variables": variables, "method": method, **more}, f"protection of {shown}")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.exact import Number
 from maskwell.designs.dense import Dense
 from maskwell.engines.matrices import read_matrix
@@ -34,6 +35,7 @@ def design_from_sdcmicro(path: str) -> Dense:
     LabelError
         Where the names of rows and columns differ.
     """
+    check_path(path=path)
     found = read_matrix(path)
     if found.row_labels is None or found.column_labels is None:
         raise MatrixError(
@@ -84,7 +86,9 @@ def plan_from_sdcmicro(
     >>> plan.protections[0].strength
     Fraction(1, 2)
     """
-    names = [variables] if isinstance(variables, str) else [*variables]
+    names = [variables] if isinstance(variables, str) else list_of(str, variables, "variables")
+    keys = list_of(str, keys, "keys")
+    check_kind(str | None, weights=weights)
     diagonals, alphas = _for_each(pd, names, "pd"), _for_each(alpha, names, "alpha")
     protections = [
         _protection(name, d, a, strata_variables) for name, d, a in zip(names, diagonals, alphas, strict=True)

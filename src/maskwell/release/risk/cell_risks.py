@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.given import design_of
@@ -113,6 +114,7 @@ def cell_risks(
     >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
     ([1.0, 0.5, 0.25, 0.33], [0.2, 0.1, 0.1, 0.1])
     """
+    check_kind(Flag, every_release=every_release)
     design = design_of(design)
     found = check_counts(counts).astype(np.int64)
     if len(found) != design.k:
@@ -150,7 +152,9 @@ def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, ever
 def _asked(counts: Array, cells: Any) -> Array:
     if cells is None:
         return np.flatnonzero(counts > 0)
-    asked = np.asarray(cells, dtype=np.int64)
+    asked = as_whole_numbers(as_list(cells, "cells"), "cells")
+    if asked.ndim != 1 or (asked < 0).any() or (asked >= len(counts)).any():
+        raise CountsError(f"cells are not all from 0 to {len(counts) - 1}", hint="give the places of cells")
     empty = asked[counts[asked] == 0]
     if len(empty):
         raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")

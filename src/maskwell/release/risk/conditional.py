@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_array
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import CountsError, ParameterError
@@ -136,7 +137,7 @@ def _delta(design: CodedDesign, N: Real, a: Array, b: Array) -> tuple[float, flo
 
 
 def _places(places: Any, m: int) -> Array:
-    chosen = np.asarray(places)
+    chosen = as_array(places, "places")
     whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
     if not whole or chosen.min() < 0 or chosen.max() >= m:
         raise ParameterError(f"places of cells must be whole numbers from 0 to {m - 1}", hint="such as [0, 2]")

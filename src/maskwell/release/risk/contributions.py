@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_mapping, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
-from maskwell.errors import UnknownCategoryError
+from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
 from maskwell.release.stages.stage import Stage
@@ -84,6 +85,9 @@ def variable_contributions(
     >>> job.variable, job.matches, job.matches_without   # who does not know the job finds two instead of four
     ('job', 4.0, 2.0)
     """
+    check_kind(CellTable, table=table)
+    keys = list_of(str, keys, "keys")
+    stages = list_of(Stage, stages, "stages")
     whole = _last(assess_risk(table, keys, stages, level=level))
     found = [_without(name, table, keys, stages, level, whole.expected_matches) for name in keys]
     return sorted(found, key=lambda one: one.matches_without)
@@ -111,6 +115,7 @@ def level_contributions(report: RiskReport) -> list[LevelContribution]:
     >>> first.variable, first.level, first.mean_risk   # the only baker
     ('job', 'baker', 1.0)
     """
+    check_kind(RiskReport, report=report)
     matched = report.per_cell["before" if report.after is None else "unconditional"]
     found = [one for name in report.keys for one in _levels(report, name, matched)]
     return sorted(found, key=lambda one: (-one.mean_risk, -one.matches))
@@ -152,6 +157,11 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
     >>> record_risks(report, {"job": ["clerk", "baker"]})["before"].tolist()
     [0.25, 1.0]
     """
+    check_kind(RiskReport, report=report)
+    as_mapping(columns, "columns")
+    absent = [name for name in report.table.columns if name not in columns]
+    if absent:
+        raise ParameterError("a column of the report is not there", hint=f"give {', '.join(report.table.columns)}")
     codes = _codes(report.table, columns)
     cells = find(*numbered(report.table.sizes, report.table.codes, codes))
     cells = np.where((codes < 0).any(axis=1), -1, cells)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, RealNumber, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.printed import Printed, round_up
@@ -171,6 +172,14 @@ def assess_risk(
     >>> report.before.uniques, report.before.expected_matches   # one record in each of three cells can be found
     (1, 3.0)
     """
+    check_kind(RealNumber | None, threshold=threshold)
+    check_kind(Flag, weights=weights)
+    seen = None if seen is None else list_of(str, seen, "seen")
+    check_kind(CellTable, table=table)
+    keys = list_of(str, keys, "keys")
+    stages = list_of(Stage, stages, "stages")
+    check_kind(CellTable | None, released=released)
+    check_kind(str, intruder=intruder)
     check_level(level)
     keys = _checked_keys(keys)
     known = (*keys, *(unchanged_columns(stages, keys) if seen is None else seen))

@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.given_counts import check_counts
+from maskwell.errors import CountsError
 
 _NEAR_ONE = 0.1
 _TERMS = 24
@@ -34,6 +36,9 @@ def individual_risk(records: Array, weights: Real) -> Real:
     >>> individual_risk(np.array([1, 2, 8]), np.array([541.0, 110.0, 8.0])).round(4).tolist()
     [0.0117, 0.0171, 0.125]
     """
+    records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
+    if records.shape != weights.shape or not (records > 0).all():
+        raise CountsError("records and weights do not fit", hint="give both for each cell, and at least one record")
     p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
     q = 1 - p
     return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))

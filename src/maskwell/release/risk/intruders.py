@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from maskwell.core.arguments import check_option
 from maskwell.core.arrays import Real
 
 ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS = "any-look", "own-key", "own-key-95", "released-counts"
@@ -37,5 +38,6 @@ _MEASURES = {
 
 def chosen(intruder: str, risks: Mapping[str, Real]) -> Real:
     """The risk of each cell against one of the intruders, of risks by their measure: the largest that is known."""
+    check_option("intruder", intruder, _MEASURES)
     known = [risks[name] for name in _MEASURES[intruder] if name in risks]
     return np.asarray(np.max(known, axis=0))

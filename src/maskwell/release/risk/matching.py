@@ -13,13 +13,16 @@ Source: derived; [Adeshiyan2011, eq. (4.24)] corrected, whose printed form gives
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, shown_short
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
+from maskwell.core.labels import is_missing
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
 from maskwell.release.risk.cell_risks import CellRisks, cell_risks
@@ -128,7 +131,7 @@ def match_risk_row(counts: Any, row: Any, x: int, *, level: float = 0.95) -> Mat
     (3, 0.374743)
     """
     found = check_counts(counts)
-    p = np.asarray(row, dtype=np.float64)
+    p = as_floats(row, "row", finite=False)
     if p.shape != found.shape or not np.isfinite(p).all() or (p < 0).any() or (p > 1).any():
         raise MatrixError(
             f"a row of {p.size} entries for {len(found)} counts, from {np.min(p, initial=0):g} to"
@@ -141,12 +144,14 @@ def match_risk_row(counts: Any, row: Any, x: int, *, level: float = 0.95) -> Mat
 def _place(x: Any, labels: Any, size: int) -> int:
     """The number of a category that is given by its label, or by its number."""
     known = () if labels is None else tuple(labels)
-    if x in known:
+    if isinstance(x, Hashable) and not is_missing(x) and x in known:
         return known.index(x)
-    if isinstance(x, int | np.integer) and 0 <= x < size:
+    if isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x < size:
         return int(x)
     raise UnknownCategoryError(
-        f"{x!r} is none of the {size} categories", hint=f"give a number from 0 to {size - 1}, or a label", value=x
+        f"{shown_short(x)} is none of the {size} categories",
+        hint=f"give a number from 0 to {size - 1}, or a label",
+        value=x,
     )
 
 

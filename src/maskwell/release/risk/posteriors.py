@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
-from maskwell.core.exact import Number, as_fraction
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.printed import Printed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
@@ -39,7 +40,7 @@ def check_prior(pi: Any, k: int) -> Real:
     [0.5217, 0.3478, 0.1304]
     """
     try:
-        values = np.asarray(pi, dtype=np.float64)
+        values = as_floats(pi, "pi", finite=False)
     except (TypeError, ValueError):
         values = np.empty((0, 0))
     if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
@@ -204,11 +205,11 @@ def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
     small = 1 - large
     if not Fraction(1, 2) <= large <= 1:
         raise ParameterError(
-            f"pi_1 = {float(large):g}: the first category must be the larger one",
+            f"pi_1 = {to_float(large):g}: the first category must be the larger one",
             hint="give a share from 0.5 to 1; exchange the categories otherwise",
         )
     if not 0 <= t <= 1:
-        raise ParameterError(f"theta = {float(t):g} is out of range", hint="give a number from 0 to 1")
+        raise ParameterError(f"theta = {to_float(t):g} is out of range", hint="give a number from 0 to 1")
     probability = max(1 - 2 * t * small, 2 * t * small, large)
     upper = min(Fraction(1), large / (2 * small)) if small else Fraction(1)
     return BinaryGuess(probability, probability == large, (Fraction(1, 2), upper), 1 - t / large)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_whole
 from maskwell.core.arrays import Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
@@ -107,6 +108,7 @@ def predictive_disclosure(P: Any, counts: Any, *, level: float = 0.95, seed: int
     >>> round(found.stays_first, 1)
     0.8
     """
+    seed, runs = as_whole(seed, "seed"), as_whole(runs, "runs", low=1)
     check_level(level)
     design, N = design_and_counts(P, counts)
     check_keeps(design, N)

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import Flag, as_list, as_whole, check_kind, pairs_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Parity, to_text
 from maskwell.designs.coded import CodedDesign
@@ -114,6 +115,7 @@ class TwoReleases:
         again, later_again
             The second, fresh randomization of the reports of each release, if any; the later one is as the first one.
         """
+        check_kind(Flag, kept=kept)
         P = design_of(design)
         Q = P if later is None else design_of(later)
         C = None if again is None else design_of(again)
@@ -134,7 +136,7 @@ class TwoReleases:
 
     def law(self, path: Path) -> Law:
         """The chances of all pairs of reports for one path."""
-        a, b = path
+        a, b = (as_whole(place, "path", high=self.k - 1) for place in pairs_of([path], "path")[0])
         if a == b and self.same is not None:
             return self.same[a]
         return [[row[a] * other[b] for other in self.later] for row in self.first]
@@ -270,7 +272,8 @@ def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
     >>> repeated_guess([P] * 5, [12, 8, 3])[[0, 1, 2, 4]].round(3).tolist()   # five releases tell nearly all
     [0.739, 0.783, 0.839, 0.891]
     """
-    if not len(designs):
+    designs = as_list(designs, "designs")
+    if not designs:
         raise ParameterError("no release", hint="give the design of at least one")
     given = [design_of(P) for P in designs]
     if len({design.k for design in given}) > 1:

@@ -107,7 +107,7 @@ def violations(own: CellTable) -> dict[int, int]:
 
 def count_above(risk: Real, counts: Array, threshold: float | None) -> int | None:
     """Records whose risk is above a threshold, if there is one."""
-    return None if threshold is None else int(counts[risk > threshold + SLACK].sum())
+    return None if threshold is None else int(counts[risk > float(threshold) + SLACK].sum())
 
 
 def percentile(risk: Real, counts: Array, share: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maskwell.core.arguments import RealNumber, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.errors import ParameterError
 from maskwell.release.risk.summands import Summands
@@ -37,6 +38,7 @@ class TargetRisks:
 
 def check_level(level: float) -> None:
     """Raise unless strictly between 0 and 1."""
+    check_kind(RealNumber, level=level)
     if not 0 < level < 1:
         raise ParameterError(f"level = {level} is not strictly between 0 and 1", hint="give a level such as 0.95")
 

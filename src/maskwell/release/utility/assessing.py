@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import listed
@@ -36,6 +37,7 @@ def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tupl
     >>> utility_tables([], ["sex", "age"])   # nothing is randomized
     []
     """
+    stages, columns = list_of(Stage, stages, "stages"), list_of(str, columns, "columns")
     names, changed = [*dict.fromkeys(columns)], _changed(stages)
     pairs = [pair for pair in combinations(names, 2) if {*pair} & changed.keys()]
     alone = [(name,) for name in changed]
@@ -70,7 +72,10 @@ def assess_utility(
     >>> round(found.variables["x"].expected_changed, 3), round(found.pairs[0].expected, 3)   # V was 1
     (0.333, 0.25)
     """
-    tables, released = [*before], None if after is None else [*after]
+    tables = list_of(CellTable, before, "before")
+    released = None if after is None else list_of(CellTable, after, "after")
+    stages = list_of(Stage, stages, "stages")
+    check_kind(Mapping | None, changed=changed)
     names = _changed(stages)
     shares = {name: expected_share(stages, tables, [name]) for name in names}
     told = {

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.errors import CountsError, MatrixError
 
 WEAKENED = 0.9
@@ -28,7 +29,7 @@ def cramers_v(table: Any) -> float | None:
     >>> round(cramers_v([[40, 10], [20, 30]]), 4), cramers_v([[40, 10], [0, 0]])
     (0.4082, None)
     """
-    J = np.asarray(table, dtype=np.float64)
+    J = as_floats(table, "table", finite=False)
     if J.ndim != 2:
         raise MatrixError(f"a table of {J.ndim} dimensions", hint="Cramér's V is for tables of two variables")
     if not np.isfinite(J).all() or (J < 0).any() or not J.sum() > 0:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
 from maskwell.errors import CountsError, MatrixError
 
@@ -90,7 +91,7 @@ def expected_variation(shift: Real, variance: Real) -> tuple[float, float]:
 
 def _shares(table: Any) -> Real:
     try:
-        values = np.asarray(table, dtype=np.float64)
+        values = as_floats(table, "table", finite=False)
     except (TypeError, ValueError):
         values = np.full(1, np.nan)
     if not np.isfinite(values).all() or (values < 0).any():

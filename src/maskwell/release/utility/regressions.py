@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_kind
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.engines.model_frame import read_model_frame
@@ -132,6 +133,9 @@ def compare_regressions(
     >>> found.mean_overlap, found.flags   # the same file: nothing changed
     (1.0, ())
     """
+    check_kind(str, missing=missing)
+    check_kind(Mapping | None, designs=designs)
+    check_kind(str, formula=formula)
     first, second = (_open(formula, data, missing) for data in (original, released))
     third = regress(formula, released, designs, missing=missing) if designs else None
     if first.family != second.family:

@@ -29,7 +29,7 @@ def test_method_1_says_how_it_was_made() -> None:
 
 
 def test_method_1_in_blocks_is_method_1_in_each() -> None:
-    design = method1([12, 8, 3, 5, 2, 9], "1/2", blocks="aabbac")
+    design = method1([12, 8, 3, 5, 2, 9], "1/2", blocks=list("aabbac"))
     first, second = method1([12, 8, 2], "1/2"), method1([3, 5], "1/2")
     P = design.matrix()
     np.testing.assert_allclose(P[np.ix_([0, 1, 4], [0, 1, 4])], first.matrix())

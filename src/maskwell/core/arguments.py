@@ -1,0 +1,292 @@
+"""Arguments of the wrong kind: what Python functions say before they begin, in one sentence for each kind.
+
+Messages name the argument and the kind of thing that was given, never its value, which may be confidential.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Collection, Iterable, Mapping, Sized
+from types import NoneType, UnionType
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import as_fraction, to_float
+from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
+
+Flag = bool | np.bool_
+RealNumber, WholeNumber = numbers.Real, numbers.Integral
+WORDS: Mapping[str, str] = {
+    "Callable": "a function",
+    "Integral": "a whole number",
+    "Mapping": "a dictionary",
+    "PathLike": "a path",
+    "Real": "a number",
+    "bool": "True or False",
+    "str": "a text",
+}
+SHOWN = 60
+MOST = 10**9
+"""Elements that a list may have."""
+
+MATRIX = "mw.Dense.of(matrix) makes one if the columns sum to 1, mw.Dense.from_rows(matrix) if rows do"
+MADE_BY: Mapping[str, str] = {
+    "Categories": 'write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
+    "Cells": "make one of a column of reports: mw.Cells.of(codes)",
+    "CellTable": "count a file: mw.count_tables(path, [columns]), or write mw.CellTable.of(columns, counts)",
+    "Choice": "make one: mw.choose(k, demand)",
+    "Counts": "count the reports with their design: design.tally(reports)",
+    "Deck": "make one of a design: mw.make_deck(design)",
+    "Demand": "make one, for instance mw.Demand.from_gamma(3)",
+    "Design": 'make one, for instance mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))',
+    "Device": "make one of a design: mw.make_device(design)",
+    "Estimate": "make one: mw.estimate_by_moments(design.tally(reports), design)",
+    "KeyedRandom": "make one of a key file: mw.KeyedRandom.from_file(path, dataset)",
+    "Receipt": "read one: mw.load_receipt(path)",
+    "Release": "make one: mw.assess_file(path, plan)",
+    "ReleasePlan": "read one: mw.load_plan(path)",
+    "Reports": "draw them: design.sample(codes)",
+    "Sample": "make one: mw.Sample(design.tally(reports), design)",
+    "SamplingPlan": "make one, for instance mw.SamplingPlan(weights=weights)",
+    "Sparse": "make one of a design: mw.Sparse.of_matrix(design.exact_matrix())",
+    "bool": "write True or False",
+    "str": "write it in quotation marks",
+}
+
+
+def check_kind(kind: Any, /, **given: object) -> None:
+    """Raise unless every argument is of a kind, which may be a union such as ``Demand | None``.
+
+    >>> check_kind(str | None, name="region", label=None)
+    >>> check_kind(str, name=3)
+    Traceback (most recent call last):
+    maskwell.errors.WrongTypeError: name must be a text, not an int
+    hint: write it in quotation marks
+    """
+    for name, value in given.items():
+        if not isinstance(value, kind):
+            kinds = list(get_args(kind)) if isinstance(kind, UnionType) else [kind]
+            wanted = " or ".join(dict.fromkeys("None" if one is NoneType else a_kind(one) for one in kinds))
+            raise WrongTypeError(f"{name} must be {wanted}, not {kind_of(value)}", hint=_hint(kinds[0], value))
+
+
+def a_kind(kind: type) -> str:
+    """The name of a kind with its article.
+
+    >>> a_kind(int), a_kind(str)
+    ('an int', 'a text')
+    """
+    name = kind.__name__
+    vowel = name[0].lower() in "aeio" or name.startswith("nd")
+    return WORDS.get(name) or f"{'an' if vowel else 'a'} {shorten(name, 30)}"
+
+
+def kind_of(value: object) -> str:
+    """What was given, without its value.
+
+    >>> kind_of(None), kind_of([1]), kind_of(dict)
+    ('None', 'a list', 'the class dict')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    return f"the class {shorten(value.__name__, 30)}" if isinstance(value, type) else a_kind(type(value))
+
+
+def _hint(kind: type, value: object) -> str:
+    name = next((base.__name__ for base in kind.__mro__ if base.__name__ in MADE_BY), "")
+    if "Design" in {base.__name__ for base in kind.__mro__}:
+        if isinstance(value, str) or hasattr(value, "__fspath__"):
+            return "read a design file: mw.load_design(path)"
+        if isinstance(value, list | tuple) or hasattr(value, "__array__"):
+            return MATRIX
+    return MADE_BY.get(name, f"give {a_kind(kind)}")
+
+
+def shown_short(value: object) -> str:
+    """A value that was typed, on one line; only what it is where it is long.
+
+    >>> shown_short("often"), shown_short(np.zeros((9, 9)))
+    ("'often'", 'an ndarray')
+    """
+    shown = repr(value)
+    return shown if len(shown) <= SHOWN and "\n" not in shown else kind_of(value)
+
+
+def check_option(name: str, given: object, allowed: Collection[str]) -> None:
+    """Raise unless a word is among those that are allowed.
+
+    >>> check_option("method", "bayes", ("moments", "ml"))
+    Traceback (most recent call last):
+    maskwell.errors.ParameterError: method = 'bayes'
+    hint: method is one of 'moments', 'ml'
+    """
+    if not isinstance(given, str) or given not in allowed:
+        shown = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
+        choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
+        raise ParameterError(f"{name} = {shown}", hint=f"{name} is one of {choice}")
+
+
+def check_path(**given: object) -> None:
+    """Raise unless every argument can be the path of a file.
+
+    >>> check_path(path="answers.csv")
+    """
+    for name, value in given.items():
+        check_kind(str | os.PathLike, **{name: value})
+        try:
+            possible = b"\0" not in os.fsencode(os.fspath(value))  # type: ignore[call-overload]
+        except (UnicodeError, TypeError):
+            possible = False
+        if not possible or not os.fspath(value):  # type: ignore[call-overload]
+            raise InputError(f"{name} cannot be the path of a file", hint="give a path such as answers.csv")
+
+
+def as_list(values: Any, name: str) -> list[Any]:
+    """A list of what was given, which is no text, no single value and nothing endless.
+
+    >>> as_list(("a", "b"), "names")
+    ['a', 'b']
+    """
+    fits = isinstance(values, Iterable) and not isinstance(values, str | bytes) and getattr(values, "ndim", 1) > 0
+    if not fits or (isinstance(values, Sized) and _length(values) > MOST):
+        raise WrongTypeError(f"{name} must be a list, not {kind_of(values)}", hint=f"give {name} as a list")
+    return list(values)
+
+
+def _length(values: Sized) -> int:
+    try:
+        return len(values)
+    except (TypeError, OverflowError):
+        return MOST + 1
+
+
+def list_of(kind: Any, values: Any, name: str) -> list[Any]:
+    """A list whose elements are all of one kind.
+
+    >>> list_of(str, ["a", "b"], "names")
+    ['a', 'b']
+    """
+    found = as_list(values, name)
+    for i, value in enumerate(found):
+        check_kind(kind, **{f"{name}[{i}]": value})
+    return found
+
+
+def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
+    """A list of pairs.
+
+    >>> pairs_of([[0, 1]], "corners")
+    [(0, 1)]
+    """
+    found = [_elements(pair) for pair in as_list(values, name)]
+    if any(len(pair) != 2 for pair in found):
+        raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
+    return [(one, two) for one, two in found]
+
+
+def _elements(pair: Any) -> tuple[Any, ...]:
+    is_list = isinstance(pair, tuple | list) or (isinstance(pair, np.ndarray) and pair.ndim > 0)
+    return tuple(pair) if is_list else ()
+
+
+def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
+    """What was given, if it is a dictionary.
+
+    >>> as_mapping({"a": 1}, "shares")
+    {'a': 1}
+    """
+    if not isinstance(values, Mapping):
+        raise WrongTypeError(
+            f"{name} must be a dictionary, not {kind_of(values)}", hint=f"give {name} as {{key: value, ...}}"
+        )
+    return values
+
+
+def as_array(values: Any, name: str) -> Array:
+    """An array of any kind, of as many dimensions as the lists have levels.
+
+    >>> as_array([[1, 2], [3, 4]], "codes").shape
+    (2, 2)
+    """
+    if isinstance(values, range) and _length(values) > MOST:
+        raise WrongTypeError(f"{name} has too many elements", hint=f"give at most {MOST:,}")
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise MissingValueError(f"{name} has masked values", hint="leave missing values out, or fill them in")
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise InputError(
+            f"{name} cannot be made into an array", hint="give lists of one length each, or an array", values=error
+        ) from None
+    return found
+
+
+def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
+    """Numbers as an array of floats: not texts, not complex, and finite unless told otherwise.
+
+    >>> as_floats([1, 2], "weights")
+    array([1., 2.])
+    """
+    given = as_array(values, name)
+    if given.dtype.kind not in "buifO" and given.size:
+        raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
+    try:
+        with np.errstate(over="ignore"):
+            result: Real = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers") from None
+    if finite and not np.isfinite(result).all():
+        raise InputError(f"{name} are not all finite numbers", hint="leave missing and infinite values out")
+    return result
+
+
+def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:
+    """Whole numbers as an array of integers; nothing is rounded.
+
+    >>> as_whole_numbers([2, 0], "places")
+    array([2, 0])
+    """
+    found = as_floats(values, name)
+    if (found != np.floor(found)).any() or (np.abs(found) > 2**53).any():
+        raise InputError(f"{name} are not all whole numbers", hint="give integers")
+    return found.astype(np.int64)
+
+
+def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number in a range.
+
+    >>> as_real("1/4", "share", low=0, high=1)
+    0.25
+    """
+    found = to_float(as_fraction(value, name))
+    if not low <= found <= high or math.isinf(found):
+        allowed = f"from {low:g} to {high:g}" if high < math.inf else f"of {low:g} or more" if low > -math.inf else ""
+        raise ParameterError(
+            f"{name} = {shorten(str(value))} is out of range", hint=f"give a number {allowed}".strip(), value=value
+        )
+    return found
+
+
+def as_whole(value: Any, name: str, *, low: int = 0, high: int = 2**63 - 1) -> int:
+    """A whole number in a range.
+
+    >>> as_whole(12, "replicates", low=1)
+    12
+    """
+    number = as_fraction(value, name)
+    if number.denominator != 1 or not low <= number <= high:
+        allowed = f"of {low} or more" if high >= 2**31 else f"from {low} to {high:,}"
+        raise ParameterError(
+            f"{name} = {shorten(str(value))} is not a whole number {allowed}",
+            hint=f"give a whole number {allowed}",
+            value=value,
+        )
+    return int(number)

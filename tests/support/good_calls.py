@@ -1,0 +1,172 @@
+"""Calls that work: every call of the library's public functions and methods that an example in a docstring makes.
+
+The examples are run once with a profiler that notes what they call and with which arguments, so a new function with an
+example is known at once. Functions whose docstrings show no call have one in :data:`MORE`.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import FrameType
+from typing import Any
+
+import maskwell
+
+SHOWN = "<doctest"
+EACH = 2
+"""How many calls of one function are kept."""
+
+MORE = """
+>>> import numpy as np
+>>> import maskwell as mw
+>>> coin, cross = mw.make_design("warner", p="0.7"), mw.make_design("crosswise", q="0.15")
+>>> mw.save_design(coin, "coin.json", overwrite=True)
+>>> _ = mw.load_design("coin.json"), mw.design_from_dict(coin.to_dict())
+>>> mw.certify(coin).save("certificate.json", overwrite=True)
+>>> _ = mw.load_certificate("certificate.json")
+>>> _ = mw.new_key_file("own.key")
+>>> _ = mw.KeyedRandom.from_file("own.key", "survey")
+>>> kept = mw.method1([30, 20, 50], "1/2")
+>>> mw.check_invariant(kept, [30, 20, 50])
+>>> mw.check_publishable(kept, [30, 20, 50], "published in the yearbook")
+>>> _ = mw.weighted_variance(kept, [30, 20, 50], [300, 200, 500])
+>>> sample = mw.Sample.of([120, 180], coin)
+>>> _ = mw.goodness_of_samples([sample, mw.Sample.of([60, 40], coin)])
+>>> _ = mw.group_samples(["yes", "no", "yes"], [coin, coin, coin])
+>>> three = mw.Dense.of([["0.6", "0.2", "0.1"], ["0.2", "0.6", "0.1"], ["0.2", "0.2", "0.8"]])
+>>> _ = mw.cheating_range(mw.estimate_by_moments(mw.Sample.of([50, 60, 70], three).counts, three))
+>>> pairs = mw.Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])
+>>> asked = mw.Dense.of(mw.Kronecker.of([coin, coin]).exact_matrix(), pairs)
+>>> found = mw.estimate_by_moments(mw.Sample.of([40, 30, 20, 60], asked).counts, asked)
+>>> _ = mw.margin_of(found, 0), mw.table_of(found, asked, ["own", "other"])
+>>> _ = mw.plot_flows(coin), mw.plot_learned(mw.estimate_by_moments(sample.counts, coin))
+>>> rows = np.random.default_rng(1)
+>>> age, said = rows.normal(size=200), rows.choice(["same", "different"], size=200)
+>>> _ = mw.fit_with_anchor(age, said, np.repeat(["same", "different"], [30, 170]), cross, cross)
+>>> _ = mw.plot_coefficients(mw.fit_logistic(age, rows.choice(["yes", "no"], size=200), coin))
+>>> with open("people.csv", "w") as file:
+...     _ = file.write("sex,region\\n" + "f,north\\nm,north\\nf,south\\nm,south\\n" * 20)
+>>> tables = mw.count_tables("people.csv", [["sex", "region"]])
+>>> within = mw.Protection.of(["sex"], "method1", within=["region"], theta="1/2")
+>>> plan = mw.ReleasePlan.of([within], keys=["sex", "region"])
+>>> release = mw.assess_file("people.csv", plan)
+>>> _ = mw.release_page(release), mw.plot_matrix(release.stages[0])
+>>> _ = mw.plot_release_risk(release), mw.risk_utility_map(release)
+>>> _ = mw.release_file("people.csv", plan, "released")
+>>> _ = mw.load_receipt("released/public/receipt.json")
+>>> utility = mw.assess_utility(tables, tables, release.stages)
+>>> _ = mw.plot_associations(utility), mw.plot_inflation(utility)
+>>> with open("plan.toml", "w") as file:
+...     _ = file.write('[[protect]]\\nvariables = ["sex"]\\nmethod = "sequential"\\n')
+>>> _ = mw.load_plan("plan.toml")
+>>> with open("matrix.csv", "w") as file:
+...     _ = file.write('"","2","4"\\n"2",0.9,0.1\\n"4",0.3,0.7\\n')
+>>> _ = mw.design_from_sdcmicro("matrix.csv")
+"""
+
+
+@dataclass(frozen=True)
+class GoodCall:
+    """A function, method or class with arguments that it takes, by their names."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    signature: inspect.Signature = field(repr=False)
+
+    def parameters(self) -> list[str]:
+        return [name for name in self.arguments if name not in ("self", "cls")]
+
+    def call(self, **changed: Any) -> Any:
+        """With some arguments replaced; those that go into ``*args`` and ``**kwargs`` by one of their elements."""
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, parameter in self.signature.parameters.items():
+            if name not in self.arguments:
+                continue
+            value = changed.get(name, self.arguments[name])
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                args.extend([value] if name in changed else value)
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                named |= {next(iter(self.arguments[name]), "more"): value} if name in changed else value
+            elif parameter.kind is parameter.KEYWORD_ONLY:
+                named[name] = value
+            else:
+                args.append(value)
+        return self.function(*args, **named)
+
+
+@cache
+def good_calls() -> dict[str, list[GoodCall]]:
+    """Calls by the public name that they are about; made in the present folder, where examples leave their files."""
+    noted: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for test in _examples():
+        sys.setprofile(lambda frame, event, _: _note(noted, frame) if event == "call" else None)
+        try:
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
+                test, out=lambda _: None, clear_globs=False
+            )
+        finally:
+            sys.setprofile(None)
+    found: dict[str, list[GoodCall]] = {}
+    for (module, qualified), calls in sorted(noted.items()):
+        for owner, function in _public(module, qualified):
+            for arguments in calls:
+                target = function.__init__ if inspect.isclass(function) else function
+                kept = {n: v for n, v in arguments.items() if not (n == "self" and inspect.isclass(function))}
+                made = GoodCall(f"{module}.{qualified}", function, kept, inspect.signature(target))
+                found.setdefault(owner, []).append(made)
+    return found
+
+
+def _examples() -> Iterator[doctest.DocTest]:
+    finder = doctest.DocTestFinder()
+    for module in pkgutil.walk_packages(maskwell.__path__, "maskwell."):
+        if ".cli" not in module.name and not module.name.endswith("__main__"):
+            yield from (test for test in finder.find(importlib.import_module(module.name)) if test.examples)
+    yield doctest.DocTestParser().get_doctest(MORE, {}, "more", None, 0)
+
+
+def _note(noted: dict[tuple[str, str], list[dict[str, Any]]], frame: FrameType) -> None:
+    back, code = frame.f_back, frame.f_code
+    if back is None or not back.f_code.co_filename.startswith(SHOWN) or code.co_name.startswith("<"):
+        return
+    made = frame.f_locals.get("self") if code.co_filename == "<string>" else None  # the __init__ of a dataclass
+    module = type(made).__module__ if made is not None else frame.f_globals.get("__name__", "")
+    qualified = f"{type(made).__name__}.{code.co_name}" if made is not None else code.co_qualname
+    calls = noted.setdefault((module, qualified), [])
+    if module.startswith("maskwell") and len(calls) < EACH:
+        count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+        calls.append({name: frame.f_locals.get(name) for name in code.co_varnames[:count]})
+
+
+def _public(module: str, qualified: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The public name that a call belongs to, and what was called; nothing for inner functions and properties."""
+    owner, _, last = qualified.rpartition(".")
+    if "<locals>" in qualified or not module.startswith("maskwell"):
+        return
+    home = sys.modules[module]
+    if not owner:
+        function = getattr(home, last, None)
+        yield from ((name, function) for name in maskwell.__all__ if getattr(maskwell, name) is function and function)
+        return
+    kind = getattr(home, owner, None)
+    names = [name for name in maskwell.__all__ if inspect.isclass(kind) and _is_of(getattr(maskwell, name), kind)]
+    if not names or (last.startswith("_") and last != "__init__"):
+        return
+    static = inspect.getattr_static(kind, last, None)
+    if last == "__init__":
+        yield names[0], kind
+    elif isinstance(static, classmethod | staticmethod) or inspect.isfunction(static):
+        yield names[0], getattr(kind, last)
+
+
+def _is_of(public: Any, kind: type) -> bool:
+    return inspect.isclass(public) and issubclass(public, kind)
