@@ -8,6 +8,7 @@ import pytest
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.large_designs import LARGE
 
+from maskwell.core.documents import from_json
 from maskwell.designs import wire
 from maskwell.errors import TooLargeError
 
@@ -30,4 +31,4 @@ def test_an_audit_of_a_large_design(number: int, tmp_path: Path) -> None:
 
 def test_designs_within_designs_have_an_end() -> None:
     inner = wire.dumps(LARGE["coins 30 times"]())
-    assert wire.design_from_dict(wire.from_json(inner)).k == 2
+    assert wire.design_from_dict(from_json(inner)).k == 2

@@ -162,7 +162,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             weights=None if content["weights"] is None else _of(str, content, "weights"),
             demonstration=_of(bool, content, "demonstration"),
             commitment=_commitment(content.get("randomness", {})),
-            plan=_of(Mapping, content, "plan") if "plan" in content else {},
+            plan=_of(dict, content, "plan") if "plan" in content else {},
             intruder=_intruder(content.get("plan", {})),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -232,7 +232,7 @@ def _group(content: Mapping[str, Any]) -> Group:
         linked=_names(content, "linked"),
         method=_of(str, content, "method"),
         invariance=_of(str, content, "invariance"),
-        inflation=_inflation(_of(Mapping, content, "vif")),
+        inflation=_inflation(_of(dict, content, "vif")),
         missing=_of(str, content, "missing"),
         stage=stage,
         **_matrix(content, stage),
