@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, as_fraction
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
@@ -110,6 +110,6 @@ def check_costs(costs: Sequence[Number]) -> tuple[Fraction, ...]:
     found = tuple(as_fraction(cost, "cost") for cost in costs)
     if min(found) <= 0:
         raise ParameterError(
-            f"cost = {float(min(found)):g} is not above 0", hint="give what one respondent costs", costs=costs
+            f"cost = {to_float(min(found)):g} is not above 0", hint="give what one respondent costs", costs=costs
         )
     return found

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.exact import Number, as_fraction
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.printed import Printed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
@@ -204,11 +204,11 @@ def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
     small = 1 - large
     if not Fraction(1, 2) <= large <= 1:
         raise ParameterError(
-            f"pi_1 = {float(large):g}: the first category must be the larger one",
+            f"pi_1 = {to_float(large):g}: the first category must be the larger one",
             hint="give a share from 0.5 to 1; exchange the categories otherwise",
         )
     if not 0 <= t <= 1:
-        raise ParameterError(f"theta = {float(t):g} is out of range", hint="give a number from 0 to 1")
+        raise ParameterError(f"theta = {to_float(t):g} is out of range", hint="give a number from 0 to 1")
     probability = max(1 - 2 * t * small, 2 * t * small, large)
     upper = min(Fraction(1), large / (2 * small)) if small else Fraction(1)
     return BinaryGuess(probability, probability == large, (Fraction(1, 2), upper), 1 - t / large)
