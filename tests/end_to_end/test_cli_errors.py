@@ -18,6 +18,9 @@ BAD: list[tuple[list[str], list[str]]] = [
     # too long once
     (["estimate", "x.csv", "--interval", "x" * 300], ["--interval: there is no choice 'xxx", "profile, bonferroni"]),
     (["regress", "x.csv", "--variance", "\x1b" * 300], ["--variance: there is no choice '", "one of: observed, expec"]),
+    (["audit", "warner.json", "--prior", "1e1000,0.5"], ["sums to inf, not 1"]),
+    (["compare", "warner.json", "warner.json", "--pi", "1e999,0.5"], ["sums to inf, not 1"]),
+    (["plan", "warner.json", "--pi", "1e999,0.5", "--n", "100"], ["sums to inf, not 1"]),
     (["completion", "tcsh"], ["SHELL: there is no choice 'tcsh'", "one of: bash, zsh, fish"]),
     (["randomize", "x.csv", "--design", "\x07" * 90, "-o", "y.csv"], ["--design \\x07"]),
     (["design", "foo"], ["no such command: maskwell design foo", "maskwell design --help"]),

@@ -208,7 +208,7 @@ def read_shares(text: str, option: str, design: Design) -> Real:
     """Shares of the categories of a design, typed with commas, shape (k,)."""
     import numpy as np
 
-    from maskwell.core.exact import as_fraction, to_decimal
+    from maskwell.core.exact import as_fraction, to_decimal, to_float
     from maskwell.designs.matrices import SUM_TOLERANCE
 
     typed = split_list(text, option)
@@ -223,7 +223,7 @@ def read_shares(text: str, option: str, design: Design) -> Real:
     total = sum(shares, start=Fraction(0))
     if abs(total - 1) > SUM_TOLERANCE:
         raise ParameterError(
-            f"{option} {text} sums to {float(total):.10g}, not 1",
+            f"{option} {text} sums to {to_float(total):.10g}, not 1",
             hint="these shares must sum to 1; nothing is rescaled for you",
         )
     return np.array([float(share) for share in shares])

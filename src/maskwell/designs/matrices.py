@@ -117,7 +117,7 @@ def _check_fractions(values: list[list[Any]], given: Columns) -> None:
         total = sum(exact, Fraction(0))
         if total != 1 and not any(map(is_decimal, as_given)):
             raise MatrixError(
-                f"the fractions of column {j} sum to 1 {float(total - 1):+.3g}",
+                f"the fractions of column {j} sum to 1 {to_float(total - 1):+.3g}",
                 hint="fractions must sum to 1 exactly; within 1e-9 is enough for decimals only",
             )
 

@@ -32,6 +32,7 @@ from maskwell.core.exact import (
     from_digits,
     sum_of,
     to_digits,
+    to_float,
 )
 from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.coded import CodedDesign
@@ -143,7 +144,7 @@ class Mixture(TruthOrFixed):
         total = sum_of([p, *q])
         if total != 1:
             raise ParameterError(
-                f"truth and fixed sum to {float(total):.12g}, which is 1 {float(total - 1):+.3g}",
+                f"truth and fixed sum to {to_float(total):.12g}, which is 1 {to_float(total - 1):+.3g}",
                 hint="the probabilities of all reports must sum to 1 exactly",
             )
         return cls(categories=categories, truth=p, fixed=q).noting_decimals(p, *q)

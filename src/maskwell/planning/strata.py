@@ -24,7 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats, list_of
 from maskwell.core.arrays import Real
-from maskwell.core.exact import Number, as_fraction
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.designs.base import Design
 from maskwell.designs.matrices import SUM_TOLERANCE
 from maskwell.errors import ParameterError
@@ -146,7 +146,7 @@ class _Strata:
         total = sum(shares, Fraction(0))
         if abs(total - 1) > SUM_TOLERANCE:
             raise ParameterError(
-                f"the shares of the strata sum to {float(total):.10g}, not 1",
+                f"the shares of the strata sum to {to_float(total):.10g}, not 1",
                 hint="these shares must sum to 1; nothing is rescaled for you",
             )
         variances = [stratum.variance(sampling) for stratum in strata]
@@ -205,8 +205,8 @@ class _Strata:
         least = FEWEST * sum(self.costs)
         if budget < least:
             raise ParameterError(
-                f"a budget of {float(budget):,.10g} is not enough for {FEWEST} respondents in each stratum",
-                hint=f"that costs {float(least):,.10g}",
+                f"a budget of {to_float(budget):,.10g} is not enough for {FEWEST} respondents in each stratum",
+                hint=f"that costs {to_float(least):,.10g}",
                 budget=float(budget),
             )
         ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)

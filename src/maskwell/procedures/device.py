@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from maskwell.core.arguments import as_list, shown_short
 from maskwell.core.categories import Categories
-from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal
+from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal, to_float
 from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
@@ -44,7 +44,7 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
     exact = not any(map(is_decimal, shares.values()))
     if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
         raise ParameterError(
-            f"{_summed(list(shares))} = {float(total):.10g}, not 1",
+            f"{_summed(list(shares))} = {to_float(total):.10g}, not 1",
             hint="these shares must sum to 1, fractions exactly; nothing is rescaled for you",
             shares=dict(shares),
         )
