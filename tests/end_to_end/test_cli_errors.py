@@ -65,6 +65,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["convert", "--curves", "negative.csv"], ["line 2: p = -1 is not from 0 to 1"]),
     (["convert", "--curves", "falling.csv"], ["line 3: p = 0.2 comes after p = 0.3"]),
     ([*PLAN, "--n", "100", "--level", "95"], ["level = 95 is not", "95 for 95 %? write 0.95"]),
+    ([*PLAN, "--n", "100", "--level", "1e-400"], ["level = 1e-400 is too near to 0", "such as 0.95"]),
     # hints that hit
     (["plan", "--k", "ten", "--gamma", "3"], ["k = 'ten' is not a whole number", "such as 10"]),
     ([*PLAN, "--n", "1,000"], ["n = '1,000' is not a whole number", "1000"]),
