@@ -155,3 +155,13 @@ def test_a_value_of_a_file_that_is_no_category_is_told_within_the_width() -> Non
 def test_json_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     shown = run("convert", "--rho", "0.5", "0.1", "--json", status=2)
     assert json.loads(shown.out)["error"]["message"] == "rho1 = 0.5 is not below rho2 = 0.1"
+
+
+def test_json_shares_standard_output_with_nothing() -> None:
+    Path("x.csv").write_text("answer\nyes\nno\n", encoding="utf-8")
+    for command in (["device", "warner.json", "--realised"], ["risk", "x.csv", "--keys", "answer", "--records"]):
+        told = run(*command, "-", "--json", status=2)
+        assert f"{command[-1]} - both need standard output" in json.loads(told.out)["error"]["message"]
+    assert json.loads(run("release", "x.csv", "--init", "-o", "-", "--json").out)["output"] is None
+    assert run("device", "warner.json", "--realised", "-").out.lstrip().startswith("{")
+    assert run("risk", "x.csv", "--keys", "answer", "--records", "-", status=None).out.startswith("record,")
