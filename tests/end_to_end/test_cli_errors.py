@@ -165,3 +165,8 @@ def test_json_shares_standard_output_with_nothing() -> None:
     assert json.loads(run("release", "x.csv", "--init", "-o", "-", "--json").out)["output"] is None
     assert run("device", "warner.json", "--realised", "-").out.lstrip().startswith("{")
     assert run("risk", "x.csv", "--keys", "answer", "--records", "-", status=None).out.startswith("record,")
+
+
+def test_a_population_beyond_all_reason_is_a_number_like_others() -> None:
+    Path("x.csv").write_text("answer\nyes\nno\nno\n", encoding="utf-8")
+    run("estimate", "x.csv", "--direct", "answer", "--population", "10000", "--denominator", "1e308")

@@ -266,7 +266,7 @@ def _variances(
     v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
     df = survey.variance.degrees_of_freedom(lines)
     if denominator is not None:
-        return v_total, v_total / denominator**2, df
+        return v_total, v_total / denominator / denominator, df  # the square of a huge one is no float
     return v_total, survey.variance_of(lines, total / size) / size**2, df
 
 
