@@ -167,6 +167,8 @@ def test_json_shares_standard_output_with_nothing() -> None:
     assert run("risk", "x.csv", "--keys", "answer", "--records", "-", status=None).out.startswith("record,")
 
 
-def test_a_population_beyond_all_reason_is_a_number_like_others() -> None:
+@pytest.mark.parametrize("size", ["1e308", "1e999", "1e-200", "0"])
+def test_a_population_beyond_all_reason_is_refused(size: str) -> None:
     Path("x.csv").write_text("answer\nyes\nno\nno\n", encoding="utf-8")
-    run("estimate", "x.csv", "--direct", "answer", "--population", "10000", "--denominator", "1e308")
+    command = ["estimate", "x.csv", "--direct", "answer", "--population", "10000", "--denominator", size]
+    refused(*command, saying="the number of units in the population")

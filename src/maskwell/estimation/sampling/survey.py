@@ -158,7 +158,7 @@ class _Survey:
 def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
     survey = _survey(recovery, scheme)
     cells = survey.cells
-    if denominator is not None and not (np.isfinite(denominator) and denominator > 0):
+    if denominator is not None and not 1e-100 < denominator < 1e100:  # its square is needed
         raise ParameterError(f"denominator = {denominator}", hint="give the number of units in the population")
     if not all(reading.design.identifiable for reading in recovery.readings):
         return _together(survey, denominator)
@@ -266,7 +266,7 @@ def _variances(
     v_total = survey.variance_of(lines, np.zeros(survey.recovery.k))
     df = survey.variance.degrees_of_freedom(lines)
     if denominator is not None:
-        return v_total, v_total / denominator / denominator, df  # the square of a huge one is no float
+        return v_total, v_total / denominator**2, df
     return v_total, survey.variance_of(lines, total / size) / size**2, df
 
 
