@@ -65,6 +65,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["convert", "--curves", "negative.csv"], ["line 2: p = -1 is not from 0 to 1"]),
     (["convert", "--curves", "falling.csv"], ["line 3: p = 0.2 comes after p = 0.3"]),
     ([*PLAN, "--n", "100", "--level", "95"], ["level = 95 is not", "95 for 95 %? write 0.95"]),
+    ([*PLAN, "--n", "100", "--level", "1e-400"], ["level = 1e-400 is too near to 0", "such as 0.95"]),
     # hints that hit
     (["plan", "--k", "ten", "--gamma", "3"], ["k = 'ten' is not a whole number", "such as 10"]),
     ([*PLAN, "--n", "1,000"], ["n = '1,000' is not a whole number", "1000"]),
@@ -154,3 +155,20 @@ def test_a_value_of_a_file_that_is_no_category_is_told_within_the_width() -> Non
 def test_json_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     shown = run("convert", "--rho", "0.5", "0.1", "--json", status=2)
     assert json.loads(shown.out)["error"]["message"] == "rho1 = 0.5 is not below rho2 = 0.1"
+
+
+def test_json_shares_standard_output_with_nothing() -> None:
+    Path("x.csv").write_text("answer\nyes\nno\n", encoding="utf-8")
+    for command in (["device", "warner.json", "--realised"], ["risk", "x.csv", "--keys", "answer", "--records"]):
+        told = run(*command, "-", "--json", status=2)
+        assert f"{command[-1]} - both need standard output" in json.loads(told.out)["error"]["message"]
+    assert json.loads(run("release", "x.csv", "--init", "-o", "-", "--json").out)["output"] is None
+    assert run("device", "warner.json", "--realised", "-").out.lstrip().startswith("{")
+    assert run("risk", "x.csv", "--keys", "answer", "--records", "-", status=None).out.startswith("record,")
+
+
+@pytest.mark.parametrize("size", ["1e308", "1e999", "1e-200", "0"])
+def test_a_population_beyond_all_reason_is_refused(size: str) -> None:
+    Path("x.csv").write_text("answer\nyes\nno\nno\n", encoding="utf-8")
+    command = ["estimate", "x.csv", "--direct", "answer", "--population", "10000", "--denominator", size]
+    refused(*command, saying="the number of units in the population")

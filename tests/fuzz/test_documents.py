@@ -227,7 +227,7 @@ def test_changed_certificates(number: int) -> None:
 def spoiled(text: str, draw: random.Random) -> str:
     """A text with a few letters changed, cut, doubled or replaced."""
     for _ in range(draw.choice([1, 1, 2, 5])):
-        at, upto = sorted(draw.sample(range(len(text) + 1), 2))
+        at, upto = sorted(draw.sample(range(len(text) + 1), 2)) if text else (0, 0)
         part = draw.choice(
             [
                 "",

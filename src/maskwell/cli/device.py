@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, load_design
+from maskwell.cli.options import FilePath, check_standard_output, example, json_option, load_design
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -53,8 +53,7 @@ def device(
     """
     from maskwell.core.atomic import check_outputs
 
-    if as_json and output == "-":
-        raise ParameterError("--json and -o - both need standard output", hint="write the sheets to a file")
+    check_standard_output(as_json=as_json, output=output, realised=realised)
     if output is not None and output == realised:
         raise ParameterError(f"sheets and design would both be {output}", hint="give them different names")
     check_outputs([path for path in (output, realised) if path is not None], force=force, inputs=[design])
@@ -71,11 +70,11 @@ def device(
         made,
         design,
         output=output if output != "-" else None,
-        realised=realised,
+        realised=realised if realised != "-" else None,
         remarks=sheet_notes(made, sheet),
         command=_typed(design, options),
     )
-    print_lines(lines, err=output == "-")
+    print_lines(lines, err="-" in (output, realised))
 
 
 def _made(design: Design, options: dict[str, Any]) -> Device:

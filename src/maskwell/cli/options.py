@@ -103,6 +103,14 @@ def check_one_form(style: str, *, as_json: bool) -> None:
         raise ParameterError(f"--json and --format {style}", hint="choose one of them")
 
 
+def check_standard_output(*, as_json: bool, **paths: str | None) -> None:
+    """Raise where both the JSON object and a file were to go to standard output; ``paths`` by option."""
+    for option, path in paths.items():
+        if as_json and path == "-":
+            name = "-o" if option == "output" else f"--{option}"
+            raise ParameterError(f"--json and {name} - both need standard output", hint="write to a file")
+
+
 def example(*commands: str) -> str:
     """Commands that work when they are copied, one to a line, for the end of ``--help``."""
     return "\n".join(["\b", "Example:", *(f"  {command}" for command in commands)])

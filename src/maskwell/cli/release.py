@@ -134,6 +134,7 @@ def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None
     from maskwell.core.atomic import atomic_file, check_output
     from maskwell.release.assessing import first_plan
 
+    output = None if output == "-" else output  # where the plan goes anyway
     if output is not None:
         check_output(output, force=force, inputs=[file])
     with Progress() as progress:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, show_values_option, split_list
+from maskwell.cli.options import FilePath, check_standard_output, example, json_option, show_values_option, split_list
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
 from maskwell.errors import DataFileError, ParameterError
@@ -53,6 +53,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
     from maskwell.release.risk.contributions import level_contributions, variable_contributions
     from maskwell.reports.text_risk import risk_text
 
+    check_standard_output(as_json=as_json, records=records)
     names = _names(keys)
     given = [path for path in (file, options["released"], options["receipt"]) if path is not None]
     _check_outputs(records, options, given)
@@ -77,7 +78,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
         print_json(content | written)
     else:
         lines = risk_text(report, file=file, released=released, names=options, added=added, levels=levels)
-        print_lines(with_plot(lines, options["plot"]))
+        print_lines(with_plot(lines, options["plot"]), err=records == "-")
     above = (report.before if report.after is None else report.after).records_above
     return ANSWER_IS_NO if above else OK
 

@@ -154,9 +154,9 @@ def _replicate_rule(given: Mapping[str, Any], tally: SurveyTally) -> ReplicateRu
 
 def denominator_of(given: Mapping[str, Any]) -> float | None:
     """The size of the population that shares are to be taken of, None for the sum of the weights."""
-    from maskwell.core.exact import as_fraction
+    from maskwell.core.exact import as_fraction, to_float
 
-    return None if given["denominator"] is None else float(as_fraction(given["denominator"], "denominator"))
+    return None if given["denominator"] is None else to_float(as_fraction(given["denominator"], "denominator"))
 
 
 def check_plan(given: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 
-HIGHEST = 1 - 1e-12
+HIGHEST, LOWEST = 1 - 1e-12, Fraction(1, 10**12)
 LEAST_MARGIN = Fraction(1, 10**9)
 MOST_RESPONDENTS = 10**12
 ROUNDING = 1e-12
@@ -44,6 +44,10 @@ def check_level(level: Number) -> float:
             f"level = {level} is too near to 1: the largest is 1 - 1e-12",
             hint="give a level such as 0.999",
             level=level,
+        )
+    if value < LOWEST:
+        raise ParameterError(
+            f"level = {level} is too near to 0: the smallest is 1e-12", hint="give a level such as 0.95", level=level
         )
     return float(value)
 

@@ -166,7 +166,7 @@ class _Survey:
 def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
     survey = _survey(recovery, scheme)
     cells = survey.cells
-    if denominator is not None and not (np.isfinite(denominator) and denominator > 0):
+    if denominator is not None and not 1e-100 < denominator < 1e100:  # its square is needed
         raise ParameterError(f"denominator = {denominator}", hint="give the number of units in the population")
     if not all(reading.design.identifiable for reading in recovery.readings):
         return _together(survey, denominator)
