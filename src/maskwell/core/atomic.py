@@ -89,9 +89,8 @@ def atomic_files(
                 return
             for output in outputs:
                 output.settle(like, mode)
-            for output in sorted(
-                outputs, key=lambda one: isinstance(one, _Partial)
-            ):  # what cannot be undone comes last
+            streams_first = sorted(outputs, key=lambda one: isinstance(one, _Partial))  # they fail more easily
+            for output in streams_first:
                 output.finish(force=force, again=again)
         except OSError as error:
             if isinstance(error, BrokenPipeError) and "-" in paths:
