@@ -162,7 +162,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             weights=None if content["weights"] is None else _of(str, content, "weights"),
             demonstration=_of(bool, content, "demonstration"),
             commitment=_commitment(content.get("randomness", {})),
-            plan=_of(dict, content, "plan") if "plan" in content else {},
+            plan=_table(content, "plan") if "plan" in content else {},
             intruder=_intruder(content.get("plan", {})),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -175,6 +175,12 @@ def _of(kind: type[T], content: Mapping[str, Any], name: str) -> T:
     found = content[name]
     if not isinstance(found, kind):
         raise TypeError(f"{name} is a {type(found).__name__}")
+    return found
+
+
+def _table(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A field that must be an object."""
+    found: dict[str, Any] = _of(dict, content, name)
     return found
 
 
@@ -232,7 +238,7 @@ def _group(content: Mapping[str, Any]) -> Group:
         linked=_names(content, "linked"),
         method=_of(str, content, "method"),
         invariance=_of(str, content, "invariance"),
-        inflation=_inflation(_of(dict, content, "vif")),
+        inflation=_inflation(_table(content, "vif")),
         missing=_of(str, content, "missing"),
         stage=stage,
         **_matrix(content, stage),
