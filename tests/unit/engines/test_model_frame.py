@@ -156,7 +156,7 @@ def test_what_is_wrong_is_said_before_any_work(table):
         mw.regress("y ~ x", table, {"y": WARNER}, weights="wight")
     with pytest.raises(WrongTypeError, match="a table is needed, not a int"):
         mw.regress("y ~ x", 3, {"y": WARNER})
-    with pytest.raises(WrongTypeError, match="mapping from columns to designs"):
+    with pytest.raises(WrongTypeError, match="designs must be a dictionary"):
         mw.regress("y ~ x", table, WARNER)
     with pytest.raises(mw.MaskwellError, match="are no category"):
         mw.regress("y ~ x", table, {"y": THREE})
