@@ -34,6 +34,7 @@ from maskwell.privacy.verify import verify_text
 from maskwell.procedures.classical import known_procedure
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
 from maskwell.release.plans.plan_file import load_plan, read_plan
+from maskwell.release.risk.components import acting, needed_columns
 from maskwell.reports.explain import explain
 from maskwell.reports.text_audit import audit_text
 
@@ -254,7 +255,7 @@ RECEIPT: dict[str, Any] = {
     "rows": 3,
     "weights": None,
     "demonstration": False,
-    "plan": {"release": {"intruder": "any-look"}},
+    "plan": {"release": {"intruder": "any-look"}, "protect": [{"variables": ["a"]}]},
     "randomness": {"commitment": "x"},
     "groups": [
         {
@@ -278,14 +279,47 @@ def with_design(receipt: dict[str, Any]) -> dict[str, Any]:
     return {**receipt, "groups": [group]}
 
 
+def with_stage(receipt: dict[str, Any]) -> dict[str, Any]:
+    """An internal receipt: the stage of its group has everything that was counted."""
+    group = with_design(receipt)["groups"][0]
+    design, states = group.pop("design"), group.pop("states")
+    counted = {"counts": [3] * len(states), "cells": [0] * len(states), "squares": None}
+    stage = {
+        **{name: group[name] for name in ("variables", "within", "invariance")},
+        "linked": {},
+        "states": states,
+        "outputs": group.pop("outputs"),
+        "design": design,
+        **counted,
+        "weights": [1.5] * len(states),
+        "method": "method1",
+        "derived": True,
+        "notes": ["a note"],
+    }
+    return {**receipt, "audience": "internal", "groups": [{**group, "stage": stage}]}
+
+
+def told(content: Any) -> None:
+    """Read a receipt, and what the risk after its release needs of it."""
+    receipt = receipt_from_dict(content)
+    assert repr(receipt) and all(isinstance(one, dict) for one in receipt.plan.get("protect", []))
+    stages = [group.stage for group in receipt.groups if group.stage is not None]
+    assert needed_columns(acting(stages, ["a"]), ["a"])
+    for stage in stages:
+        width = len(stage.columns)
+        assert {len(state) for state in (*stage.states, *stage.outputs)} <= {width}
+        assert stage.mass.shape == stage.cells.shape == stage.counts.shape == (len(stage.states),)
+        assert stage.fingerprint and stage.keeps.shape == stage.own.shape
+
+
 @pytest.mark.parametrize("number", numbers(60))
 def test_changed_receipts(number: int) -> None:
     draw = random.Random(number)
-    content = draw.choice([RECEIPT, with_design(RECEIPT)])
+    content = draw.choice([RECEIPT, with_design(RECEIPT), with_stage(RECEIPT)])
     for path in draw.sample(list(fields(content)), 6):
         for change in (*map(put, draw.sample(WRONG, 3)), left_out, one_more):
             changed = replaced(content, path, change)
-            only_our_errors(lambda content: repr(receipt_from_dict(content)), changed, path)
+            only_our_errors(told, changed, path)
 
 
 @pytest.mark.parametrize("number", numbers(150))
@@ -460,6 +494,7 @@ def test_changed_documents_through_the_commands(number: int, tmp_path: Path) -> 
 def test_the_samples_are_good_before_they_are_changed() -> None:
     read_plan(PLAN.partition("[[protect]]")[0] + '[[protect]]\nvariables = "region"\nmethod = "method1"\ntheta = 0.3\n')
     receipt_from_dict(with_design(RECEIPT))
+    told(with_stage(RECEIPT))
     assert certificates()
     for content in designs().values():
         wire.design_from_dict(from_json(json.dumps(content)))

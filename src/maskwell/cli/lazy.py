@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import importlib
 import math
 import os
@@ -21,7 +20,16 @@ from typing import Any, NoReturn
 
 import click
 
-from maskwell.cli.output import BAD_INPUT, FAULT, OK, STOPPED, print_error, print_lines, unwritten
+from maskwell.cli.output import (
+    BAD_INPUT,
+    FAULT,
+    OK,
+    STOPPED,
+    NobodyReadsError,
+    print_error,
+    print_lines,
+    unwritten,
+)
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
@@ -85,6 +93,8 @@ class LazyGroup(CommandGroup):
         try:
             with _notes_for_warnings(), _interrupts():
                 status = super().main(args, prog_name, *rest, **extra)
+        except NobodyReadsError:
+            return BAD_INPUT
         except MaskwellError as error:
             code = "usage" if type(error) is MaskwellError else error.code
             values = error.values if SHOW_VALUES in args else ""
@@ -103,8 +113,7 @@ class LazyGroup(CommandGroup):
             if sys.stdout is printed_to:
                 raise
             # click puts another stream there and ends with 1 where nobody reads any more, which would mean "no" here
-            told = unwritten(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
-            print_error(told.code, told.message, told.hint, as_json=as_json)
+            unwritten(BrokenPipeError())
         except OSError as error:
             reason = error.strerror or type(error).__name__  # its text, where another library made it, may hold values
             message = f"{error.filename}: {reason}" if error.filename else reason

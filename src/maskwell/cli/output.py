@@ -62,11 +62,15 @@ def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
             raise unwritten(error) from error
 
 
+class NobodyReadsError(DataFileError):
+    """Who read standard output has enough, as ``head`` has after its lines; nothing is told about it."""
+
+
 def unwritten(error: OSError) -> DataFileError:
-    """The error for standard output that takes no more. What is left in it goes nowhere, so that all ends quietly."""
+    """The error for standard output that takes no more. What is left in it goes nowhere."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return DataFileError(
+    return (NobodyReadsError if isinstance(error, BrokenPipeError) else DataFileError)(
         f"cannot write to standard output: {error.strerror or 'it is closed'}",
         hint="not everything was printed; check free space and who reads the output, and run it again",
     )

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,11 +27,22 @@ LARGEST = 128 << 20
 """Bytes of a document that is read: a matrix of 2,000 by 2,000 chances with 17 digits has 80 million."""
 
 LARGEST_BY_HAND = 16 << 20
-"""Bytes of a document that people write themselves: a plan, a table of curves or strata."""
+"""Bytes of a table that people write themselves, of curves or strata."""
+
+LARGEST_TOML = 4 << 20
+"""Bytes of a plan: the parser takes seconds for each million."""
 
 DEEPEST = 200
 """Levels of lists and objects within each other."""
 
+MOST_LISTS = 10_000_000
+"""Lists and objects of a document; a million states of a release with all that is told of them have five million."""
+
+_MOST_PARTS = 12  # of a key of TOML such as release.intruder
+_MOST_DIGITS = 4300  # of an integer, Python's own limit, which commands raise for what they print
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DOTTED = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+")
+_TOO_DOTTED = re.compile(rf"(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
 _LONG_HEX = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")  # the only integers that Python reads at any length
 _CHUNK = 1 << 20
 _MAYBE_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
@@ -89,7 +102,7 @@ def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None) -> 
     ValueError: a key is repeated
     """
     with many_objects():
-        return _bounded(_parsed(text, _no_repeats, parse_float or _finite), text)
+        return _bounded(_parsed(text, _no_repeats, parse_float), text)
 
 
 def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: Callable[[], None]) -> Any:
@@ -101,21 +114,41 @@ def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: 
             repeated()
         return found
 
-    return _bounded(_parsed(text, pairs_noted, parse_float), text)
+    with many_objects():
+        return _bounded(_parsed(text, pairs_noted, parse_float), text)
 
 
-def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_float: Callable[[str], Any]) -> Any:
+def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_float: Callable[[str], Any] | None) -> Any:
+    if text.count("[") + text.count("{") > MOST_LISTS:
+        raise ValueError(f"it has more than {MOST_LISTS:,} lists and objects")
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_float=parse_float, parse_constant=_no_constant)
+        with _bounded_integers():
+            return json.loads(text, object_pairs_hook=pairs, parse_float=parse_float, parse_constant=_no_constant)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
         raise (ValueError(_TOO_LONG) if "integer string conversion" in str(error) else error) from error
 
 
+@contextmanager
+def _bounded_integers() -> Iterator[None]:
+    """Integers of a hundred thousand digits each would take minutes to read."""
+    usual = sys.get_int_max_str_digits()
+    if 0 < usual <= _MOST_DIGITS:
+        yield
+        return
+    sys.set_int_max_str_digits(_MOST_DIGITS)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(usual)
+
+
 _TOO_DEEP = f"it has more than {DEEPEST} levels of nesting"
 _TOO_LONG = "it has an integer of thousands of digits"
 _HALF = "a text in it holds half a character"
+_TOO_DOTTED_KEY = f"it has more than {_MOST_PARTS} names joined by dots"
+_INFINITE = "a number in it is beyond what computers keep, 1.8e308"
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,14 +163,6 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(text: str) -> float:
-    """A number as a float; one that no float can hold would become infinite."""
-    found = float(text)
-    if found in (float("inf"), float("-inf")):
-        raise ValueError("a number in it is beyond what computers keep, 1.8e308")
-    return found
-
-
 def from_toml(text: str) -> dict[str, Any]:
     """What a TOML document says, with decimals as they were written; ValueError as for JSON.
 
@@ -146,8 +171,11 @@ def from_toml(text: str) -> dict[str, Any]:
     """
     if _LONG_HEX.search(text):
         raise ValueError(_TOO_LONG)
+    if any(_TOO_DOTTED.match(run) for run in _DOTTED.findall(text) if len(run) > 2 * _MOST_PARTS):
+        raise ValueError(_TOO_DOTTED_KEY)  # they take the parser the square of their length, in time and memory
     try:
-        return _bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
+        with _bounded_integers():
+            return _bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
@@ -162,7 +190,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _bounded(content: Any, text: str) -> Any:
-    """The content again, if it is not nested too deeply and holds no half characters."""
+    """The content again, if it is not nested too deeply and holds no half characters and no infinite numbers."""
     halves = _MAYBE_HALVES.search(text) is not None
     level: list[Any] = [[content]]
     for _ in range(DEEPEST + 1):
@@ -173,6 +201,8 @@ def _bounded(content: Any, text: str) -> Any:
         if halves:
             _check_halves(one for one in inner if isinstance(one, str))
         kinds = set(map(type, inner))  # a list of a million numbers is seen at a glance
+        if float in kinds and (math.inf in inner or -math.inf in inner):
+            raise ValueError(_INFINITE)
         if not kinds & {dict, list}:
             return content
         level = inner if kinds <= {dict, list} else [one for one in inner if type(one) in (dict, list)]

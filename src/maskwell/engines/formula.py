@@ -21,7 +21,14 @@ from maskwell.core.arrays import Real
 from maskwell.core.phrases import HINT, fault_of, listed, shorten
 from maskwell.engines.formula_text import Sign, Term, signs_of, terms_of
 from maskwell.engines.formula_values import Expression, NotAllowedError, Rows, least_columns, listed_in
-from maskwell.errors import InputError, MissingExtraError, TooLargeError, UnknownCategoryError, WrongTypeError
+from maskwell.errors import (
+    InputError,
+    MissingExtraError,
+    MissingValueError,
+    TooLargeError,
+    UnknownCategoryError,
+    WrongTypeError,
+)
 
 MOST_COLUMNS = 2_000
 """Of a model matrix, all categories counted."""
@@ -207,6 +214,7 @@ class Coding:
         _check_bytes(sum(least_columns(factor.expression) for term in terms for factor in term), len(table))
         values = _values(terms, table, states)
         _check_size(terms, values, len(table) * copies)
+        _check_labels(terms, values)
         with _coded("C with levels= leaves out a category of the data", "name all categories in levels"):
             made = _formulaic_terms(terms).get_model_matrix(_bare(table), context=values, na_action="ignore")
         spec = made.model_spec
@@ -244,7 +252,19 @@ def _values(terms: Iterable[Term], table: Any, states: dict[str, dict[str, Any]]
         if factor.text not in found:
             with _problems_with_rows(factor.text), _quiet():
                 found[factor.text] = rows.value(factor.expression)
+            _check_known(factor.text, found[factor.text])
     return found
+
+
+def _check_known(text: str, value: Any) -> None:
+    """Raise where a row has no category, such as the first one of ``lag``: it would count as the reference."""
+    held = _categories(value)
+    lost = 0 if held is None else int(held.isna().sum())
+    if held is not None and lost:
+        raise MissingValueError(
+            f"formula: {shorten(repr(text), 40)} has no category in {lost:,} of {len(held):,} rows",
+            hint="leave these rows out, or compute such a column first",
+        )
 
 
 def _check_size(terms: Sequence[Term], values: dict[str, Any], rows: int) -> None:
@@ -275,17 +295,55 @@ def _check_bytes(columns: int, rows: int) -> None:
 
 def _width(expression: Expression, value: Any) -> tuple[int, bool]:
     """How many columns a factor makes at most, and whether they are those of categories."""
-    pandas = importlib.import_module("pandas")
-    kind = getattr(getattr(value, "__formulaic_metadata__", None), "kind", None)
     if isinstance(value, dict):
         return len(value), False
     if getattr(value, "ndim", 0) > 1:
         return int(value.shape[1]), False
+    held = _categories(value)
+    if held is None:
+        return 1, False
+    return max(2, len(_levels(held)), *(len(one) for one in listed_in(expression))), True
+
+
+def _categories(value: Any) -> Any:
+    """What a factor gives if that is categories, None if it is numbers."""
+    pandas = importlib.import_module("pandas")
+    if isinstance(value, dict) or getattr(value, "ndim", 0) > 1:
+        return None
+    kind = getattr(getattr(value, "__formulaic_metadata__", None), "kind", None)
     if getattr(kind, "value", "") == "categorical" or not pandas.api.types.is_numeric_dtype(value):
-        held = pandas.Series(getattr(value, "__wrapped__", value))
-        levels = len(held.cat.categories) if hasattr(held, "cat") else held.nunique()
-        return max(2, levels, *(len(one) for one in listed_in(expression))), True
-    return 1, False
+        return pandas.Series(getattr(value, "__wrapped__", value))
+    return None
+
+
+def _levels(held: Any) -> list[Any]:
+    return list(held.cat.categories if hasattr(held, "cat") else held.dropna().unique())
+
+
+def _check_labels(terms: Sequence[Term], values: dict[str, Any]) -> None:
+    """Raise where formulaic would leave out a column, or take one for another, because of how it is called."""
+    factors = {factor.text: factor for term in terms for factor in term}
+    multiplied = {factor.text for term in terms if len(term) > 1 for factor in term}
+    for text, factor in factors.items():
+        held = _categories(values[text])
+        named = [label for one in listed_in(factor.expression) for label in one if not isinstance(label, list)]
+        problem = "" if held is None else _label_problem({*_levels(held), *named}, text in multiplied)
+        if problem:
+            raise InputError(f"formula: a category of {shorten(repr(text), 30)} {problem}", hint="rename the category")
+        if any(text[:place] in factors for place, sign in enumerate(text) if sign == "["):
+            message = f"formula: {shorten(repr(text), 30)} could be a column or a category of another one"
+            raise InputError(message, hint="rename the column")
+
+
+def _label_problem(labels: set[Any], multiplied: bool) -> str:  # noqa: FBT001 - of a factor, which is in a product
+    texts = [*map(str, labels)]
+    if any(text.startswith("__") for text in texts):
+        return "starts with two underscores"
+    if len({*texts}) < len(texts):
+        return "is written like another one"
+    if multiplied and any("]:" in text for text in texts):
+        return "has ]: in it, which joins the columns of an interaction"
+    return ""
 
 
 @contextmanager

@@ -527,6 +527,7 @@ class Rows:
             case Operation(symbol, operands):
                 kinds = "biuf" if symbol not in _COMPARED else ""
                 values = [self._operand(one, kinds) for one in operands]
+                values = [*map(_as_numbers, values)] if symbol in _OF_NUMBERS else values
                 return _BEFORE[symbol](*values) if len(values) == 1 else _BETWEEN[symbol](*values)
             case Call(name, arguments, text):
                 return self._called(name, arguments, text)

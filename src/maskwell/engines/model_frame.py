@@ -188,7 +188,7 @@ def _coded(
     versions = []
     for combination in combinations:
         fixed = _latent_columns(randomized, inputs, [np.full(n, code) for code in combination])
-        versions.append(coding.apply(table.assign(**fixed)))
+        versions.append(coding.apply(pandas.DataFrame({**frame, **fixed}, index=range(n))))
     return coding, tuple(versions)
 
 
@@ -215,8 +215,8 @@ def _matrix_of(
     def matrix_of(data: Any) -> Real:
         with open_table(data, dict(zip(randomized, inputs, strict=True))) as table:
             check_columns(parsed.columns, table.names)
-            columns = table.columns(parsed.columns) if parsed.columns else {}
-            rows = len(next(iter(columns.values()))) if columns else len(data)
+            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
+            rows = len(next(iter(columns.values()), ()))
             reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
         reader.note_missing(parsed.columns)
         kept = reader.finish()

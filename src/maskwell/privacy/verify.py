@@ -102,19 +102,17 @@ def verify_certificate(content: Any, *, design: Design | None = None) -> Verifie
 
 def verify_text(text: str, *, design: Design | None = None) -> Verified:
     """The same for the text of a file; CertificateError when it is no certificate at all."""
-    faults: list[str] = []
+    reader = _Numbers()
     try:
-        content = from_json_noting(
-            text, parse_float=lambda number: _float(number, faults), repeated=lambda: faults.append(_REPEATED)
-        )
+        content = from_json_noting(text, parse_float=reader.read, repeated=reader.note_repeated)
     except ValueError as error:
         raise CertificateError(
             f"this is not JSON: {fault_of(error)}", hint="get the certificate as it was made"
         ) from error
     if not isinstance(content, dict) or content.get("maskwell") != "certificate":
         raise CertificateError("this is no certificate", hint="make one with: maskwell audit D --certificate C.json")
-    if faults:
-        return Verified((Check("form", False, faults[0]),))
+    if reader.fault:
+        return Verified((Check("form", False, reader.fault),))
     return verify_certificate(content, design=design)
 
 
@@ -149,13 +147,30 @@ def load_certificate(path: str | Path) -> Certificate:
 
 
 _REPEATED = "a key is repeated, so that two readers could read two different things"
+MOST_DECIMALS = 1_000_000
+"""Numbers with a point in a certificate. All that is proved is integers in texts."""
 
 
-def _float(text: str, faults: list[str]) -> float:
-    """Two texts that stand for the same float would have the same seal: only the shortest one is read."""
-    if repr(float(text)) != text:
-        faults.append(f"the number {text:.40} is not written in its shortest form")
-    return float(text)
+class _Numbers:
+    """Reads numbers with a point, and remembers the first fault of the text that they stand in."""
+
+    def __init__(self) -> None:
+        self.fault, self._many = "", 0
+
+    def read(self, text: str) -> float:
+        """Two texts that stand for the same float would have the same seal: only the shortest one is read."""
+        self._many += 1
+        if self._many > MOST_DECIMALS:
+            raise ValueError(f"it has more than {MOST_DECIMALS:,} numbers with a point")
+        number = float(text)
+        if repr(number) == text:
+            return number
+        self.fault = self.fault or f"the number {text:.40} is not written in its shortest form"
+        return 0.0
+
+    def note_repeated(self) -> None:
+        """A key occurred twice in one object."""
+        self.fault = self.fault or _REPEATED
 
 
 # ---- the checks

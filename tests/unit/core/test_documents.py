@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def test_a_file_without_an_end(reader: Any, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(documents, "_CHUNK", 1 << 16)
     endless = tmp_path / "endless.csv"
     endless.symlink_to("/dev/zero")
-    for name, most in (("LARGEST", 3 << 20), ("LARGEST_BY_HAND", 2 << 20)):
+    for name, most in (("LARGEST", 3 << 20), ("LARGEST_BY_HAND", 2 << 20), ("LARGEST_TOML", 2 << 20)):
         monkeypatch.setattr(documents, name, most)
     monkeypatch.setattr(read_document, "__kwdefaults__", {"largest": 3 << 20})
     with pytest.raises(InputError, match=r"has more than \d+ MB"):
@@ -96,6 +97,25 @@ def test_json_that_is_refused(text: str, saying: str) -> None:
         from_json(text)
 
 
+def test_there_are_only_so_many_lists_and_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST_LISTS", 1000)
+    for text in ("[" + "[]," * 1000 + "1]", "[" + '{"a": 0},' * 1000 + "1]"):
+        with pytest.raises(ValueError, match="lists and objects"):
+            from_json(text)
+
+
+def test_integers_are_as_short_where_long_ones_are_printed() -> None:
+    usual = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(0)
+        for read_text, text in ((from_json, "9" * 5000), (from_toml, f"a = {'9' * 5000}")):
+            with pytest.raises(ValueError, match="thousands of digits"):
+                read_text(text)
+        assert sys.get_int_max_str_digits() == 0
+    finally:
+        sys.set_int_max_str_digits(usual)
+
+
 def test_json_that_is_read() -> None:
     assert from_json(r'{"a": ["\ud83d\ude00", 1e-400, 1.5, null]}') == {"a": ["😀", 0.0, 1.5, None]}
     assert from_json("[" * DEEPEST + "]" * DEEPEST)
@@ -105,7 +125,9 @@ def test_json_that_is_read() -> None:
     ("text", "saying"),
     [
         ("a = " + "[" * 100_000, "levels of nesting"),
-        (".".join("a" * 1000) + " = 1", "levels of nesting"),
+        (".".join("a" * 100_000) + " = 1", "joined by dots"),
+        ("a = {" + " . ".join(["'a'"] * 100_000) + " = 1}", "joined by dots"),
+        ("[[" + ".".join(['"a"'] * 100_000) + "]]", "joined by dots"),
         ("a = 1\na = 2", "overwrite"),
         ("a = nan", "nan"),
         ("a = -inf", "inf"),

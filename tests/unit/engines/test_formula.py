@@ -8,7 +8,14 @@ import pytest
 from maskwell.engines.formula import MOST_COLUMNS, Coding, read_formula, read_right_side
 from maskwell.engines.formula_text import MOST_CHARACTERS, MOST_OPERATORS, MOST_TERMS
 from maskwell.engines.formula_values import FUNCTIONS
-from maskwell.errors import InputError, MissingExtraError, TooLargeError, UnknownCategoryError, WrongTypeError
+from maskwell.errors import (
+    InputError,
+    MissingExtraError,
+    MissingValueError,
+    TooLargeError,
+    UnknownCategoryError,
+    WrongTypeError,
+)
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("formulaic")
@@ -285,3 +292,42 @@ def test_the_documents_list_all_functions():
     assert {*FUNCTIONS} <= words
     assert f"{MOST_TERMS:,} terms" in page and f"{MOST_COLUMNS:,} columns in all" in page
     assert f"{MOST_CHARACTERS:,} characters" in page and f"{MOST_OPERATORS} operators" in page
+
+
+def test_true_and_false_are_added_and_not_joined_by_or():
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "f": [True, True, False]})
+    _, values = Coding.learn(read_formula("y ~ 0 + I(f + (a > 1)) + I(-f) + I(f - f)").right, table)
+    np.testing.assert_array_equal(values, [[1, -1, 0], [2, -1, 0], [1, 0, 0]])
+
+
+SPITEFUL = {
+    "x": [1.0, 2.0, 3.0, 4.0],
+    "b": ["A", "__o", "A", "B"],
+    "two": ["p", "q", "p", "q"],
+    "two[T.q]": [5.0, 6.0, 7.0, 8.0],
+    "u": ["1", "1]:v[1", "1", "1]:v[1"],
+    "v": ["2", "2", "1]:v[2", "1]:v[2"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("y ~ b", "two underscores"),
+        ("y ~ 0 + C(b):x", "two underscores"),
+        ("y ~ C(two, levels=['__o', 'p', 'q'])", "two underscores"),
+        ("y ~ np.where(x > 2, 1, '1')", "written like another"),
+        ("y ~ 0 + u:v", "joins the columns"),
+        ("y ~ `two[T.q]` + two:`two[T.q]`", "could be a column or a category"),
+    ],
+)
+def test_no_column_is_lost_because_of_its_name(text, saying):
+    with pytest.raises(InputError, match=saying) as caught:
+        Coding.learn(read_formula(text).right, pd.DataFrame(SPITEFUL))
+    assert "__o" not in caught.value.message.replace(text.removeprefix("y ~ "), "")
+
+
+@pytest.mark.parametrize("text", ["y ~ lag(two)", "y ~ C(log(x - 2))", "y ~ C(lag(x))"])
+def test_a_row_without_a_category_is_not_taken_for_the_reference(text):
+    with pytest.raises(MissingValueError, match=r"has no category in [12] of 4 rows"):
+        Coding.learn(read_formula(text).right, pd.DataFrame(SPITEFUL))

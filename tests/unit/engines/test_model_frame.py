@@ -156,7 +156,22 @@ def test_what_is_wrong_is_said_before_any_work(table):
         mw.regress("y ~ x", table, {"y": WARNER}, weights="wight")
     with pytest.raises(WrongTypeError, match="a table is needed, not a int"):
         mw.regress("y ~ x", 3, {"y": WARNER})
-    with pytest.raises(WrongTypeError, match="mapping from columns to designs"):
+    with pytest.raises(WrongTypeError, match="designs must be a dictionary"):
         mw.regress("y ~ x", table, WARNER)
     with pytest.raises(mw.MaskwellError, match="are no category"):
         mw.regress("y ~ x", table, {"y": THREE})
+
+
+def test_a_randomized_predictor_may_have_any_name(table):
+    plain = mw.regress("y ~ x + r", table, {"r": WARNER})
+    odd = mw.regress("y ~ x + self", table.rename(columns={"r": "self"}), {"self": WARNER})
+    np.testing.assert_array_equal(odd.estimates, plain.estimates)
+
+
+def test_predictions_without_predictors_have_as_many_rows_as_any_table(table, tmp_path):
+    found = mw.regress("y ~ 1", table, {"y": WARNER})
+    table.head(7).to_csv(tmp_path / "seven.csv", index=False)
+    for new in (table.head(7), table.head(7).to_dict("list"), str(tmp_path / "seven.csv"), tmp_path / "seven.csv"):
+        assert len(found.predict(new)) == 7
+    with pytest.raises(InputError):
+        found.predict({})

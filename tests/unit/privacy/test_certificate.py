@@ -871,3 +871,11 @@ def test_claims_are_exact() -> None:
             assert not isinstance(value, float)
         assert proof.claims["parity"] == "inf" or math.isfinite(float(eval(proof.claims["parity"])))
     assert repr(made.certificates()["uniform"]).startswith("Certificate(parity=")
+
+
+def test_a_certificate_has_only_so_many_numbers_with_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.privacy import verify
+
+    monkeypatch.setattr(verify, "MOST_DECIMALS", 100)
+    with pytest.raises(CertificateError, match="numbers with a point"):
+        verify.verify_text('{"maskwell": "certificate", "x": [' + "1.5, " * 100 + "1.50]}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from maskwell.core.arguments import check_path
 from maskwell.core.documents import from_json, read_document
@@ -15,11 +15,19 @@ from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.release.analysis.kept import kept_columns
-from maskwell.release.folder.stage_json import State, labelled, labels_from, matrix_from, stage_from_dict
+from maskwell.release.folder.stage_json import (
+    State,
+    labelled,
+    labels_from,
+    matrix_from,
+    names_of,
+    of_kind,
+    stage_from_dict,
+    table_of,
+)
 from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage
 
-T = TypeVar("T")
 VERSION = 1
 INTERNAL, PUBLIC = "internal", "public"
 
@@ -156,31 +164,18 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
         )
     try:
         return Receipt(
-            audience=_of(str, content, "audience"),
-            groups=tuple(map(_group, _of(list, content, "groups"))),
+            audience=of_kind(str, content, "audience"),
+            groups=tuple(map(_group, of_kind(list, content, "groups"))),
             rows=_count(content["rows"]),
-            weights=None if content["weights"] is None else _of(str, content, "weights"),
-            demonstration=_of(bool, content, "demonstration"),
+            weights=None if content["weights"] is None else of_kind(str, content, "weights"),
+            demonstration=of_kind(bool, content, "demonstration"),
             commitment=_commitment(content.get("randomness", {})),
-            plan=_of(dict, content, "plan") if "plan" in content else {},
+            plan=_plan(content),
             intruder=_intruder(content.get("plan", {})),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DataFileError(f"{name} cannot be read ({shorten(reason, 50)})", hint="get the original") from error
-
-
-def _of(kind: type[T], content: Mapping[str, Any], name: str) -> T:
-    """A field that must be of one kind."""
-    found = content[name]
-    if not isinstance(found, kind):
-        raise TypeError(f"{name} is a {type(found).__name__}")
-    return found
-
-
-def _names(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A field that lists columns."""
-    return tuple(_of(str, {name: one}, name) for one in _of(list, content, name))
 
 
 def _count(rows: Any) -> int:
@@ -190,13 +185,21 @@ def _count(rows: Any) -> int:
 
 
 def _commitment(randomness: Mapping[str, Any]) -> str | None:
-    return None if randomness.get("commitment") is None else _of(str, randomness, "commitment")
+    return None if randomness.get("commitment") is None else of_kind(str, randomness, "commitment")
 
 
 def _inflation(factors: Mapping[str, Any]) -> dict[str, float]:
     if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in factors.values()):
         raise TypeError("vif has something that is no number")
     return dict(factors)
+
+
+def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of the plan, in the form that a plan has."""
+    plan = table_of(content, "plan") if "plan" in content else {}
+    for one in of_kind(list, {"protect": [], **plan}, "protect"):
+        of_kind(dict, {"protect": one}, "protect")
+    return plan
 
 
 def _intruder(plan: Mapping[str, Any]) -> str:
@@ -226,25 +229,28 @@ def schema() -> dict[str, Any]:
 
 def _group(content: Mapping[str, Any]) -> Group:
     stage = stage_from_dict(content["stage"]) if "stage" in content else None
+    told = tuple(names_of(content, name) for name in ("variables", "within", "linked"))
+    if stage is not None and told != (stage.variables, stage.within, (*stage.linked,)):
+        raise ValueError("the columns of a group and of its stage differ")
     return Group(
-        variables=_names(content, "variables"),
-        within=_names(content, "within"),
-        linked=_names(content, "linked"),
-        method=_of(str, content, "method"),
-        invariance=_of(str, content, "invariance"),
-        inflation=_inflation(_of(dict, content, "vif")),
-        missing=_of(str, content, "missing"),
+        variables=told[0],
+        within=told[1],
+        linked=told[2],
+        method=of_kind(str, content, "method"),
+        invariance=of_kind(str, content, "invariance"),
+        inflation=_inflation(table_of(content, "vif")),
+        missing=of_kind(str, content, "missing"),
         stage=stage,
-        **_matrix(content, stage),
+        **_matrix(content, stage, len(told[0]) + len(told[1])),
     )
 
 
-def _matrix(content: Mapping[str, Any], stage: Stage | None) -> dict[str, Any]:
+def _matrix(content: Mapping[str, Any], stage: Stage | None, width: int) -> dict[str, Any]:
     if stage is not None:
         return {"design": stage.design, "states": stage.states, "outputs": stage.outputs}
     if "design" not in content:
         return {}
-    states, outputs = labels_from(content["states"]), labels_from(content["outputs"])
+    states, outputs = labels_from(content["states"], width), labels_from(content["outputs"], width)
     design = matrix_from(content["design"])
     if (design.k, design.m) != (len(states), len(outputs)):
         raise ValueError("the matrix has not one column for each state")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from maskwell.core.arguments import check_path
-from maskwell.core.documents import LARGEST_BY_HAND, from_toml, read_document
+from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.phrases import fault_of
 from maskwell.errors import PlanError
 from maskwell.release.plans.matrix_entries import located
@@ -29,7 +29,7 @@ def load_plan(path: str | Path) -> ReleasePlan:
         path,
         error=PlanError,
         hint="check the path; `maskwell release FILE --init` writes a plan",
-        largest=LARGEST_BY_HAND,
+        largest=LARGEST_TOML,
     )
     return read_plan(text, name=str(path), folder=str(Path(path).parent))
 
