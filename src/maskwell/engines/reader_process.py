@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,20 +35,30 @@ class ReaderProcess:
         self.module, self._owner = module, os.getpid()
         root = str(Path(__file__).parents[2])
         places = [root, *(place for place in sys.path if place and place != root)]
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-I", "-c", _START, module, *places],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable or "", "-I", "-c", _START, module, *places],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise DataFileError(
+                f"files of this kind are read by a Python of their own, which cannot start: {error.strerror}",
+                hint="look at sys.executable and at how many processes may run, or save the file as CSV",
+            ) from error
 
     @classmethod
     def for_module(cls, module: str) -> ReaderProcess:
         """One that waits already, or a new one."""
-        for waiting in _IDLE:
-            if waiting.module == module and waiting.is_usable():
+        for waiting in [*_IDLE]:
+            if waiting.module != module or waiting._owner != os.getpid():
+                continue
+            with suppress(ValueError):  # another thread took it
                 _IDLE.remove(waiting)
-                return waiting
+                if waiting.is_usable():
+                    return waiting
+                waiting.end()
         return cls(module)
 
     def is_usable(self) -> bool:
