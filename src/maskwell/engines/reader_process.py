@@ -32,7 +32,7 @@ class ReaderProcess:
     """The process in which a module answers: its function ``serve`` calls :func:`answer_questions`."""
 
     def __init__(self, module: str) -> None:
-        self.module, self._owner = module, os.getpid()
+        self.module, self.owner = module, os.getpid()
         root = str(Path(__file__).parents[2])
         places = [root, *(place for place in sys.path if place and place != root)]
         try:
@@ -52,7 +52,7 @@ class ReaderProcess:
     def for_module(cls, module: str) -> ReaderProcess:
         """One that waits already, or a new one."""
         for waiting in [*_IDLE]:
-            if waiting.module != module or waiting._owner != os.getpid():
+            if waiting.module != module or waiting.owner != os.getpid():
                 continue
             with suppress(ValueError):  # another thread took it
                 _IDLE.remove(waiting)
@@ -63,7 +63,7 @@ class ReaderProcess:
 
     def is_usable(self) -> bool:
         """Whether it is alive, and ours: a fork of this process must not share it."""
-        return self._owner == os.getpid() and self._process.poll() is None
+        return self.owner == os.getpid() and self._process.poll() is None
 
     def ask(self, question: dict[str, Any]) -> Iterator[bytes]:
         """The answers to a question about a file, which messages call ``called``; a refusal there is raised here."""
@@ -90,7 +90,7 @@ class ReaderProcess:
 
     def end(self) -> None:
         """End the process."""
-        if self._owner == os.getpid():
+        if self.owner == os.getpid():
             self._process.kill()
             self._process.communicate()
 
