@@ -191,6 +191,7 @@ def check_output(path: str | Path, *, force: bool = False, inputs: Sequence[str]
         return
     target = Path(path)
     found = _found(target)
+    _check_working_folder(target)
     for given in inputs:
         if given != "-" and _is_same(target, Path(given)):
             raise DataFileError(f"the output {path} is also an input", hint="give the output another name", path=path)
@@ -212,6 +213,19 @@ def check_output(path: str | Path, *, force: bool = False, inputs: Sequence[str]
         raise _exists(path, again)
 
 
+def _check_working_folder(path: Path) -> None:
+    if path.is_absolute():
+        return
+    try:
+        os.getcwd()  # noqa: PTH109 - only whether there is one
+    except OSError as error:
+        raise DataFileError(
+            f"cannot write {path}: the working folder does not exist any more",
+            hint="change into a folder that is there, or give the whole path",
+            path=path,
+        ) from error
+
+
 def _found(path: Path) -> os.stat_result | None:
     """What has this name, links followed; None where nothing has."""
     try:
@@ -220,6 +234,8 @@ def _found(path: Path) -> os.stat_result | None:
         if not path.is_symlink():
             return None
         reason = "it is a link to a file that does not exist"
+    except UnicodeError:
+        reason = "its name cannot be written in the code of this system"
     except ValueError:
         reason = "a name cannot hold a null character"
     except OSError as error:

@@ -20,7 +20,7 @@ from maskwell.designs.coded import tally_codes
 from maskwell.engines.base import ENGINES, Source
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.files import ending_of, find_column, open_source
-from maskwell.engines.kinds import ANY
+from maskwell.engines.kinds import ANY, has_values
 from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.randomize import Progress
@@ -128,10 +128,13 @@ def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
 
 
 def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTable]:
-    """Count every column of a file alone; of one with very many labels only the first ones are told apart."""
+    """Count every column of a file alone; of one with very many labels only the first ones are told apart.
+
+    Columns that hold neither texts nor numbers nor dates, such as lists, are passed over.
+    """
     with open_rows(path, []) as source:
-        names = source.schema.names
-        twice = [name for name, times in Counter(names).items() if times > 1]
+        names = [field.name for field in source.schema if has_values(field.type)]
+        twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
         if twice:
             raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=path)
         with counting(source, path, names, [(name,) for name in names], None) as counter:

@@ -125,6 +125,8 @@ class DelimitedSource:
         """The columns of the next rows, None at the end."""
         arrow, read_csv = require(), require("pyarrow.csv").read_csv
         while block := self._records.block(self._rows):
+            if block.startswith(_BOM):
+                block = _BOM + block  # Arrow takes the first away, and this one belongs to a value
             with file_errors("read", self._path), self._row_errors():
                 table = read_csv(arrow.BufferReader(block), **options)
             self._rows += len(table)

@@ -21,7 +21,7 @@ def check_kind(field: Any, wanted: str) -> None:
     >>> import pyarrow as pa
     >>> check_kind(pa.field("born", pa.date32()), VALUES)
     """
-    if wanted == ANY or _has_values(field.type) or (wanted == REPORTS and _is_sets(field.type)):
+    if wanted == ANY or has_values(field.type) or (wanted == REPORTS and _is_sets(field.type)):
         return
     raise WrongTypeError(
         f"column {shorten(repr(field.name), 24)} holds {shorten(str(field.type), 40)}, which cannot be used",
@@ -35,11 +35,11 @@ def _is_sets(kind: Any) -> bool:
     return bool(types.is_fixed_size_binary(kind.value_type if types.is_dictionary(kind) else kind))
 
 
-def _has_values(kind: Any) -> bool:
+def has_values(kind: Any) -> bool:
     """Texts, numbers, dates and times, booleans; also as a dictionary, and a column that holds nothing at all."""
     types = require().types
     if types.is_dictionary(kind):
-        return _has_values(kind.value_type)
+        return has_values(kind.value_type)
     temporal = types.is_temporal(kind) and not (types.is_interval(kind) or types.is_duration(kind))
     texts = types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
     numbers = (

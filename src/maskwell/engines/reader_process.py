@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,28 +32,38 @@ class ReaderProcess:
     """The process in which a module answers: its function ``serve`` calls :func:`answer_questions`."""
 
     def __init__(self, module: str) -> None:
-        self.module, self._owner = module, os.getpid()
+        self.module, self.owner = module, os.getpid()
         root = str(Path(__file__).parents[2])
         places = [root, *(place for place in sys.path if place and place != root)]
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-I", "-c", _START, module, *places],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable or "", "-I", "-c", _START, module, *places],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise DataFileError(
+                f"files of this kind are read by a Python of their own, which cannot start: {error.strerror}",
+                hint="look at sys.executable and at how many processes may run, or save the file as CSV",
+            ) from error
 
     @classmethod
     def for_module(cls, module: str) -> ReaderProcess:
         """One that waits already, or a new one."""
-        for waiting in _IDLE:
-            if waiting.module == module and waiting.is_usable():
+        for waiting in [*_IDLE]:
+            if waiting.module != module or waiting.owner != os.getpid():
+                continue
+            with suppress(ValueError):  # another thread took it
                 _IDLE.remove(waiting)
-                return waiting
+                if waiting.is_usable():
+                    return waiting
+                waiting.end()
         return cls(module)
 
     def is_usable(self) -> bool:
         """Whether it is alive, and ours: a fork of this process must not share it."""
-        return self._owner == os.getpid() and self._process.poll() is None
+        return self.owner == os.getpid() and self._process.poll() is None
 
     def ask(self, question: dict[str, Any]) -> Iterator[bytes]:
         """The answers to a question about a file, which messages call ``called``; a refusal there is raised here."""
@@ -79,7 +90,7 @@ class ReaderProcess:
 
     def end(self) -> None:
         """End the process."""
-        if self._owner == os.getpid():
+        if self.owner == os.getpid():
             self._process.kill()
             self._process.communicate()
 

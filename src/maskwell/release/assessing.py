@@ -74,11 +74,12 @@ def first_plan(path: str, *, plan: str = "plan.toml", progress: Progress | None 
     """The text of a plan for a file that works as it is: columns that would undo it are not published."""
     tables = count_columns(path, progress=progress)
     names = [table.columns[0] for table in tables]
+    others = [column.name for column in file_columns(path) if column.name not in names]
     telling: dict[str, str] = {}
     unique: list[str] = []
     drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
     while True:
-        text = starting_plan(tables, path=path, plan=plan, telling=telling, unique=unique)
+        text = starting_plan(tables, path=path, plan=plan, telling=telling, unique=unique, others=others)
         asked = read_plan(text)
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
         beside = dependence_counter(looked_at, names)

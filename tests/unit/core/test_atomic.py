@@ -15,7 +15,7 @@ import pytest
 
 from maskwell.core.atomic import atomic_file, partial_folder
 from maskwell.core.leftovers import clear_leftovers
-from maskwell.errors import LeftoverWarning
+from maskwell.errors import DataFileError, LeftoverWarning
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions and locks of POSIX")
 
@@ -132,3 +132,21 @@ def test_a_run_that_is_killed_outright_leaves_a_closed_file_that_the_next_one_na
     with pytest.warns(LeftoverWarning, match=left.name):
         written(target)
     assert [*tmp_path.iterdir()] == [target]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not remove a folder that somebody works in")
+def test_in_a_working_folder_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(DataFileError, match="the working folder does not exist any more"), atomic_file("a.csv"):
+        pass
+    with atomic_file(tmp_path / "a.csv") as file:
+        file.write(b"x")
+    assert (tmp_path / "a.csv").read_bytes() == b"x"
+
+
+def test_a_name_that_cannot_be_encoded(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="its name cannot be written"), atomic_file(tmp_path / "a\ud800.csv"):
+        pass

@@ -83,3 +83,20 @@ def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "['y']\n", done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("interpreter", [None, "", "/no/such/python"])
+def test_without_an_interpreter_to_start(interpreter: str | None, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_process, "_IDLE", [])
+    monkeypatch.setattr(sys, "executable", interpreter)
+    with pytest.raises(DataFileError, match="are read by a Python of their own, which cannot start"), open_source(path):
+        pass
+
+
+def test_a_process_that_died_while_it_waited_is_forgotten(path: str) -> None:
+    tally_file(path, [Assignment.of("y", COIN)])
+    died = reader_process._IDLE[-1]
+    died._process.kill()
+    died._process.wait()
+    assert tally_file(path, [Assignment.of("y", COIN)]).rows == 200_000
+    assert died not in reader_process._IDLE

@@ -88,6 +88,19 @@ def test_the_size_of_blocks_changes_nothing(size: int, tmp_path: Path, monkeypat
         assert read(path) == whole(body), body
 
 
+@pytest.mark.parametrize("size", [1, 9, 1 << 20])
+def test_a_mark_of_byte_order_within_the_rows_is_part_of_a_value(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "BLOCK_BYTES", size)
+    path = tmp_path / "a.csv"
+    path.write_text("\ufefffirst,second\n\ufeff,a\n\ufeffb,\ufeff\nc,d\n\ufeff\ufeff,e\n\ufeff", encoding="utf-8")
+    with pytest.raises(DataFileError, match="data row 5 has 1 fields"):
+        read(path)
+    path.write_text(path.read_text(encoding="utf-8").removesuffix("\n\ufeff"), encoding="utf-8")
+    assert read(path) == [("\ufeff", "a"), ("\ufeffb", "\ufeff"), ("c", "d"), ("\ufeff\ufeff", "e")]
+
+
 def test_a_quote_that_is_never_closed_is_named_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b'a,b\n1,2\n3,"4\n5,6\n')

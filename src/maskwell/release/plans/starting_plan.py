@@ -32,6 +32,7 @@ def starting_plan(
     plan: str = "plan.toml",
     telling: Mapping[str, str] | None = None,
     unique: Collection[str] = (),
+    others: Collection[str] = (),
 ) -> str:
     """The text of a plan for a file.
 
@@ -50,6 +51,8 @@ def starting_plan(
         published.
     unique
         Columns that are known to be different for every record; tables of very long columns do not tell.
+    others
+        Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
 
     >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
     >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
@@ -63,7 +66,7 @@ def starting_plan(
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)
     check_kind(Mapping | None, telling=telling)
-    unique = as_list(unique, "unique")
+    unique, others = as_list(unique, "unique"), as_list(others, "others")
     counted = [*tables]
     guesses = guess_columns(counted, unique)
     keys = choose_keys(guesses)
@@ -76,8 +79,8 @@ def starting_plan(
     lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
     left_out = telling or {}
     guesses = [replace(g, role="drop") if g.name in left_out and g.role in _PUBLISHED else g for g in guesses]
-    release = _release(guesses, keys, [name for name in sensitive if name not in left_out], missing=lacking)
-    parts = [_head(path, plan), release, _columns(guesses, keys, left_out), _protect(keys)]
+    release = _release(guesses, keys, [name for name in sensitive if name not in left_out], others, missing=lacking)
+    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys)]
     parts += [_example(sensitive[0])] if sensitive else []
     return "\n".join(parts)
 
@@ -108,7 +111,9 @@ def _head(path: str, plan: str) -> str:
     )
 
 
-def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str], *, missing: bool) -> str:
+def _release(
+    guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[str], others: Sequence[str], *, missing: bool
+) -> str:
     def named(role: str) -> list[str]:
         return [guess.name for guess in guesses if guess.role == role]
 
@@ -119,7 +124,7 @@ def _release(guesses: Sequence[Guess], keys: Sequence[str], sensitive: Sequence[
     lines += [("sensitive", [*sensitive], "what nobody should learn: is it?")] if sensitive else []
     lines += [("weights", weights[0], "survey weights?" + _others(weights))] if weights else []
     lines += [("id", ids[0], "names the records; is not published")] if ids else []
-    drop += ids[1:]
+    drop += [*ids[1:], *others]
     lines += [("drop", drop, "not published: the reasons are below")] if drop else []
     policy = "category" if missing else "unchanged"
     lines += [("missing", policy, _MISSING[policy])]
@@ -144,16 +149,22 @@ def _commented(entry: str, comment: str) -> str:
     return beside if len(beside) <= _WIDTH else f"# {comment}\n{entry}"
 
 
-def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str, str]) -> str:
+def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str, str], others: Sequence[str]) -> str:
     """What becomes of the columns that are not randomized, those of a kind together."""
     left = [guess for guess in guesses if guess.name not in keys and guess.name not in telling]
     kinds = {advice: [_sized(guess) for guess in left if _advice(guess) == advice] for advice in map(_advice, left)}
     parts = ["# The other columns stay as they are, or are not published."]
     for advice, names in kinds.items():
         parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
+    if others:
+        parts += ["#", *_wrapped(f"{_OTHERS}: {', '.join(shorten(one_line(name), 30) for name in others)}")]
     if telling:
-        parts += ["#", *_wrapped(_TELLING), *(line for words in telling.values() for line in _wrapped(f"  {words}"))]
-    return "\n".join(parts).replace(_JOINED, " ") + "\n" if left or telling else ""
+        parts += [
+            "#",
+            *_wrapped(_TELLING),
+            *(line for words in telling.values() for line in _wrapped(f"  {one_line(words)}")),
+        ]
+    return "\n".join(parts).replace(_JOINED, " ") + "\n" if left or telling or others else ""
 
 
 def _wrapped(text: str) -> list[str]:
@@ -162,7 +173,7 @@ def _wrapped(text: str) -> list[str]:
 
 def _sized(guess: Guess) -> str:
     more = f"{_JOINED}or{_JOINED}more" if guess.labels >= MOST_LISTED else ""
-    return f"{shorten(guess.name, 30)}{_JOINED}({guess.labels:,}{more})"
+    return f"{shorten(one_line(guess.name), 30)}{_JOINED}({guess.labels:,}{more})"
 
 
 def _advice(guess: Guess) -> str:
@@ -173,6 +184,7 @@ def _advice(guess: Guess) -> str:
 
 _PUBLISHED = ("weights", "few", "many", "numbers", "constant")
 _TELLING = "Not published, because they would undo the protection; publish them once they are coarser, or accept them:"
+_OTHERS = "Neither texts nor numbers nor dates, so that nothing can be said of what they give away; not published"
 _ADVICE = {
     "weights": "Survey weights; where a weight belongs to one category only, it gives the category away",
     "id": "Different for every record; not published",

@@ -111,3 +111,11 @@ def test_a_file_without_categories_is_told_what_to_do() -> None:
 def test_names_with_signs_are_written_so_that_they_are_read_back() -> None:
     plan = read_plan(starting_plan([column('sex "m/f"\\', "f", "m"), column("région #1", "a", "b")]))
     assert plan.keys == ('sex "m/f"\\', "région #1")
+
+
+def test_names_with_control_characters_make_a_plan_that_can_be_read() -> None:
+    odd = "o\x01\nd\x85\u2028d\x7f"
+    tables = [column("sex", "f", "m"), column("region", "n", "s"), distinct(odd, 100, step=3), column("k" + odd, "c")]
+    text = starting_plan(tables, telling={"k" + odd: f"{odd} gives away sex"}, others=["l" + odd])
+    assert {*read_plan(text).drop} == {"k" + odd, "l" + odd}
+    assert read_plan(starting_plan([column("sex" + odd, "f", "m")])).keys == ("sex" + odd,)
