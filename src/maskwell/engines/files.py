@@ -46,8 +46,7 @@ def open_source(path: str, *, coded: Sequence[str] | Coded = (), exact: bool = F
     """Open a file of any known kind for reading; ``coded`` and ``exact`` as in :class:`Engine`."""
     engine = engine_of(path)
     if path != "-" and not Path(path).is_file():
-        what = "is a folder" if Path(path).is_dir() else "does not exist"
-        raise DataFileError(f"{path} {what}", hint="give the path of a data file", path=path)
+        raise _no_file(path)
     if path != "-" and Path(path).stat().st_size == 0:
         raise DataFileError(f"{path} is empty", hint="give a file with at least one row", path=path)
     looked_for = coded if isinstance(coded, Mapping) else dict.fromkeys(coded)
@@ -56,6 +55,16 @@ def open_source(path: str, *, coded: Sequence[str] | Coded = (), exact: bool = F
         yield source
     finally:
         source.close()
+
+
+def _no_file(path: str) -> DataFileError:
+    place, hint = Path(path), "give the path of a data file"
+    if place.is_dir():
+        return DataFileError(f"{path} is a folder", hint=hint, path=path)
+    if place.exists():
+        hint = "CSV from a pipe is read with - in place of the path"
+        return DataFileError(f"{path} is a pipe or a device, not a file", hint=hint, path=path)
+    return DataFileError(f"{path} does not exist", hint=hint, path=path)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,13 @@ def test_draws_are_those_of_the_design(tmp_path: Path) -> None:
         str(tmp_path / "a.parquet"), str(tmp_path / "o.parquet"), [Assignment.of("y", KARY)], random=SeededRandom(3)
     )
     assert pq.read_table(tmp_path / "o.parquet")["y"].to_pylist() == KARY.randomize(values, random=SeededRandom(3))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_no_missing_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    with pytest.raises(DataFileError, match="is a pipe or a device"), open_source(str(tmp_path / "pipe.csv")):
+        pass
+    with pytest.raises(DataFileError, match="does not exist"), open_source(str(tmp_path / "loop.csv")):
+        pass
