@@ -124,7 +124,7 @@ class Dense(WrittenOut):
         Floats nearest to fractions keep their order, so that only entries of the same float are told apart.
         """
         found = [(self.numerators[j][i], self.denominators[j]) for i, j in enumerate(where.tolist())]
-        same = self._P == self._P[np.arange(self.m), where][:, None]
+        same = self._P[np.arange(self.m), where][:, None] == self._P
         for i in np.flatnonzero(same.sum(axis=1) > 1).tolist():
             if most is min and not found[i][0]:
                 continue  # nothing is below zero

@@ -14,7 +14,7 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
-from maskwell.core.documents import from_json, many_objects, read_document
+from maskwell.core.documents import TooManyValuesError, from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
@@ -37,6 +37,9 @@ Content = Mapping[str, Any]
 
 MOST_LEVELS = 40
 """Designs within designs, as a product holds its factors and a composition its steps."""
+
+MOST_VALUES = 6 * 10**6
+"""Numbers, labels and lists of a design file, so that reading it and auditing it takes seconds."""
 
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
 _LIST_NOTES = {"items", "notes", "variables"}
@@ -166,7 +169,9 @@ def load_design(path: str | Path) -> Design:
     check_path(path=path)
     text = read_document(path, error=DesignFileError, hint="check the path of the design file")
     try:
-        content = from_json(text)
+        content = from_json(text, most=MOST_VALUES)
+    except TooManyValuesError as error:
+        raise DesignFileError(f"cannot read {path}: {error}", hint="group rare categories, or split it") from error
     except ValueError as error:
         raise DesignFileError(
             f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"
