@@ -41,6 +41,12 @@ MOST_LEVELS = 40
 MOST_VALUES = 6 * 10**6
 """Numbers, labels and lists of a design file, so that reading it and auditing it takes seconds."""
 
+MOST_PARTS = 10**5
+"""Designs within a design, at all levels together."""
+
+MOST_FIXED = 10**6
+"""Chances of all mixtures in a file: each is a fraction of its own, which takes several times as long as a number."""
+
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
 _LIST_NOTES = {"items", "notes", "variables"}
 
@@ -82,14 +88,29 @@ def _read(content: Content) -> Design:
     return KINDS[content["kind"]](content)
 
 
-def _check_levels(content: Any) -> None:
-    """Raise for designs within designs without an end, which every question about the whole would go down."""
-    level = [content]
+def _check_size(content: Any) -> None:
+    """Raise for designs within designs without an end, which every question about the whole would go down.
+
+    And for so many parts, or so many chances of mixtures, that an audit would take minutes.
+    """
+    level, parts, fixed = [content], 0, 0
     for _ in range(MOST_LEVELS):
+        fixed += sum(map(_chances_of_mixture, level))
         level = [part for one in level for part in _designs_within(one)]
+        parts += len(level)
+        if parts > MOST_PARTS:
+            raise ValueError(f"more than {MOST_PARTS:,} designs within it")
+        if fixed > MOST_FIXED:
+            raise ValueError(f"mixtures of more than {MOST_FIXED:,} categories")
         if not level:
             return
     raise ValueError(f"designs within designs, more than {MOST_LEVELS} levels of them")
+
+
+def _chances_of_mixture(content: Any) -> int:
+    exact = content.get("exact") if isinstance(content, Mapping) else None
+    fixed = exact.get("fixed") if isinstance(exact, Mapping) else None
+    return len(fixed) if isinstance(fixed, list) else 0
 
 
 def _designs_within(content: Any) -> list[Any]:
@@ -126,7 +147,7 @@ def design_from_dict(content: Any) -> Design:
         raise DesignFileError(f"unknown kind of design {content.get('kind')!r}", hint=f"known: {', '.join(KINDS)}")
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     try:
-        _check_levels(content)
+        _check_size(content)
         with many_objects():
             design = _read(content).with_provenance(**_notes(content))
             genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
