@@ -8,6 +8,7 @@ A new structure is one file in this folder and one line in ``KINDS``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,10 @@ MOST_PARTS = 10**5
 MOST_FIXED = 10**6
 """Chances of all mixtures in a file: each is a fraction of its own, which takes several times as long as a number."""
 
+LARGEST_OF_LONG = 12 << 20
+"""Characters of a file with integers of more than 300 digits: the time they take grows faster than their length."""
+
+_LONG = re.compile(r'"[0-9]{301}')
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
 _LIST_NOTES = {"items", "notes", "variables"}
 
@@ -189,6 +194,11 @@ def load_design(path: str | Path) -> Design:
     """Read a design file."""
     check_path(path=path)
     text = read_document(path, error=DesignFileError, hint="check the path of the design file")
+    if len(text) > LARGEST_OF_LONG and _LONG.search(text):
+        raise DesignFileError(
+            f"cannot read {path}: it has more than {LARGEST_OF_LONG >> 20} MB, with integers of over 300 digits",
+            hint="use chances with fewer digits",
+        )
     try:
         content = from_json(text, most=MOST_VALUES)
     except TooManyValuesError as error:

@@ -21,6 +21,7 @@ FEW = Categories.numbered(5)
     [
         ("MOST_VALUES", 10, Mixture.of("1/2", ["1/10"] * 5, FEW), "more than 10 values"),
         ("MOST_PARTS", 10, nested_blocks(6), "more than 10 designs within it"),
+        ("LARGEST_OF_LONG", 1 << 9, matrix(2, 400), "integers of over 300 digits"),
         ("MOST_FIXED", 4, Mixture.of("1/2", ["1/10"] * 5, FEW), "mixtures of more than 4 categories"),
     ],
 )
