@@ -17,6 +17,7 @@ from maskwell.cli.options import (
     read_codes,
     read_shares,
     typed_demand,
+    use_one_thread,
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
@@ -61,6 +62,7 @@ def audit(
 
     With a demand, the exit status is 1 when the design does not meet it.
     """
+    use_one_thread()
     from maskwell.core.atomic import write_files
     from maskwell.privacy.audit import audit as audit_design
     from maskwell.reports.explain import explain as explained

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -38,6 +40,7 @@ BETWEEN_HELP = "With --curves: a row holds up to the next one (steps), or rows a
 LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
 
 
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "GOTO_NUM_THREADS")
 _GROUPED = re.compile(r'(.+?)\[((?:[^\[\]"]|"(?:[^"]|"")*")+)\]=(.+)')
 _QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
 
@@ -301,6 +304,15 @@ def read_categories(labels: str | None, k: str | None) -> Categories | None:
             f"--k {k} and {len(categories)} categories", hint="leave out --k where categories are named"
         )
     return categories
+
+
+def use_one_thread() -> None:
+    """Have linear algebra done by one thread, unless the caller says otherwise; to be called before numpy is there.
+
+    On a busy machine several threads spend ten times the work on waiting for each other.
+    """
+    if "numpy" not in sys.modules and not any(name in os.environ for name in _THREADS):
+        os.environ[_THREADS[0]] = "1"
 
 
 def load_design(path: str) -> Design:

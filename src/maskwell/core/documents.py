@@ -13,7 +13,7 @@ import math
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from itertools import chain
@@ -32,6 +32,9 @@ LARGEST_BY_HAND = 16 << 20
 LARGEST_TOML = 4 << 20
 """Bytes of a plan: the parser takes seconds for each million."""
 
+MOST_VALUES = 2 * 10**7
+"""Numbers, texts, lists and objects in a document, which may take two bytes each there and a hundred in memory."""
+
 DEEPEST = 200
 """Levels of lists and objects within each other."""
 
@@ -43,6 +46,12 @@ _MOST_DIGITS = 4300  # of an integer, Python's own limit, which commands raise f
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _DOTTED = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+")
 _TOO_DOTTED = re.compile(rf"(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
+
+
+class TooManyValuesError(ValueError):
+    """A document that is read nowhere, however right it is."""
+
+
 _LONG_HEX = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")  # the only integers that Python reads at any length
 _CHUNK = 1 << 20
 _MAYBE_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
@@ -92,7 +101,7 @@ def _up_to(read: Callable[[int], bytes], most: int) -> bytes:
     return bytes(content)
 
 
-def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None) -> Any:
+def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None, most: int = MOST_VALUES) -> Any:
     """What a JSON document says; ValueError for one that two readers could read differently, or that has no bounds.
 
     >>> from_json('{"a": [1, "1/6"]}')
@@ -102,7 +111,7 @@ def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None) -> 
     ValueError: a key is repeated
     """
     with many_objects():
-        return _bounded(_parsed(text, _no_repeats, parse_float), text)
+        return _bounded(_parsed(text, _no_repeats, parse_float), text, most)
 
 
 def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: Callable[[], None]) -> Any:
@@ -189,27 +198,30 @@ def _decimal(text: str) -> Decimal:
     return Decimal(text)
 
 
-def _bounded(content: Any, text: str) -> Any:
-    """The content again, if it is not nested too deeply and holds no half characters and no infinite numbers."""
+def _bounded(content: Any, text: str, most: int = MOST_VALUES) -> Any:
+    """The content again, if it has not too many values or levels, no half characters and no infinite numbers."""
     halves = _MAYBE_HALVES.search(text) is not None
     level: list[Any] = [[content]]
+    values = 0
     for _ in range(DEEPEST + 1):
         if halves:
             _check_halves(key for one in level if isinstance(one, dict) for key in one)
         lists = level if set(map(type, level)) == {list} else [*map(_items, level)]
-        inner = list(chain.from_iterable(lists))
+        if (values := values + sum(map(len, lists))) > most:
+            raise TooManyValuesError(f"it has more than {most:,} values")
         if halves:
-            _check_halves(one for one in inner if isinstance(one, str))
-        kinds = set(map(type, inner))  # a list of a million numbers is seen at a glance
-        if float in kinds and (math.inf in inner or -math.inf in inner):
+            _check_halves(one for one in chain.from_iterable(lists) if isinstance(one, str))
+        kinds = set(map(type, chain.from_iterable(lists)))  # a list of a million numbers is seen at a glance
+        if float in kinds and any(math.inf in one or -math.inf in one for one in lists):
             raise ValueError(_INFINITE)
         if not kinds & {dict, list}:
             return content
+        inner = list(chain.from_iterable(lists))
         level = inner if kinds <= {dict, list} else [one for one in inner if type(one) in (dict, list)]
     raise ValueError(_TOO_DEEP)
 
 
-def _items(one: Any) -> Iterable[Any]:
+def _items(one: Any) -> Collection[Any]:
     return one.values() if isinstance(one, dict) else one
 
 

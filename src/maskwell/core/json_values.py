@@ -28,4 +28,6 @@ def plain(value: Any) -> Any:
         return number if math.isfinite(number) else None if math.isnan(number) else "inf" if number > 0 else "-inf"
     if hasattr(value, "tolist"):
         return plain(value.tolist())
+    if type(value) is list and set(map(type, value)) == {float} and all(map(math.isfinite, value)):
+        return value  # a million of them are seen at a glance
     return [plain(item) for item in value] if isinstance(value, Iterable) else str(value)

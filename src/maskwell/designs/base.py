@@ -43,8 +43,8 @@ from maskwell.errors import (
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
 EXACT_LIMIT = 10**6
-RANK_LIMIT = 10**10
-"""Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 2,100 by 2,100."""
+RANK_LIMIT = 4 * 10**9
+"""Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

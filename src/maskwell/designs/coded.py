@@ -25,8 +25,10 @@ ENTRY_LIMIT = 10**10
 """Entries of P that are worked out one after the other, where a structure knows no shorter way."""
 PAIRS_LIMIT = 10**9
 """Differences of entries that are worked out where all columns are compared with each other."""
+SHORT_COLUMN = 16
+"""Entries of a column below which comparing it with another takes no less time."""
 _CHUNK = 1 << 16
-_COLUMNS = 16
+_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -82,14 +84,14 @@ class CodedDesign(Design):
 
     def total_variation(self) -> float:
         """From the matrix, which must be small: all pairs of columns, a few columns at a time to stay in the cache."""
-        if self.k * self.k * self.m > PAIRS_LIMIT:
+        if self.k * self.k * max(self.m, SHORT_COLUMN) > PAIRS_LIMIT:
             raise TooLargeError(
                 f"the columns of {self.k:,} truths are too many to compare, two by two",
                 hint="ask for what needs no matrix, such as parity, rank or added variance",
             )
-        columns, widest = np.ascontiguousarray(self.matrix().T), 0.0
-        for start in range(0, self.k, _COLUMNS):
-            some = columns[start : start + _COLUMNS]
+        columns, widest, step = np.ascontiguousarray(self.matrix().T), 0.0, max(1, _AT_ONCE // self.m)
+        for start in range(0, self.k, step):
+            some = columns[start : start + step]
             widest = max(widest, *(float(np.abs(some - other).sum(axis=1).max()) for other in columns[start:]))
         return widest
 

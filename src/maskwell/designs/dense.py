@@ -6,7 +6,7 @@ Source: [ChaiNayak2018, section 1].
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,11 +18,12 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Parity, all_from_digits, all_to_digits, to_float
+from maskwell.core.exact import Parity, all_from_digits, all_to_digits
 from maskwell.designs.matrices import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
 from maskwell.designs.written_out import WrittenOut
 from maskwell.errors import LabelError, MatrixError
 
+Chance = tuple[int, int]
 Row = Sequence[int] | Sequence[Fraction]
 _NEAR, _FLOAT = Fraction(10**8), Fraction(1, 2**50)
 
@@ -102,22 +103,34 @@ class Dense(WrittenOut):
 
     def details(self) -> dict[str, Any]:
         """The parity of every row."""
-        return {"row_parities": [to_float(parity) for parity in self.row_parities()]}
+        pairs = zip(self._highest, self._lowest, strict=True)
+        return {"row_parities": [_nearest(n * e, d * o) for (n, d), (o, e) in pairs]}
 
     def row_parities(self) -> list[Parity]:
         """Largest over smallest entry of each row; 1 for a row of zeros."""
-        return list(self._row_parities)
+        return [_ratio(*ends) for ends in zip(self._highest, self._lowest, strict=True)]
 
     @cached_property
-    def _row_parities(self) -> tuple[Parity, ...]:
-        """Floats nearest to fractions keep their order, so that only entries of the same float are told apart."""
-        high, low = (end[:, None] == self._P for end in (self._P.max(axis=1), self._P.min(axis=1)))
-        return tuple(_ratio(max(self._chances(i, high[i])), min(self._chances(i, low[i]))) for i in range(self.m))
+    def _highest(self) -> list[Chance]:
+        return self._ends(self._P.argmax(axis=1), max)
 
-    def _chances(self, i: int, truths: Array) -> list[Fraction]:
-        """The different chances of report i among some truths."""
-        pairs = {(self.numerators[j][i], self.denominators[j]) for j in np.flatnonzero(truths).tolist()}
-        return [Fraction(*pair) for pair in pairs]
+    @cached_property
+    def _lowest(self) -> list[Chance]:
+        return self._ends(self._P.argmin(axis=1), min)
+
+    def _ends(self, where: Array, most: Callable[..., Chance]) -> list[Chance]:
+        """The largest or the smallest chance of each report, whose float is that of the truth ``where``.
+
+        Floats nearest to fractions keep their order, so that only entries of the same float are told apart.
+        """
+        found = [(self.numerators[j][i], self.denominators[j]) for i, j in enumerate(where.tolist())]
+        same = self._P[np.arange(self.m), where][:, None] == self._P
+        for i in np.flatnonzero(same.sum(axis=1) > 1).tolist():
+            if most is min and not found[i][0]:
+                continue  # nothing is below zero
+            chances = {(self.numerators[j][i], self.denominators[j]) for j in np.flatnonzero(same[i]).tolist()}
+            found[i] = most(chances, key=lambda pair: Fraction(*pair)) if len(chances) > 1 else found[i]
+        return found
 
     def different_chances(self) -> Iterator[list[Fraction]]:
         """For each report its different chances."""
@@ -130,7 +143,10 @@ class Dense(WrittenOut):
 
     @cached_property
     def _largest(self) -> Parity:
-        return max(self._row_parities)
+        """Of the rows whose ratio is largest as a float, which is nearest to the fraction and so keeps its order."""
+        floats = self.details()["row_parities"]
+        most = max(floats)
+        return max(_ratio(self._highest[i], self._lowest[i]) for i, one in enumerate(floats) if one == most)
 
     def is_admissible(self) -> bool:
         """Rows that can occur all take two values in the ratio of the parity; within 1e-8 for decimals."""
@@ -199,10 +215,19 @@ def _nearly_two(row: Row, parity: Fraction) -> bool:
     return high > low and reached and all(x - low <= above or high - x <= below for x in row)
 
 
-def _ratio(high: Fraction, low: Fraction) -> Parity:
-    if high == low:
+def _ratio(high: Chance, low: Chance) -> Parity:
+    """Of two chances; 1 where both are zero."""
+    if not high[0]:
         return Fraction(1)
-    return high / low if low else math.inf
+    return Fraction(high[0] * low[1], high[1] * low[0]) if low[0] else math.inf
+
+
+def _nearest(n: int, d: int) -> float:
+    """The same of a ratio as the float nearest to it."""
+    try:
+        return (n / d if d else math.inf) if n else 1.0
+    except OverflowError:
+        return math.inf
 
 
 def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:

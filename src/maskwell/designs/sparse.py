@@ -167,9 +167,12 @@ class Sparse(ByColumns):
             raise MatrixError("a column has not one row for each integer", hint="make the file again")
         ends = list(accumulate(map(len, columns), initial=0))
         numbers = all_from_digits(list(chain.from_iterable(columns)))
-        if [sum(numbers[a:b]) for a, b in pairwise(ends)] != all_from_digits(exact["denominators"]):
+        short = max(numbers, default=0) * len(numbers) < 2**63
+        numerators = np.array(numbers, dtype=np.int64 if short else object)
+        sums = np.add.reduceat(numerators, ends[:-1]).tolist() if min(map(len, columns), default=0) else []
+        if sums != all_from_digits(exact["denominators"]):
             raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
-        return cls.from_integers(np.array(ends), list(chain.from_iterable(places)), numbers, inputs, outputs)
+        return cls.from_integers(np.array(ends), list(chain.from_iterable(places)), numerators, inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels; reports take the input labels unless they differ in number."""

@@ -8,13 +8,14 @@ A new structure is one file in this folder and one line in ``KINDS``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
-from maskwell.core.documents import from_json, many_objects, read_document
+from maskwell.core.documents import TooManyValuesError, from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
@@ -38,6 +39,19 @@ Content = Mapping[str, Any]
 MOST_LEVELS = 40
 """Designs within designs, as a product holds its factors and a composition its steps."""
 
+MOST_VALUES = 8 * 10**6
+"""Numbers, labels and lists of a design file, so that reading it and auditing it takes seconds."""
+
+MOST_PARTS = 10**5
+"""Designs within a design, at all levels together."""
+
+MOST_FIXED = 10**6
+"""Chances of all mixtures in a file: each is a fraction of its own, which takes several times as long as a number."""
+
+LARGEST_OF_LONG = 12 << 20
+"""Characters of a file with integers of more than 300 digits: the time they take grows faster than their length."""
+
+_LONG = re.compile(r'"[0-9]{301}')
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
 _LIST_NOTES = {"items", "notes", "variables"}
 
@@ -79,14 +93,29 @@ def _read(content: Content) -> Design:
     return KINDS[content["kind"]](content)
 
 
-def _check_levels(content: Any) -> None:
-    """Raise for designs within designs without an end, which every question about the whole would go down."""
-    level = [content]
+def _check_size(content: Any) -> None:
+    """Raise for designs within designs without an end, which every question about the whole would go down.
+
+    And for so many parts, or so many chances of mixtures, that an audit would take minutes.
+    """
+    level, parts, fixed = [content], 0, 0
     for _ in range(MOST_LEVELS):
+        fixed += sum(map(_chances_of_mixture, level))
         level = [part for one in level for part in _designs_within(one)]
+        parts += len(level)
+        if parts > MOST_PARTS:
+            raise ValueError(f"more than {MOST_PARTS:,} designs within it")
+        if fixed > MOST_FIXED:
+            raise ValueError(f"mixtures of more than {MOST_FIXED:,} categories")
         if not level:
             return
     raise ValueError(f"designs within designs, more than {MOST_LEVELS} levels of them")
+
+
+def _chances_of_mixture(content: Any) -> int:
+    exact = content.get("exact") if isinstance(content, Mapping) else None
+    fixed = exact.get("fixed") if isinstance(exact, Mapping) else None
+    return len(fixed) if isinstance(fixed, list) else 0
 
 
 def _designs_within(content: Any) -> list[Any]:
@@ -123,7 +152,7 @@ def design_from_dict(content: Any) -> Design:
         raise DesignFileError(f"unknown kind of design {content.get('kind')!r}", hint=f"known: {', '.join(KINDS)}")
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     try:
-        _check_levels(content)
+        _check_size(content)
         with many_objects():
             design = _read(content).with_provenance(**_notes(content))
             genuine = content.get("fingerprint") == design.fingerprint == fingerprint_of(covered)
@@ -165,8 +194,15 @@ def load_design(path: str | Path) -> Design:
     """Read a design file."""
     check_path(path=path)
     text = read_document(path, error=DesignFileError, hint="check the path of the design file")
+    if len(text) > LARGEST_OF_LONG and _LONG.search(text):
+        raise DesignFileError(
+            f"cannot read {path}: it has more than {LARGEST_OF_LONG >> 20} MB, with integers of over 300 digits",
+            hint="use chances with fewer digits",
+        )
     try:
-        content = from_json(text)
+        content = from_json(text, most=MOST_VALUES)
+    except TooManyValuesError as error:
+        raise DesignFileError(f"cannot read {path}: {error}", hint="group rare categories, or split it") from error
     except ValueError as error:
         raise DesignFileError(
             f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"

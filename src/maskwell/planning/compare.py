@@ -222,6 +222,7 @@ def compare(
     check_kind(Design, first=first, second=second)
     check_kind(Measure | str, measure=measure)
     check_same_categories(first, second)
+    _check_work(first, second)
     shares = None if pi is None else first.check_distribution(pi)
     given = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
     if at is None and given.equally_private:
@@ -229,6 +230,15 @@ def compare(
         why = NO_BOUND.format(given.measure.spoken) if infinite else None
         return FairComparison(given, None if infinite else given, None, "unchanged", why)
     return _equalised(given, at)
+
+
+def _check_work(*designs: Design) -> None:
+    """Raise where the rank, which variances need, would take minutes."""
+    if not all(design.has_quick_rank() for design in designs):
+        raise TooLargeError(
+            f"designs over {designs[0].k:,} categories, too many of which depend on each other to be compared",
+            hint="compare designs of their parts, or what audit says of each",
+        )
 
 
 def _equalised(given: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:

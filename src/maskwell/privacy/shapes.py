@@ -10,13 +10,16 @@ Source: merging is [ChaiNayak2018, Remark 4.1]; the sums over sets of one size a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 
+import numpy as np
+
 from maskwell.core.exact import Parity, common_denominator
-from maskwell.designs.base import Design
+from maskwell.designs.base import EXACT_LIMIT, Design
+from maskwell.designs.by_columns import ByColumns
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
@@ -150,11 +153,31 @@ def _composed_rows(design: Composed) -> Iterator[Shape]:
 @rows_one_by_one.register
 def _dense_rows(design: Dense) -> Iterator[Shape]:
     for i, row in enumerate(zip(*design.numerators, strict=True)):
-        pairs = list(zip(row, design.denominators, strict=True))
-        exact = {pair: Fraction(*pair) for pair in set(pairs)}
-        values = sorted(set(exact.values()))
-        truths = tuple(j for j, pair in enumerate(pairs) if exact[pair] == values[-1])
-        yield Shape((i,), truths, NUMBERED, tuple(values), sum(map(bool, row)))
+        yield _alone(i, zip(range(design.k), row, design.denominators, strict=True))
+
+
+@rows_one_by_one.register
+def _sparse_rows(design: ByColumns) -> Iterator[Shape]:
+    if not design.has_entries_up_to(EXACT_LIMIT):
+        design.exact_matrix()  # says that it is too large
+    owners, order = np.repeat(np.arange(design.k), np.diff(design.starts)), np.argsort(design.rows, kind="stable")
+    ends = np.searchsorted(design.rows[order], np.arange(design.m + 1))
+    for i in range(design.m):
+        own = order[ends[i] : ends[i + 1]]
+        truths = owners[own]
+        row = dict(zip(truths.tolist(), design.numerators[own].tolist(), strict=True))
+        totals = dict(zip(truths.tolist(), design.denominators[truths].tolist(), strict=True))
+        yield _alone(i, ((j, row.get(j, 0), totals.get(j, 1)) for j in range(design.k)))
+
+
+def _alone(i: int, entries: Iterable[tuple[int, int, int]]) -> Shape:
+    """Row i from the truth, the numerator and the denominator of each entry, zeros included."""
+    pairs = {j: (n, d if n else 1) for j, n, d in entries}
+    exact = {pair: Fraction(*pair) for pair in set(pairs.values())}
+    values = sorted(set(exact.values()))
+    highest = {pair for pair, value in exact.items() if value == values[-1]}
+    truths = tuple(j for j, pair in pairs.items() if pair in highest)
+    return Shape((i,), truths, NUMBERED, tuple(values), sum(n > 0 for n, _ in pairs.values()))
 
 
 def _along(direction: tuple[int, ...], length: Fraction, rows: tuple[int, ...]) -> Shape:

@@ -153,10 +153,7 @@ def _audit_facts(found: Mapping[str, Any], design: Design) -> list[tuple[str, st
     if "added_variance_by_estimator" in found:
         variances = found["added_variance_by_estimator"].items()
         shown.append(("by estimator", ", ".join(f"{name} {number(value)}" for name, value in variances)))
-    if found["average_security"] is not None:
-        shown.append(
-            ("average security", f"{number(found['average_security'])} (for comparison only, not recommended)")
-        )
+    shown.append(("average security", _on_average(found)))
     parity = stands_for(design)
     if not isinstance(parity, float):
         worn = ", ".join(f"{t} reports {parity_text(parity**t, 4)}" for t in REPETITIONS)
@@ -180,6 +177,12 @@ def _solvable(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _guess(found: Mapping[str, Any]) -> str:
     right, blind = found["guess_probability"], number(found["guess_without_report"])
     return f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)"
+
+
+def _on_average(found: Mapping[str, Any]) -> str:
+    if found["average_security"] is None:
+        return "not worked out: too many columns to compare, two by two"
+    return f"{number(found['average_security'])} (for comparison only, not recommended)"
 
 
 def _variance(found: Mapping[str, Any]) -> str:

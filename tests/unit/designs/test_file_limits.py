@@ -1,0 +1,72 @@
+"""What a design file may hold at most, and what an audit of the largest ones leaves out."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.large_designs import band, matrix, nested_blocks
+
+from maskwell import Categories, Dense, Mixture, Sparse, Uniform, audit, compare, load_design, save_design
+from maskwell.core.documents import from_json
+from maskwell.designs import wire
+from maskwell.errors import DesignFileError, TooLargeError
+from maskwell.reports.text_audit import audit_text
+
+FEW = Categories.numbered(5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "design", "saying"),
+    [
+        ("MOST_VALUES", 10, Mixture.of("1/2", ["1/10"] * 5, FEW), "more than 10 values"),
+        ("MOST_PARTS", 10, nested_blocks(6), "more than 10 designs within it"),
+        ("LARGEST_OF_LONG", 1 << 9, matrix(2, 400), "integers of over 300 digits"),
+        ("MOST_FIXED", 4, Mixture.of("1/2", ["1/10"] * 5, FEW), "mixtures of more than 4 categories"),
+    ],
+)
+def test_a_file_beyond_a_limit(limit, most, design, saying, tmp_path: Path, monkeypatch) -> None:
+    save_design(design, tmp_path / "d.json")
+    assert load_design(tmp_path / "d.json") == design
+    monkeypatch.setattr(wire, limit, most)
+    with pytest.raises(DesignFileError, match=saying) as raised:
+        load_design(tmp_path / "d.json")
+    assert raised.value.hint
+
+
+def test_values_are_counted_at_all_levels() -> None:
+    text = json.dumps([[1, 2], {"a": [3]}])
+    assert from_json(text, most=7)
+    with pytest.raises(ValueError, match="more than 6 values"):
+        from_json(text, most=6)
+
+
+def test_twenty_thousand_truths_with_two_reports_are_audited_at_once() -> None:
+    design, start = matrix(20_000, 30, m=2), time.process_time()
+    found = audit(design).to_dict()
+    assert time.process_time() - start < 5  # it was minutes
+    assert found["average_security"] is None and found["l1"] is None
+    lines = audit_text(found, design, "d.json")
+    assert any(line.split()[:2] == ["average", "security"] and "not worked out: too many" in line for line in lines)
+
+
+def test_the_parities_of_rows_are_exact_where_floats_are_equal() -> None:
+    big = 10**30
+    design = Dense.from_integers([[big, big + 1, 1], [big + 1, big, 1], [big, big, 2]])
+    rows = design.exact_matrix()
+    assert design.row_parities() == [max(row) / min(row) for row in rows]
+    assert design.parity_exact() == max(design.row_parities())
+    assert design.details()["row_parities"] == [float(parity) for parity in design.row_parities()]
+
+
+def test_the_reason_why_a_sparse_design_is_not_admissible_is_that_of_the_matrix() -> None:
+    columns = [[5, 1, 1], [1, 5, 2], [1, 1, 4]]
+    dense = Dense.from_integers(columns)
+    sparse = Sparse.of_columns([dict(enumerate(column)) for column in columns])
+    reasons = [audit(design).to_dict()["inadmissible_because"] for design in (dense, sparse)]
+    assert reasons[0] == reasons[1] and reasons[0]
+
+
+def test_designs_of_thousands_of_states_that_depend_are_not_compared() -> None:
+    with pytest.raises(TooLargeError, match="3,000 categories"):
+        compare(band(3000), Uniform.from_gamma(3, Categories.numbered(3000)))
