@@ -84,8 +84,9 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
             first.setdefault(label, label)
         except TypeError as error:
             raise LabelError(
-                f"label {position + 1} is a {type(label).__name__}, which cannot be a label: {shorten(repr(label))}",
+                f"label {position + 1} is a {shorten(type(label).__name__)}, which cannot be a label",
                 hint="use text, numbers, dates or tuples",
+                values=shorten(" ".join(repr(label).split())),
                 label=label,
             ) from error
     if clashes:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from maskwell.core.arguments import kind_of
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
 from maskwell.core.labels import is_missing, texts
 from maskwell.core.phrases import HINT, VALUES, listed, shorten
@@ -236,4 +237,5 @@ def _wrong(value: Any, name: str, allowed: str, hint: str) -> PlanError:
 
 
 def _shown(value: Any) -> str:
-    return shorten(repr(str(value)) if isinstance(value, str) else str(value), 30)
+    shown = repr(str(value)) if isinstance(value, str) else str(value)
+    return shorten(shown, 30) if "\n" not in shown else kind_of(value)
