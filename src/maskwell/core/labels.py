@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,12 @@ def is_missing(value: object) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # NA refuses to be a truth value; a nested array has many
-        return type(value).__name__ == "NAType"
+    except (
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ):  # NA and sNaN refuse to be compared, arrays are many values
+        return type(value).__name__ == "NAType" or (isinstance(value, Decimal) and value.is_nan())
 
 
 def plain(value: Any) -> Any:

@@ -45,10 +45,10 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     [0.667, 0.5, 1.0]
     """
     check_kind(Callable, make=make)
-    amounts = read_amounts(v, weighted=True)
+    values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
+    amounts = read_amounts(values, weighted=True)
     inputs, numbers = check_length(amounts, categories), block_numbers(cells, len(amounts))
     places = places_by_cell(numbers)
-    values = np.asarray(v) if isinstance(v, np.ndarray) else np.array(list(v), dtype=object)
     made: dict[tuple[Any, ...], Sparse] = {}
     parts = []
     for own in places:

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 
-from maskwell.core.arguments import as_list, check_kind, list_of
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.cell_table import CellTable
 from maskwell.core.escaping import one_line
 from maskwell.core.phrases import shorten
@@ -63,7 +63,7 @@ def starting_plan(
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)
     check_kind(Mapping | None, telling=telling)
-    unique = as_list(unique, "unique")
+    unique = list_of(str, unique, "unique")
     counted = [*tables]
     guesses = guess_columns(counted, unique)
     keys = choose_keys(guesses)
