@@ -53,7 +53,7 @@ def check_labels(labels: Any) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
         raise WrongTypeError(
-            f"labels must be a list, not {shorten(repr(labels))}",
+            f"labels must be a list, not {shorten(' '.join(repr(labels).split()))}",
             hint='write the labels one by one: ["yes", "no"]',
             labels=labels,
         )
