@@ -40,6 +40,13 @@ RESULTS = {name for name in CALLABLE if inspect.isclass(getattr(mw, name))}
 """Classes: many are only ever made by a function, and have no call of their own."""
 
 
+class Anything:
+    """Made of whatever it is given; what a function of the user raises itself would be the user's own."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+
 def _ring() -> list[Any]:
     ring: list[Any] = []
     ring.append(ring)
@@ -69,8 +76,10 @@ STRANGE: dict[str, Callable[[], Any]] = {
     "an empty dict": dict,
     "an empty tuple": tuple,
     "a set": lambda: {1, 2},
-    "a class": lambda: int,
-    "a function": lambda: len,
+    "a class": lambda: Anything,
+    "a function that returns nothing": lambda: lambda *_, **__: None,
+    "a function that returns a text": lambda: lambda *_, **__: "x",
+    "a function that returns an array": lambda: lambda *_, **__: np.array([0.5, math.nan]),
     "a generator": lambda: (x for x in [1, 2]),
     "an empty array": lambda: np.array([]),
     "an array of no dimension": lambda: np.array(0.5),

@@ -126,6 +126,8 @@ class Categories:
         >>> answers = Categories.of(["no", "yes"])
         >>> answers.find("yes"), answers.find(1)
         (1, 1)
+        >>> Categories.of([1, 2, 3]).find(1)   # the label 1, not the second category
+        0
         """
         code = int(self._finder("O", "value")([plain(named)])[0])
         if code < len(self):

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,12 @@ def is_missing(value: object) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # NA refuses to be a truth value; a nested array has many
-        return type(value).__name__ == "NAType"
+    except (
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ):  # NA and sNaN refuse to be compared, arrays are many values
+        return type(value).__name__ == "NAType" or (isinstance(value, Decimal) and value.is_nan())
 
 
 def plain(value: Any) -> Any:
@@ -48,7 +53,7 @@ def check_labels(labels: Any) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
         raise WrongTypeError(
-            f"labels must be a list, not {shorten(repr(labels))}",
+            f"labels must be a list, not {shorten(' '.join(repr(labels).split()))}",
             hint='write the labels one by one: ["yes", "no"]',
             labels=labels,
         )
@@ -84,8 +89,9 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
             first.setdefault(label, label)
         except TypeError as error:
             raise LabelError(
-                f"label {position + 1} is a {type(label).__name__}, which cannot be a label: {shorten(repr(label))}",
+                f"label {position + 1} is a {shorten(type(label).__name__)}, which cannot be a label",
                 hint="use text, numbers, dates or tuples",
+                values=shorten(" ".join(repr(label).split())),
                 label=label,
             ) from error
     if clashes:

@@ -31,7 +31,7 @@ def read_ids(ids: Any) -> Records:
     >>> read_ids(["12", 7, 3.0, "07", "b-1"])
     Records(numbers=array([12,  7,  3,  0,  0]), rows=[3, 4], texts=['07', 'b-1'])
     """
-    array = ids if isinstance(ids, np.ndarray) else _as_array(ids)
+    array = _as_array(ids)
     if array.ndim != 1:
         raise WrongTypeError(f"ids of shape {array.shape}", hint="give one column of ids, one for each record")
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and array.size and int(array.max()) >= _HIGH):

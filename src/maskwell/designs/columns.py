@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, as_mapping, as_whole
+from maskwell.core.arguments import as_array, as_list, as_mapping, as_whole
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import common_denominator, sum_of, to_float
 from maskwell.core.labels import is_missing
@@ -86,7 +86,8 @@ def _as_weights(values: list[Fraction | int], j: int) -> list[int]:
 
 def as_integers(values: Any) -> Array:
     """Integers as an array of 64 bits where they fit, else of Python integers."""
-    array = values if isinstance(values, np.ndarray) else np.array([*values, None], dtype=object)[:-1]
+    given = values if isinstance(values, np.ndarray) else np.array([*values, None], dtype=object)[:-1]
+    array = as_array(given, "a column")
     if array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
         return array.astype(np.int64)
     try:

@@ -25,7 +25,7 @@ from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.randomize import Progress
 from maskwell.engines.values import numbers_of
-from maskwell.errors import CountsError, DataFileError, TooLargeError
+from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
 
 DENSE_CELLS = 1 << 21
 """Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
@@ -75,6 +75,9 @@ def count_tables(
     check_path(path=path)
     check_kind(str | None, weights=weights)
     tables = [list_of(str, columns, "tables") for columns in as_list(tables, "tables")]
+    if not tables or not all(tables):
+        what = "a table has no columns" if tables else "no tables"
+        raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
     coded = [*dict.fromkeys(name for table in tables for name in table)]
     with open_rows(path, coded) as source:
         return count_rows(source, path, tables, weights=weights, beside=beside, declared=declared, progress=progress)

@@ -91,7 +91,10 @@ def lost_in(style: Any, path: str) -> tuple[str, ...]:
 
 def find_column(schema: Any, name: str, path: str, wanted: str = VALUES) -> int:
     """The position of a column that can be used for what is wanted, or an error that names those there are."""
-    found = schema.get_all_field_indices(name)
+    try:
+        found = schema.get_all_field_indices(name)
+    except UnicodeEncodeError:  # half a character, which is in no name
+        found = []
     if len(found) != 1:
         raise no_column(schema.names, name, path)
     check_kind(schema.field(found[0]), wanted)

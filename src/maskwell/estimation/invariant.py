@@ -26,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_list, check_kind
+from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array, Real
+from maskwell.core.factors import Factor
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
@@ -276,10 +277,10 @@ def _block_bound(data: Released, blocks: Array, *, full: bool) -> Real:
 def _block_codes(blocks: Any, k: int) -> Array:
     if blocks is None:
         return np.zeros(k, dtype=np.int64)
-    codes = as_array(blocks, "blocks")
-    if codes.shape != (k,):
-        raise ParameterError(f"{codes.size:,} numbers of blocks for {k:,} categories", hint="give one each")
-    return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
+    codes = Factor.of(blocks, "blocks").codes
+    if len(codes) != k:
+        raise ParameterError(f"{len(codes):,} numbers of blocks for {k:,} categories", hint="give one each")
+    return np.asarray(codes, dtype=np.int64)
 
 
 def _linearised(p: Real, squares: Real, *, full: bool) -> Real:

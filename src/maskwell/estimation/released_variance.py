@@ -134,6 +134,7 @@ def check_coefficients(coefficients: Any, k: int) -> Real:
 
 def check_keeps(design: CodedDesign, counts: Real) -> None:
     """Raise unless ``P v = v`` up to 1e-9 of the sum of v."""
+    check_length(design, counts, design.k, "columns")
     moved = np.abs(design.forward(counts) - counts) if design.m == design.k else np.array([np.inf])
     place = int(moved.argmax())
     if not moved[place] <= INVARIANT * counts.sum():

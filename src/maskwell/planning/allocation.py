@@ -18,6 +18,8 @@ from maskwell.planning.sample_size import margin_of
 FEWEST = 2
 """Respondents that each part gets: with fewer there is no standard error."""
 
+_HIGHEST_COST = 10**100
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Allocation:
@@ -115,4 +117,6 @@ def check_costs(costs: Sequence[Number]) -> tuple[Fraction, ...]:
             hint="give what one respondent costs",
             costs=costs,
         )
+    if max(found) > _HIGHEST_COST or min(found) < Fraction(1, _HIGHEST_COST):
+        raise ParameterError("a cost is too large or too small", hint="give costs in ordinary units of money")
     return found

@@ -45,6 +45,7 @@ from maskwell.procedures.device import check_shares, numbered
 LIMIT = 14
 """Categories of the largest linear program: 2^14 - 2 sets."""
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_LARGEST_GAMMA = 10**100
 NOTHING = 1e-9
 """Weights below this, as shares of all reports, are rounding of the solver."""
 
@@ -152,6 +153,8 @@ def extremal_design(
     worth = utility_named(utility)
     shares = tuple(check_shares(numbered(pi, "pi"))[0])
     k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))
+    if gamma > _LARGEST_GAMMA:
+        raise ParameterError("demand allows too large a gamma to search for a design", hint="give a smaller gamma")
     categories = Categories.numbered(k) if categories is None else categories
     _check_categories(categories, k)
     floats = np.array([float(p) for p in shares])

@@ -106,7 +106,7 @@ def unit_variance(
 ) -> UnitVariance:
     """``n Var(pi_hat_j)`` of one category at true shares ``pi``, shape (k,).
 
-    The category is named by its label or code; the first if it is left out.
+    The category is named by its label, or by its code where no label is a whole number; the first if left out.
     """
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)

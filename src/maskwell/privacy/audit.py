@@ -208,7 +208,10 @@ def audit(
     *,
     sensitive: Iterable[Hashable] = (),
 ) -> Audit:
-    """What a design promises, against a demand, a prior and sensitive categories (labels or codes) if given."""
+    """What a design promises, against a demand, a prior and sensitive categories if given.
+
+    Sensitive categories are named by their labels, or by their codes where no label is a whole number.
+    """
     _check_kinds(design, demand)
     checked = None if prior is None else design.check_distribution(prior, "prior")
     named = as_list(sensitive, "sensitive")

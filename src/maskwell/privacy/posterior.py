@@ -51,7 +51,9 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
 
 
 def posterior_of(design: Design, report: Hashable, prior: Real | None = None) -> Real:
-    """The same for one report, by its label or code; raises when it cannot occur under the prior.
+    """The same for one report, by its label, or by its code where no label is a whole number.
+
+    Raises ParameterError when the report cannot occur under the prior.
 
     >>> from maskwell.procedures.warner import warner
     >>> posterior_of(warner("0.8"), "yes").tolist()
@@ -122,7 +124,7 @@ class Hazard:
 
 
 def hazard(design: Design, sensitive: Iterable[Hashable], prior: Real | None = None) -> Hazard:
-    """The hazard of the sensitive categories, given by their labels or codes.
+    """The hazard of the sensitive categories, given by their labels, or by codes where no label is a whole number.
 
     >>> from maskwell.designs.dense import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
@@ -141,7 +143,7 @@ def hazard_of(design: Design, chosen: tuple[int, ...], prior: Real | None = None
 
 
 def find_sensitive(design: Design, sensitive: Iterable[Hashable]) -> tuple[int, ...]:
-    """Codes of the sensitive categories, which are given by their labels or codes."""
+    """Codes of the sensitive categories, which are given by labels, or by codes where no label is a whole number."""
     check_kind(Design, design=design)
     return check_sensitive(design, [design.inputs.find(one, "sensitive") for one in as_list(sensitive, "sensitive")])
 

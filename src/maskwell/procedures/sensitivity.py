@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.exact import Number, as_fraction, check_probability
+from maskwell.core.arguments import as_real, check_kind
+from maskwell.core.exact import Number, check_probability
 from maskwell.errors import NotIdentifiableError, ParameterError
 
 
@@ -93,6 +93,7 @@ class _Model:
     fails_at: float
 
 
+_LARGEST_ERROR = 1e100
 _MODELS = {
     "crosswise": _Model(
         lambda lam, q: (lam - (1 - q)) / (2 * q - 1), lambda lam, q: (1 - 2 * lam) / (2 * q - 1) ** 2, 0.5
@@ -118,7 +119,8 @@ def _share(family: str, q: Number) -> float:
 
 
 def _error(value: float, name: str) -> float:
-    error = float(as_fraction(value, name))
-    if error < 0:
-        raise ParameterError(f"{name} = {value} is negative", hint="a standard error is 0 or more", value=value)
+    error = as_real(value, name)
+    if not 0 <= error <= _LARGEST_ERROR:
+        what = "negative" if error < 0 else "too large"
+        raise ParameterError(f"{name} = {value} is {what}", hint="a standard error is 0 or more", value=value)
     return error

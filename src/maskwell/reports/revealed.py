@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Parity
-from maskwell.errors import WrongTypeError
+from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demands import asked, demand_bounds, in_symbols, kept
 from maskwell.reports.notes import Note, area_mark, bar_mark, line_mark, point_mark
@@ -78,6 +78,10 @@ def _check_parity(parity: object) -> None:
     if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
         raise WrongTypeError(
             f"parity = {shown_short(parity)} is no number", hint="give plot_revealed(design.parity_exact())"
+        )
+    if not parity >= 1:
+        raise ParameterError(
+            f"parity = {shown_short(parity)} is below 1", hint="give plot_revealed(design.parity_exact())"
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, check_kind, list_of
+from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
@@ -47,6 +47,7 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     """
     points = list_of(RiskUtilityPoint, points, "points")
     check_kind(RealNumber | None, bound=bound)
+    bound = None if bound is None else as_real(bound, "bound", low=0, high=1)
     given, points = points, [point for point in points if point.is_possible]
     if given and not points:
         raise ParameterError(

@@ -351,8 +351,10 @@ def test_options_are_checked(options):
 
 
 def test_what_is_missing():
-    assert all(map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN")]))
-    assert not any(map(is_missing, ["", 0, False, "nan", (math.nan,), [], np.array([1, 2]), Decimal("sNaN")]))
+    assert all(
+        map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")])
+    )
+    assert not any(map(is_missing, ["", 0, False, "nan", (math.nan,), [], np.array([1, 2])]))
 
 
 # --- decode ---------------------------------------------------------------------------------------------------------

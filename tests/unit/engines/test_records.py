@@ -7,10 +7,13 @@ import io
 import random
 import sys
 import threading
+from collections.abc import Sequence
+from csv import reader
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.fuzzing import numbers
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
@@ -48,9 +51,10 @@ def open_at_end(data: bytes) -> bool:
     return state == "quoted"
 
 
-@pytest.mark.parametrize("start", range(0, 4000, 1000))
-def test_records_end_where_no_quote_is_open(start: int) -> None:
-    for number in range(start, start + 1000):
+@pytest.mark.parametrize("tail", [1, 3, 9, 1 << 9])
+def test_records_end_where_no_quote_is_open(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_TAIL", tail)
+    for number in numbers(1000):
         data = made(number)
         ends = [i + 1 for i, sign in enumerate(data) if sign == ord("\n") and not open_at_end(data[:i])]
         assert first_end(data, b",") == (ends[0] if ends else 0), data
@@ -58,13 +62,12 @@ def test_records_end_where_no_quote_is_open(start: int) -> None:
         assert is_open(data, b",") == open_at_end(data), data
 
 
-def whole(data: bytes) -> list[tuple[Any, ...]]:
+def whole(data: bytes, columns: Sequence[str] = ("0", "1")) -> list[tuple[Any, ...]]:
     """What Arrow makes of all rows at once."""
-    columns = ["0", "1"]
     table = csv.read_csv(
         pa.BufferReader(data),
-        read_options=csv.ReadOptions(column_names=columns, use_threads=False),
-        parse_options=csv.ParseOptions(newlines_in_values=True),
+        read_options=csv.ReadOptions(column_names=list(columns), use_threads=False),
+        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(columns) > 1),
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=True, null_values=[""],
             quoted_strings_can_be_null=False,
@@ -73,19 +76,41 @@ def whole(data: bytes) -> list[tuple[Any, ...]]:
     return list(zip(*table.to_pydict().values(), strict=True))
 
 
-FIELDS = ["a", "", '""', '"x,y"', '"x\r\ny"', 'in"ch', '"he said ""no"""', "ü"]
+PROPER = ["a", "", '""', '"x,y"', '"x\r\ny"', '"he said ""no"""', '"\n"', '""""', '"""\n"', "ü"]
+FIELDS = [*PROPER, 'in"ch', '"a"b"c', '""a', 'a""b', '"""x"y']
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
-def test_the_size_of_blocks_changes_nothing(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("size", "tail"), [(1, 1), (7, 2), (64, 5), (64, 20), (1 << 20, 1 << 9)])
+def test_the_size_of_blocks_changes_nothing(
+    size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(records, "BLOCK_BYTES", size)
-    for number in range(60):
+    monkeypatch.setattr(records, "_TAIL", tail)
+    path = tmp_path / "a.csv"
+    for number in numbers(60):
         draw = random.Random(number)
-        fields = [draw.choice(FIELDS) for _ in range(40)]
+        fields = [draw.choice(PROPER if number % 2 else FIELDS) for _ in range(40)]
         body = "".join(f"{a},{b}\n" for a, b in zip(fields[::2], fields[1::2], strict=True)).encode()
-        path = tmp_path / "a.csv"
         path.write_bytes(b"first,second\n" + body)
-        assert read(path) == whole(body), body
+        rows = read(path)
+        assert rows == whole(body), body
+        if number % 2:
+            by_python = reader(io.StringIO(body.decode(), newline=""), strict=True)
+            assert [[a or "", b or ""] for a, b in rows] == list(by_python), body
+
+
+@pytest.mark.parametrize(("size", "tail"), [(1, 1), (8, 2), (30, 4)])
+def test_stray_quotes_are_read_as_in_one_block(
+    size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "BLOCK_BYTES", size)
+    monkeypatch.setattr(records, "_TAIL", tail)
+    path = tmp_path / "a.csv"
+    for number in numbers(250):
+        body = made(number, b'a"""\n\n\r')
+        path.write_bytes(b"first\n" + body)
+        if not open_at_end(body):
+            assert read(path) == whole(body, ["0"]), body
 
 
 @pytest.mark.parametrize("size", [1, 9, 1 << 20])

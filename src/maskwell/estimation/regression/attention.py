@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, ParameterError, ReportError
@@ -111,7 +111,7 @@ def fit_with_anchor(
     codes: bool = False,
     anchor_share: float = 0.0,
     attention: str = "separate",
-    attention_predictors: Any = True,
+    attention_predictors: bool = True,
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
@@ -136,6 +136,7 @@ def fit_with_anchor(
         Whether attention depends on X (True) or is the same for all (False).
     """
     check_kind(str, attention=attention)
+    check_kind(Flag, attention_predictors=attention_predictors)
     if attention not in ATTENTIONS:
         raise ParameterError(f"attention = {attention!r}", hint="attention is separate or shared", attention=attention)
     z = first_reports(reports, design, "reports", codes=codes)

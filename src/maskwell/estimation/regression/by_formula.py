@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_mapping, check_kind
+from maskwell.core.arguments import as_mapping, check_kind, kind_of, pairs_of
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, ParameterError, WrongTypeError
@@ -203,10 +203,22 @@ def _assignments(designs: Mapping[str, Given], engine: Any) -> list[Any]:
         )
     found = []
     for name, given in designs.items():
-        for when, design in [({}, given)] if isinstance(given, Design) else given:
+        for when, design in [({}, given)] if isinstance(given, Design) else _parts(given):
+            check_kind(Mapping, **{"the condition of a design": when})
+            check_kind(Design, **{"each of designs": design})
             conditions = [(str(column), str(value)) for column, value in when.items()]
             found.append(engine.Assignment.of(name, design, conditions))
     return found
+
+
+def _parts(given: Any) -> list[tuple[Any, Any]]:
+    """Designs for parts of the rows, each with the condition that the rows fulfil."""
+    if isinstance(given, list | tuple):
+        return pairs_of(given, "the designs of a column")
+    raise WrongTypeError(
+        f"each of designs must be a Design or a list of pairs, not {kind_of(given)}",
+        hint="write designs={'y': design} or designs={'y': [({'sex': 'f'}, design), ...]}",
+    )
 
 
 def _plan_columns(columns: Mapping[str, str], engine: Any) -> Any:

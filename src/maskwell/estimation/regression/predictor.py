@@ -110,6 +110,10 @@ def fit_predictor(
     n = evidence.n
     values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)
     V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)
+    if not len(values) == len(V) == n:
+        raise InputError(
+            f"{n:,} reports, {len(values):,} rows of W and {len(V):,} of latent", hint="give a row for each report"
+        )
     sampled = Sampled.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
     terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
     versions = tuple(_with_category(values, j, evidence.k) for j in range(evidence.k))
@@ -214,7 +218,11 @@ def _outcome(y: Any, family: str) -> Evidence:
     codes = as_array(y, "y")
     if family not in ("logistic", "multinomial"):
         raise InputError(f"family = {family!r}", hint="family is logistic, multinomial or linear", family=family)
-    if codes.ndim != 1 or not np.isin(codes, np.arange(2 if family == "logistic" else 1 << 16)).all():
+    if (
+        codes.ndim != 1
+        or codes.dtype.kind not in "buif"
+        or not np.isin(codes, np.arange(2 if family == "logistic" else 1 << 16)).all()
+    ):
         raise InputError(
             "the outcome must be one column of " + ("zeros and ones" if family == "logistic" else "codes 0, 1, 2, ..."),
             hint="for columns of text use mw.regress with a formula",

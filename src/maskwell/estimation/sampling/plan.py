@@ -284,6 +284,8 @@ def _columns(given: Any) -> tuple[Any, ...]:
         return given
     if given is None:
         return ()
-    if isinstance(given, Sequence) and not isinstance(given, str) and given and np.ndim(given[0]) > 0:
+    if isinstance(given, range):
+        return (as_array(given, "a column"),)
+    if isinstance(given, Sequence) and not isinstance(given, str) and given and as_array(given[0], "a column").ndim > 0:
         return tuple(given)
     return (given,)

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, check_kind
+from maskwell.core.arguments import RealNumber, as_real, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.core.phrases import VALUES, listed
+from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
@@ -40,6 +41,8 @@ from maskwell.estimation.sampling.variance import Variance, variance_of
 from maskwell.estimation.sampling.wording import empty_domain, flags_of, plan_text
 
 Designs = Design | Mapping[Any, Design]
+
+_MOST_UNITS = 1e100
 
 
 def estimate_survey(
@@ -166,8 +169,11 @@ class _Survey:
 def _estimate(recovery: Recovery, scheme: Scheme, denominator: float | None) -> SurveyEstimate:
     survey = _survey(recovery, scheme)
     cells = survey.cells
-    if denominator is not None and not 1e-100 < denominator < 1e100:  # its square is needed
-        raise ParameterError(f"denominator = {denominator}", hint="give the number of units in the population")
+    if denominator is not None:
+        denominator = as_real(denominator, "denominator")
+        if not 1 / _MOST_UNITS <= denominator <= _MOST_UNITS:  # its square must be a number, too
+            said = f"denominator = {Printed(denominator):g} is out of range"
+            raise ParameterError(said, hint="give the number of units in the population")
     if not all(reading.design.identifiable for reading in recovery.readings):
         return _together(survey, denominator)
     whole = _one(survey, np.arange(len(cells)), denominator)

@@ -87,6 +87,7 @@ def _near(own: Array, band: int | None) -> tuple[Array, Array]:
     if band is None:
         i, j = np.divmod(np.arange(size * size), size)
         return i, j
+    band = min(band, int(own.max(initial=0)) + 1)
     first, last = np.searchsorted(own, own - band), np.searchsorted(own, own + band, side="right")
     i = np.repeat(np.arange(size), last - first)
     starts = np.cumsum(last - first) - (last - first)

@@ -10,7 +10,7 @@ from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import CountsError
+from maskwell.errors import CountsError, WrongTypeError
 
 
 def from_entries(columns: Array, rows: Array, numerators: Array, inputs: Categories) -> Sparse:
@@ -88,4 +88,9 @@ def block_numbers(blocks: object, k: int) -> Array:
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)  # keeps their order
     numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+    try:
+        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+    except TypeError as error:
+        raise WrongTypeError(
+            "an element of blocks cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
+        ) from None

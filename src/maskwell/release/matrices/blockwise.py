@@ -14,7 +14,7 @@ from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.base import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import MatrixError, ParameterError, UnknownCategoryError
+from maskwell.errors import MatrixError, ParameterError, UnknownCategoryError, WrongTypeError
 from maskwell.release.matrices.assembling import block_numbers
 from maskwell.release.matrices.counts import check_length, read_amounts
 from maskwell.release.matrices.noted import noted
@@ -35,7 +35,7 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     v
         Counts or weighted counts of the states.
     make
-        Called once for every different set of counts.
+        Called once for every different set of counts, and returns the matrix of that cell.
 
     Source: [Adeshiyan2011, Theorem 4.1 and eq. (4.18)].
 
@@ -45,10 +45,10 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     [0.667, 0.5, 1.0]
     """
     check_kind(Callable, make=make)
-    amounts = read_amounts(v, weighted=True)
+    values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
+    amounts = read_amounts(values, weighted=True)
     inputs, numbers = check_length(amounts, categories), block_numbers(cells, len(amounts))
     places = places_by_cell(numbers)
-    values = np.asarray(v) if isinstance(v, np.ndarray) else np.array(list(v), dtype=object)
     made: dict[tuple[Any, ...], Sparse] = {}
     parts = []
     for own in places:
@@ -72,7 +72,14 @@ def places_by_cell(numbers: Array) -> list[Array]:
 
 def _part(counts: Array, occurring: Array, make: Make) -> Sparse:
     if occurring.sum() > 1:
-        return make(counts)
+        made = make(counts)
+        check_kind(Sparse, **{"what make returns": made})
+        if made.k != len(counts) or made.m != len(counts):
+            raise MatrixError(
+                f"make returned a matrix of {made.m:,} rows and {made.k:,} columns for {len(counts):,} counts",
+                hint="return a matrix with a row and a column for each of the counts that make is given",
+            )
+        return made
     return Sparse.unchanged(Categories.numbered(len(counts))).with_provenance(method="unchanged")
 
 
@@ -119,7 +126,12 @@ def conditional_matrix(
 def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | None) -> None:
     if not named:
         raise ParameterError("no matrices", hint="give a matrix for each category of the other variable")
-    absent = [y for y in ([] if levels is None else as_list(levels, "levels")) if y not in named]
+    try:
+        absent = [y for y in ([] if levels is None else as_list(levels, "levels")) if y not in named]
+    except TypeError as error:
+        raise WrongTypeError(
+            "an element of levels cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
+        ) from None
     if absent:
         raise UnknownCategoryError(
             f"{len(absent):,} categories have no matrix" if len(absent) > 1 else "a category has no matrix",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.arguments import as_mapping, as_whole, check_kind
+from maskwell.core.arguments import WholeNumber, as_mapping, as_whole, check_kind
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.errors import ParameterError
 
@@ -141,6 +141,7 @@ class Bounds:
 
     def own(self, place: int) -> Fraction:
         """The largest ``P(X = i | Z = i)`` that all bounds together allow for the state at this place."""
+        check_kind(WholeNumber, place=place)
         odds = None if self.odds is None else self.odds / (1 + self.odds)
         own = [self.caps[place]] if place in self.caps else [self.posterior_own, odds]
         return min((bound for bound in [self.posterior, *own] if bound is not None), default=Fraction(1))

@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, check_kind
+from maskwell.core.arguments import as_array, as_list, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction, common_denominator
 from maskwell.core.phrases import MESSAGE, listed
 from maskwell.designs.coded import CodedDesign
-from maskwell.errors import CountsError, MaskwellError
+from maskwell.errors import CountsError, MaskwellError, MissingValueError
 
 WIDE = 1 << 62
 """Integers below this are worked on as machine words."""
+
+_LARGEST = 10**150
+"""Floats hold the product of two such integers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,9 @@ def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
             state=state,
         )
     _check_not_negative(amounts.integers, values)
+    if amounts.integers.dtype == object and (largest := max(amounts.integers)) > _LARGEST:
+        what = "too large" if largest > _LARGEST * amounts.scale else "of too different sizes"
+        raise CountsError(f"the counts are {what}", hint="give counts of ordinary size")
     return amounts
 
 
@@ -120,7 +126,9 @@ def support(v: Any) -> Array:
 
 def _column(v: Any) -> Array:
     try:
-        values = np.asarray(v if isinstance(v, np.ndarray) else _listed(v))
+        values = as_array(v, "counts") if isinstance(v, np.ndarray) else _listed(v)
+    except MissingValueError:
+        raise
     except (TypeError, ValueError):
         values = np.empty((0, 0))
     if values.ndim != 1 or not len(values):

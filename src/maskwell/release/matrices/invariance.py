@@ -15,7 +15,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import MatrixError, NotInvariantError, ParameterError, PublishError, TooLargeError
+from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError, TooLargeError
 from maskwell.release.matrices.counts import read_amounts
 
 TOLERANCE = 1e-9
@@ -156,7 +156,12 @@ def _sparse(design: CodedDesign) -> Sparse:
 
 def _totals(n: Any, groups: Array) -> Real:
     if as_array(n, "n").ndim == 1:
-        return np.asarray(np.bincount(groups, read_amounts(n, weighted=True).floats), dtype=np.float64)
+        counts = read_amounts(n, weighted=True).floats
+        if len(counts) != len(groups):
+            raise CountsError(
+                f"{len(counts):,} counts for {len(groups):,} categories", hint="give one count for each category"
+            )
+        return np.asarray(np.bincount(groups, counts), dtype=np.float64)
     if groups.max():
         raise ParameterError(
             f"the matrix has {int(groups.max()) + 1} groups of states that never exchange records",

@@ -17,7 +17,7 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, to_decimal, to_text
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import ParameterError
+from maskwell.errors import CountsError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
 from maskwell.release.matrices.block_thetas import BlockThetas
 from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
@@ -60,6 +60,11 @@ def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categ
     """
     check_kind(BlockThetas, thetas=thetas)
     amounts = read_amounts(v, weighted=True)
+    if len(thetas.blocks) != len(amounts):
+        raise CountsError(
+            f"{len(amounts):,} counts for thetas of {len(thetas.blocks):,} cells",
+            hint="give the counts that the thetas were found for",
+        )
     flows = [theta * amounts.scale for theta in thetas.theta]
     design = equal_exchange(amounts, flows, thetas.blocks, check_length(amounts, categories))
     return noted(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))

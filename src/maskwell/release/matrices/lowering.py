@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
@@ -145,7 +145,7 @@ def lower_until(
     labels = check_length(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
     best = partial(optimal_matrix, v, categories=categories, **options)
-    judge = _Judge.by_risk(risk) if risk else _Judge.by_intruder(intruder, amounts, small)
+    judge = _Judge.by_risk(_given_risk(risk, len(amounts))) if risk else _Judge.by_intruder(intruder, amounts, small)
     search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
     found, rounds = search.least_risky(allowed)
     if not found.is_safe:
@@ -178,7 +178,7 @@ def method1_for_match(
     amounts = read_amounts(v)
     labels = check_length(amounts, categories)
     small = _small(amounts, allowed)
-    measure = risk or match_risks(amounts, small, intruder=intruder)
+    measure = _given_risk(risk, len(amounts)) if risk else match_risks(amounts, small, intruder=intruder)
 
     trials: list[int] = []
 
@@ -200,6 +200,20 @@ def method1_for_match(
     theta = Fraction(high, 1 << BITS)
     design = method1(v, theta, categories=categories)
     return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
+
+
+def _given_risk(risk: Risk, k: int) -> Risk:
+    """A function that was given, with a check of what it returns."""
+
+    def risks(design: Sparse) -> Real:
+        found = as_floats(risk(design), "the values of risk(design)")
+        if found.shape != (k,):
+            raise ParameterError(
+                f"risk(design) has shape {found.shape} for {k:,} states", hint="return one chance for each state"
+            )
+        return found
+
+    return risks
 
 
 def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> Risk:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from maskwell.core.arguments import as_list, kind_of
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
 from maskwell.core.labels import is_missing, texts
 from maskwell.core.phrases import HINT, VALUES, listed, shorten
@@ -221,7 +222,7 @@ def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequen
 def _list(value: Any, name: str) -> list[Any]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         raise _wrong(value, name, "a list", 'write it in brackets, such as ["a", "b"]')
-    return list(value)
+    return as_list(value, name)
 
 
 def _distinct(found: tuple[T, ...], name: str) -> tuple[T, ...]:
@@ -236,4 +237,5 @@ def _wrong(value: Any, name: str, allowed: str, hint: str) -> PlanError:
 
 
 def _shown(value: Any) -> str:
-    return shorten(repr(str(value)) if isinstance(value, str) else str(value), 30)
+    shown = repr(str(value)) if isinstance(value, str) else str(value)
+    return shorten(shown, 30) if "\n" not in shown else kind_of(value)

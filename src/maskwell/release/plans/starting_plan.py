@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 
-from maskwell.core.arguments import as_list, check_kind, list_of
+from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.cell_table import CellTable
 from maskwell.core.escaping import one_line
 from maskwell.core.phrases import shorten
@@ -66,7 +66,7 @@ def starting_plan(
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)
     check_kind(Mapping | None, telling=telling)
-    unique, others = as_list(unique, "unique"), as_list(others, "others")
+    unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
     counted = [*tables]
     guesses = guess_columns(counted, unique)
     keys = choose_keys(guesses)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, RealNumber, check_kind, list_of
+from maskwell.core.arguments import Flag, RealNumber, as_real, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.core.printed import Printed, round_up
@@ -173,6 +173,7 @@ def assess_risk(
     (1, 3.0)
     """
     check_kind(RealNumber | None, threshold=threshold)
+    threshold = None if threshold is None else as_real(threshold, "threshold")
     check_kind(Flag, weights=weights)
     seen = None if seen is None else list_of(str, seen, "seen")
     check_kind(CellTable, table=table)

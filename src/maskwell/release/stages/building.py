@@ -15,7 +15,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import PlanError
+from maskwell.errors import ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.matrices.mixing import mixed, repeated
@@ -48,6 +48,11 @@ def build_stages(
     _check_codebook(plan, tables)
     check_rules(plan, tables)
     check_swaps(plan)
+    if earlier is not None and len(earlier) != len(plan.protections):
+        raise ParameterError(
+            f"{len(earlier):,} earlier stages for {len(plan.protections):,} protections of the plan",
+            hint="give the stages of an earlier release with the same plan",
+        )
     found = []
     for number, protection in enumerate(plan.protections, 1):
         where = f"[[protect]] number {number}"
