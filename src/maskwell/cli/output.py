@@ -109,8 +109,8 @@ def print_error(
     """
     words = {_one_line(part) for word in typed for part in (word, *re.split("[=@]", word))}
     message, hint = _one_line(message), _one_line(hint or "see maskwell --help")
-    words |= {word for word in f"{message} {hint}".split() if len(word) > LONG_WORD}
-    if words:
+    if words:  # where nothing that was typed is told, such as the file with a traceback, nothing is cut
+        words |= {word for word in f"{message} {hint}".split() if len(word) > LONG_WORD}
         message, hint = shorten(fitted(message, words, MESSAGE), MESSAGE), shorten(fitted(hint, words, HINT), HINT)
     more = {"values": values} if values else {}
     print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)

@@ -143,7 +143,7 @@ def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTa
         with counting(source, path, names, [(name,) for name in names], None) as counter:
             for coder in counter.coders.values():
                 coder.most = MOST_LISTED
-            for batch in source.batches():
+            for batch in source.batches(counter.wanted):
                 counter.add(batch)
                 if progress is not None:
                     progress(counter.rows, source.done())

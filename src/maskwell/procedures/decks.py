@@ -163,11 +163,19 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
     """
-    most = as_count(most, "most")
     columns = columns_of(design)
-    size = _check_size(columns, most)
-    laid = [_integers(column, size) for column in columns]
-    return Deck(realised=design, wish=design, cards=lay_out(laid))
+    _check_size(columns, as_count(most, "most"))
+    return _laid_out(design, columns)
+
+
+def deck_of_any_size(design: Design) -> Deck:
+    """The exact deck, for where it is described and not printed."""
+    return _laid_out(design, columns_of(design))
+
+
+def _laid_out(design: Design, columns: Columns) -> Deck:
+    size = common_denominator(chain.from_iterable(columns))
+    return Deck(realised=design, wish=design, cards=lay_out([_integers(column, size) for column in columns]))
 
 
 def columns_of(design: Design) -> list[list[Fraction]]:
@@ -187,7 +195,7 @@ def check_entries(design: Design) -> None:
         )
 
 
-def _check_size(columns: Columns, most: int) -> int:
+def _check_size(columns: Columns, most: int) -> None:
     size = common_denominator(chain.from_iterable(columns))
     if most < 1:
         raise ParameterError(f"a deck of at most {most} cards", hint="allow at least 1 card", most=most)
@@ -198,7 +206,6 @@ def _check_size(columns: Columns, most: int) -> int:
             size=size,
             most=most,
         )
-    return size
 
 
 def _integers(column: Sequence[Fraction], size: int) -> list[int]:

@@ -16,7 +16,7 @@ from maskwell.errors import ParameterError
 from maskwell.privacy.slack import SLACK_IN_WORDS
 from maskwell.procedures.bounded import bounded_deck
 from maskwell.procedures.classical import Known, best_deck, instructed, known_procedure
-from maskwell.procedures.decks import MOST_CARDS, Deck, check_entries, make_deck
+from maskwell.procedures.decks import MOST_CARDS, Deck, check_entries, deck_of_any_size, make_deck
 from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
 from maskwell.procedures.procedure import single_answers
 from maskwell.procedures.spinner import Spinner, make_spinner, sizes_in_tenths
@@ -37,8 +37,6 @@ OWN_WAY = (
     *TWICE,
 )
 """Procedures that are carried out with other things than cards that tell what to say."""
-
-_NO_LIMIT = 10**1000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,7 +146,7 @@ def make_device(
     check_words(design)
     own = known_procedure(design) if medium == "cards" and most is None and not general else None
     if own is not None and own.family in OWN_WAY and _few_cards(own) and _answers_are_named(own, design):
-        cards = make_deck(design, most=_NO_LIMIT)
+        cards = deck_of_any_size(design)
         return Device(general=cards, deck=cards, procedure=own)
     laid = _general(design, most, medium, not_less_private=not_less_private)
     asked = instructed(laid)
