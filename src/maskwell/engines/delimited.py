@@ -125,10 +125,10 @@ class DelimitedSource:
         """The columns of the next rows, None at the end."""
         arrow, read_csv = require(), require("pyarrow.csv").read_csv
         while block := self._records.block(self._rows):
-            if block.startswith(_BOM):
-                block = _BOM + block  # Arrow takes the first away, and this one belongs to a value
+            # Arrow takes a mark of byte order at the beginning away; this one belongs to a value.
+            whole = _BOM + bytes(block) if block[: len(_BOM)] == _BOM else block
             with file_errors("read", self._path), self._row_errors():
-                table = read_csv(arrow.BufferReader(block), **options)
+                table = read_csv(arrow.BufferReader(whole), **options)
             self._rows += len(table)
             if len(table):
                 return [column.combine_chunks() for column in table.columns]
