@@ -167,8 +167,13 @@ def test_json_shares_standard_output_with_nothing() -> None:
     assert run("risk", "x.csv", "--keys", "answer", "--records", "-", status=None).out.startswith("record,")
 
 
-@pytest.mark.parametrize("size", ["1e308", "1e999", "1e-200", "0"])
-def test_a_population_beyond_all_reason_is_refused(size: str) -> None:
+UNITS = "the number of units in the population"
+
+
+@pytest.mark.parametrize(
+    ("size", "saying"), [("1e308", UNITS), ("1e999", "not a finite number"), ("1e-200", UNITS), ("0", UNITS)]
+)
+def test_a_population_beyond_all_reason_is_refused(size: str, saying: str) -> None:
     Path("x.csv").write_text("answer\nyes\nno\nno\n", encoding="utf-8")
     command = ["estimate", "x.csv", "--direct", "answer", "--population", "10000", "--denominator", size]
-    refused(*command, saying="the number of units in the population")
+    refused(*command, saying=saying)

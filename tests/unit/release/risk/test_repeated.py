@@ -15,6 +15,7 @@ from tests.support.words import leading_patterns
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity
+from maskwell.core.keyed import KeyedRandom
 from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
@@ -63,10 +64,11 @@ class EveryWord:
         return Words()
 
 
-@dataclass
-class Key:
-    every: EveryWord
-    private: bool = True
+class Key(KeyedRandom):
+    """A key whose words are all that there can be."""
+
+    def __init__(self, every: EveryWord) -> None:
+        self.every = every
 
     def stream(self, variable: str, design: str) -> Any:
         return self.every.keyed_stream(variable, design)
