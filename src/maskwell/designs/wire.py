@@ -39,11 +39,14 @@ Content = Mapping[str, Any]
 MOST_LEVELS = 40
 """Designs within designs, as a product holds its factors and a composition its steps."""
 
-MOST_VALUES = 8 * 10**6
+MOST_VALUES = 10**7
 """Numbers, labels and lists of a design file, so that reading it and auditing it takes seconds."""
 
 MOST_PARTS = 10**5
 """Designs within a design, at all levels together."""
+
+MOST_LABELS = 3 * 10**6
+"""Labels of all designs in a file; numbered categories have none. Each takes several times as long as a number."""
 
 MOST_FIXED = 10**6
 """Chances of all mixtures in a file: each is a fraction of its own, which takes several times as long as a number."""
@@ -96,20 +99,28 @@ def _read(content: Content) -> Design:
 def _check_size(content: Any) -> None:
     """Raise for designs within designs without an end, which every question about the whole would go down.
 
-    And for so many parts, or so many chances of mixtures, that an audit would take minutes.
+    And for so many parts, labels, or chances of mixtures, that an audit would take minutes.
     """
-    level, parts, fixed = [content], 0, 0
+    level, parts, fixed, labels = [content], 0, 0, 0
     for _ in range(MOST_LEVELS):
         fixed += sum(map(_chances_of_mixture, level))
+        labels += sum(map(_labels_of, level))
         level = [part for one in level for part in _designs_within(one)]
         parts += len(level)
         if parts > MOST_PARTS:
             raise ValueError(f"more than {MOST_PARTS:,} designs within it")
         if fixed > MOST_FIXED:
             raise ValueError(f"mixtures of more than {MOST_FIXED:,} categories")
+        if labels > MOST_LABELS:
+            raise ValueError(f"more than {MOST_LABELS:,} labels")
         if not level:
             return
     raise ValueError(f"designs within designs, more than {MOST_LEVELS} levels of them")
+
+
+def _labels_of(content: Any) -> int:
+    sides = [content.get("inputs"), content.get("outputs")] if isinstance(content, Mapping) else []
+    return sum(len(side) for side in sides if isinstance(side, list))
 
 
 def _chances_of_mixture(content: Any) -> int:

