@@ -25,7 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shell(folder: Path, line: str, **environment: str | None) -> subprocess.CompletedProcess[bytes]:
     """Run a line of a shell in which ``maskwell`` is the command."""
-    changed = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    usual = {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": None}  # streams hold back, as users have them
+    changed = {**os.environ, **usual, **environment}
     return subprocess.run(
         ["sh", "-c", line.replace("maskwell", f"'{sys.executable}' -m maskwell")],
         cwd=folder,

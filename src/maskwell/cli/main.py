@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from maskwell.cli.lazy import LazyGroup, ignore_signals, obey_signals
-from maskwell.cli.output import STOPPED, prepare_streams
+from maskwell.cli.output import STOPPED, flushed, prepare_streams
 
 MOST_DIGITS = 100_000
 """Of an integer that is printed. Products of many designs have thousands; what is read has bounds of its own."""
@@ -71,7 +71,7 @@ def main() -> None:
     except SystemExit as end:
         if end.code == STOPPED:
             _stopped()
-        raise
+        sys.exit(flushed(end.code) if isinstance(end.code, int) else end.code)
     finally:
         ignore_signals()
 

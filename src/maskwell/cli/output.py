@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TextIO, cast
 
 from maskwell.core.escaping import in_ascii, in_json, visible
 from maskwell.core.json_values import plain
@@ -68,12 +68,35 @@ class NobodyReadsError(DataFileError):
 
 def unwritten(error: OSError) -> DataFileError:
     """The error for standard output that takes no more. What is left in it goes nowhere."""
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _divert(sys.stdout)
     return (NobodyReadsError if isinstance(error, BrokenPipeError) else DataFileError)(
         f"cannot write to standard output: {error.strerror or 'it is closed'}",
         hint="not everything was printed; check free space and who reads the output, and run it again",
     )
+
+
+def _divert(stream: TextIO | None) -> None:
+    """Send the rest of a stream nowhere, or the interpreter would try again at its end, and change the status."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), cast(TextIO, stream).fileno())
+
+
+def flushed(status: int) -> int:
+    """Print what the streams still hold; the status, or that of bad input where standard output does not take it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        told = unwritten(error if isinstance(error, OSError) else OSError())
+        if status != BAD_INPUT and not isinstance(told, NobodyReadsError):
+            print_error(told.code, told.message, told.hint, as_json=False)
+        status = BAD_INPUT
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        _divert(sys.stderr)
+    return status
 
 
 def prepare_streams() -> None:
