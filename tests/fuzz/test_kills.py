@@ -102,6 +102,7 @@ def _clean() -> Iterator[None]:
     yield
     if prepared.cache_info().currsize:
         shutil.rmtree(prepared())
+        prepared.cache_clear()  # a process may come back to this file after tests of another
 
 
 @functools.cache
