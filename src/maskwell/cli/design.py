@@ -230,7 +230,7 @@ def _asked(demand: Demand, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
-    from maskwell.designs.demand import as_count
+    from maskwell.core.arguments import as_count
     from maskwell.procedures.procedure import Kind
 
     if parameter.kind is Kind.LABELS:
@@ -244,7 +244,7 @@ def _read(parameter: Parameter, value: Any) -> Any:
 
 
 def _item_count(text: str) -> int:
-    from maskwell.designs.demand import as_count
+    from maskwell.core.arguments import as_count
     from maskwell.errors import TooLargeError
 
     count = as_count(text, "items")

@@ -78,7 +78,7 @@ def device(
 
 
 def _made(design: Design, options: dict[str, Any]) -> Device:
-    from maskwell.designs.demand import as_count
+    from maskwell.core.arguments import as_count
     from maskwell.procedures.realise import make_device
 
     media = [name for name in ("dice", "coins", "spinner") if options[name]]
@@ -100,7 +100,7 @@ def _made(design: Design, options: dict[str, Any]) -> Device:
 
 
 def _most(text: str) -> int:
-    from maskwell.designs.demand import as_count
+    from maskwell.core.arguments import as_count
 
     most = as_count(text, "--deck")
     if most < 1:

@@ -290,9 +290,9 @@ def split_list(text: str, option: str) -> list[str]:
 
 def read_categories(labels: str | None, k: str | None) -> Categories | None:
     """Categories from ``--categories`` or ``--k``, None without either."""
+    from maskwell.core.arguments import as_count
     from maskwell.core.categories import Categories
     from maskwell.designs.base import too_few
-    from maskwell.designs.demand import as_count
 
     if labels is None and k is not None and as_count(k, "k") < 2:
         raise too_few(as_count(k, "k"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sized
 from types import NoneType, UnionType
 from typing import Any, get_args
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import as_fraction, to_float
-from maskwell.core.phrases import HINT, listed, shorten
+from maskwell.core.phrases import HINT, listed, short_repr, shorten
 from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
 Flag = bool | np.bool_
@@ -31,7 +32,7 @@ WORDS: Mapping[str, str] = {
     "bool": "True or False",
     "str": "a text",
 }
-SHOWN = 60
+LARGEST_COUNT = 2**63 - 1
 MOST = 10**9
 """Elements that a list may have."""
 
@@ -116,8 +117,7 @@ def shown_short(value: object) -> str:
     >>> shown_short("often"), shown_short(np.zeros((9, 9)))
     ("'often'", 'an ndarray')
     """
-    shown = repr(value)
-    return shown if len(shown) <= SHOWN and "\n" not in shown else kind_of(value)
+    return short_repr(value, kind_of(value))
 
 
 def check_option(name: str, given: object, allowed: Collection[str]) -> None:
@@ -275,18 +275,49 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
     return found
 
 
-def as_whole(value: Any, name: str, *, low: int = 0, high: int = 2**63 - 1) -> int:
+def as_count(value: object, name: str) -> int:
+    """A whole number, or an error.
+
+    >>> as_count("12", "n"), as_count(3.0, "n")
+    (12, 3)
+    """
+    try:
+        number = as_fraction(value, name)  # type: ignore[arg-type]
+    except ParameterError as error:
+        if error.__cause__ is None:  # a number, with more digits than can be held
+            raise
+        raise _no_count(repr(value), name, value) from error
+    if number.denominator != 1:
+        raise _no_count(str(value), name, value)
+    if abs(number) > LARGEST_COUNT:
+        raise ParameterError(
+            f"{name} = {shorten(str(value), 40)} is larger than any count, {LARGEST_COUNT:,} at most",
+            hint="give a whole number of ordinary size",
+            value=value,
+        )
+    return int(number)
+
+
+def _no_count(shown: str, name: str, value: object) -> ParameterError:
+    """The error; digits in groups are common enough to be told apart."""
+    grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
+    digits = re.sub("[^0-9]", "", str(value))
+    hint = f"write {digits}, digits only" if grouped else "give a whole number such as 10"
+    return ParameterError(f"{name} = {shown} is not a whole number", hint=hint, **{name: value})
+
+
+def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
     """A whole number in a range.
 
     >>> as_whole(12, "replicates", low=1)
     12
     """
-    number = as_fraction(value, name)
-    if number.denominator != 1 or not low <= number <= high:
+    number = as_count(value, name)
+    if not low <= number <= high:
         allowed = f"of {low} or more" if high >= 2**31 else f"from {low} to {high:,}"
         raise ParameterError(
             f"{name} = {shorten(str(value))} is not a whole number {allowed}",
             hint=f"give a whole number {allowed}",
             value=value,
         )
-    return int(number)
+    return number

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import importlib
 import os
 import shutil
 import stat
@@ -453,7 +452,9 @@ def _is_renamed(place: Path, target: Path) -> bool:
     call = _renameat2()
     if call is None or call(_HERE, os.fsencode(place), _HERE, os.fsencode(target), _NO_REPLACE) == 0:
         return call is not None
-    code = importlib.import_module("ctypes").get_errno()
+    import ctypes
+
+    code = ctypes.get_errno()
     if code in _UNKNOWN:
         return False
     raise OSError(code, os.strerror(code), str(target))
@@ -462,7 +463,8 @@ def _is_renamed(place: Path, target: Path) -> bool:
 @functools.cache
 def _renameat2() -> Callable[..., int] | None:
     try:
-        ctypes = importlib.import_module("ctypes")
+        import ctypes
+
         found = ctypes.CDLL(None, use_errno=True).renameat2
     except (ImportError, OSError, AttributeError, TypeError):
         return None

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.exact import check_digits
+from maskwell.core.labels import HALF
 from maskwell.errors import InputError
 
 LARGEST = 128 << 20
@@ -55,7 +56,6 @@ class TooManyValuesError(ValueError):
 _LONG_HEX = re.compile(r"\b0[xob][0-9a-fA-F_]{1000}")  # the only integers that Python reads at any length
 _CHUNK = 1 << 20
 _MAYBE_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
-_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def read_document(path: str | Path, *, error: type[InputError], hint: str, largest: int = LARGEST) -> str:
@@ -111,7 +111,7 @@ def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None, mos
     ValueError: a key is repeated
     """
     with many_objects():
-        return _bounded(_parsed(text, _no_repeats, parse_float), text, most)
+        return bounded(_parsed(text, _no_repeats, parse_float), text, most)
 
 
 def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: Callable[[], None]) -> Any:
@@ -124,7 +124,7 @@ def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: 
         return found
 
     with many_objects():
-        return _bounded(_parsed(text, pairs_noted, parse_float), text)
+        return bounded(_parsed(text, pairs_noted, parse_float), text)
 
 
 def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_float: Callable[[str], Any] | None) -> Any:
@@ -184,7 +184,7 @@ def from_toml(text: str) -> dict[str, Any]:
         raise ValueError(_TOO_DOTTED_KEY)  # they take the parser the square of their length, in time and memory
     try:
         with _bounded_integers():
-            return _bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
+            return bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
@@ -198,7 +198,7 @@ def _decimal(text: str) -> Decimal:
     return Decimal(text)
 
 
-def _bounded(content: Any, text: str, most: int = MOST_VALUES) -> Any:
+def bounded(content: Any, text: str = "", most: int = MOST_VALUES) -> Any:
     """The content again, if it has not too many values or levels, no half characters and no infinite numbers."""
     halves = _MAYBE_HALVES.search(text) is not None
     level: list[Any] = [[content]]
@@ -226,5 +226,5 @@ def _items(one: Any) -> Collection[Any]:
 
 
 def _check_halves(texts: Iterable[str]) -> None:
-    if any(map(_HALVES.search, texts)):
+    if any(map(HALF.search, texts)):
         raise ValueError(_HALF)

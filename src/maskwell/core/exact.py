@@ -14,7 +14,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
 
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import short_repr, shorten
 from maskwell.errors import ParameterError, WrongTypeError
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
@@ -31,7 +31,6 @@ MOST_EXACT_DIGITS = 10_000
 _PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
 _PLAIN_DIGITS = 600  # that int reads, whatever limit of digits is set
 _TYPED_DIGITS = 12
-_SHOWN = 60  # characters of a value in a message
 _FULL_DIGITS = 17
 _ROUND_DIGITS = 3  # of a number that people take for exact
 
@@ -49,7 +48,7 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     given: Any = value
     if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
         raise WrongTypeError(
-            f"{name} = {_short(given)} is a {type(given).__name__}, not a number",
+            f"{name} = {short_repr(given)} is a {type(given).__name__}, not a number",
             hint="give a number or a fraction such as 1/6",
             value=given,
         )
@@ -63,7 +62,7 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
         )
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
-            f"{name} = {_short(given)} is not a finite number",
+            f"{name} = {short_repr(given)} is not a finite number",
             hint=_without_sign(given) or "give a number such as 0.25 or a fraction such as 1/6",
             value=given,
         ) from error
@@ -74,16 +73,6 @@ def _ascii(text: str) -> str:
     if not text.isascii():
         raise ValueError("digits are 0 to 9")
     return text
-
-
-def _short(given: object) -> str:
-    """A value as it could be typed, where it is short; a table or an array is not.
-
-    >>> _short([1, 2]), _short(list(range(100)))
-    ('[1, 2]', '...')
-    """
-    shown = repr(given)
-    return shown if len(shown) <= _SHOWN and "\n" not in shown else "..."
 
 
 def _without_sign(given: object) -> str:

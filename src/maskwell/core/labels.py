@@ -14,7 +14,7 @@ import numpy as np
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import DesignFileError, LabelError, WrongTypeError
 
-_HALF = re.compile("[\ud800-\udfff]")
+HALF = re.compile("[\ud800-\udfff]")
 LARGEST_SAFE_INTEGER = 2**53 - 1  # beyond it a JSON number is rounded by browsers, so the integer travels as text
 
 
@@ -106,7 +106,7 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
 def _has_half(label: Any) -> bool:
     """Whether a text, alone or in a tuple, holds a surrogate without its other half."""
     if isinstance(label, str):
-        return not label.isascii() and _HALF.search(label) is not None
+        return not label.isascii() and HALF.search(label) is not None
     return isinstance(label, tuple) and any(map(_has_half, label))
 
 

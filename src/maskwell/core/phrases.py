@@ -21,6 +21,7 @@ VALUES = 400
 """Characters of the values of an error, which stand on a line of their own."""
 
 LEAST = 12
+SHORT = 60
 P_LEAST = 0.0001
 
 
@@ -34,6 +35,16 @@ def shorten(text: str, width: int = 40) -> str:
         return text
     tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def short_repr(value: object, instead: str = "...") -> str:
+    """A value as it could be typed, where it is short; a table or an array is not.
+
+    >>> short_repr([1, 2]), short_repr(list(range(100)))
+    ('[1, 2]', '...')
+    """
+    written = repr(value)
+    return written if len(written) <= SHORT and "\n" not in written else instead
 
 
 def fault_of(error: BaseException, width: int = 44) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.exact import Number, Parity, as_fraction, exp_below, floor_to, resolution, safe_below
-from maskwell.core.phrases import shorten
+from maskwell.core.exact import Number, Parity, exp_below, floor_to, resolution, safe_below
 from maskwell.errors import ParameterError
-
-LARGEST_COUNT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -82,34 +78,3 @@ def asked_epsilon(epsilon: Number) -> Asked:
     if asked.exact <= 1:
         raise asked.too_tight()
     return asked
-
-
-def as_count(value: object, name: str) -> int:
-    """A whole number, or an error.
-
-    >>> as_count("12", "n"), as_count(3.0, "n")
-    (12, 3)
-    """
-    try:
-        number = as_fraction(value, name)  # type: ignore[arg-type]
-    except ParameterError as error:
-        if error.__cause__ is None:  # a number, with more digits than can be held
-            raise
-        raise _no_count(repr(value), name, value) from error
-    if number.denominator != 1:
-        raise _no_count(str(value), name, value)
-    if abs(number) > LARGEST_COUNT:
-        raise ParameterError(
-            f"{name} = {shorten(str(value), 40)} is larger than any count, {LARGEST_COUNT:,} at most",
-            hint="give a whole number of ordinary size",
-            value=value,
-        )
-    return int(number)
-
-
-def _no_count(shown: str, name: str, value: object) -> ParameterError:
-    """The error; digits in groups are common enough to be told apart."""
-    grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
-    digits = re.sub("[^0-9]", "", str(value))
-    hint = f"write {digits}, digits only" if grouped else "give a whole number such as 10"
-    return ParameterError(f"{name} = {shown} is not a whole number", hint=hint, **{name: value})

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from maskwell.core.arguments import as_count
 from maskwell.core.arrays import Array, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
 from maskwell.designs.base import check_categories, check_two
-from maskwell.designs.demand import as_count
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.errors import ParameterError
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin, others
@@ -26,7 +26,7 @@ from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.base import check_two
 from maskwell.designs.counting import binomial
-from maskwell.designs.demand import Asked, as_count, asked_epsilon, asked_gamma
+from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
 from maskwell.designs.tables import threshold64
 from maskwell.errors import ParameterError

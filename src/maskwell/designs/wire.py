@@ -15,7 +15,7 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.categories import Categories
-from maskwell.core.documents import TooManyValuesError, from_json, many_objects, read_document
+from maskwell.core.documents import LARGEST, TooManyValuesError, bounded, from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.base import Design
@@ -54,6 +54,7 @@ MOST_FIXED = 10**6
 LARGEST_OF_LONG = 12 << 20
 """Characters of a file with integers of more than 300 digits: the time they take grows faster than their length."""
 
+_SMALLER = "group rare categories, use chances with fewer digits, or split it"
 _LONG = re.compile(r'"[0-9]{301}')
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
 _LIST_NOTES = {"items", "notes", "variables"}
@@ -183,8 +184,23 @@ def design_from_dict(content: Any) -> Design:
 
 
 def dumps(design: Design) -> str:
-    """The text of a design file."""
-    return in_json(json.dumps(design.to_dict(), indent=1, ensure_ascii=False)) + "\n"
+    """The text of a design file; DesignFileError for a design whose file could not be read again."""
+    content = design.to_dict()
+    text = in_json(json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
+    try:
+        if len(text.encode()) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST >> 20} MB")
+        _check_text(text)
+        bounded(content, most=MOST_VALUES)
+        _check_size(content)
+    except ValueError as error:
+        raise DesignFileError(f"no file of this design could be read: {error}", hint=_SMALLER) from error
+    return text
+
+
+def _check_text(text: str) -> None:
+    if len(text) > LARGEST_OF_LONG and _LONG.search(text):
+        raise TooManyValuesError(f"it has more than {LARGEST_OF_LONG >> 20} MB, with integers of over 300 digits")
 
 
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
@@ -205,15 +221,11 @@ def load_design(path: str | Path) -> Design:
     """Read a design file."""
     check_path(path=path)
     text = read_document(path, error=DesignFileError, hint="check the path of the design file")
-    if len(text) > LARGEST_OF_LONG and _LONG.search(text):
-        raise DesignFileError(
-            f"cannot read {path}: it has more than {LARGEST_OF_LONG >> 20} MB, with integers of over 300 digits",
-            hint="use chances with fewer digits",
-        )
     try:
+        _check_text(text)
         content = from_json(text, most=MOST_VALUES)
     except TooManyValuesError as error:
-        raise DesignFileError(f"cannot read {path}: {error}", hint="group rare categories, or split it") from error
+        raise DesignFileError(f"cannot read {path}: {error}", hint=_SMALLER) from error
     except ValueError as error:
         raise DesignFileError(
             f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"

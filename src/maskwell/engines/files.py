@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from maskwell.core.phrases import HINT, listed
 from maskwell.engines.base import ENGINES, MOST_COLUMNS, Coded, Engine, Sink, Source
-from maskwell.engines.kinds import VALUES, check_kind
+from maskwell.engines.kinds import VALUES, check_column_type
 from maskwell.errors import DataFileError
 
 LONG_NAME = 200
@@ -97,7 +97,7 @@ def find_column(schema: Any, name: str, path: str, wanted: str = VALUES) -> int:
         found = []
     if len(found) != 1:
         raise no_column(schema.names, name, path)
-    check_kind(schema.field(found[0]), wanted)
+    check_column_type(schema.field(found[0]), wanted)
     return int(found[0])
 
 

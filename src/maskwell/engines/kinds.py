@@ -15,11 +15,11 @@ VALUES, REPORTS, ANY = "values", "reports", "any"
 """What a column is asked for: labels or numbers, reports (which may be sets, kept as bytes), or only to be there."""
 
 
-def check_kind(field: Any, wanted: str) -> None:
+def check_column_type(field: Any, wanted: str) -> None:
     """Raise for a column whose type cannot be used for what it is asked.
 
     >>> import pyarrow as pa
-    >>> check_kind(pa.field("born", pa.date32()), VALUES)
+    >>> check_column_type(pa.field("born", pa.date32()), VALUES)
     """
     if wanted == ANY or has_values(field.type) or (wanted == REPORTS and _is_sets(field.type)):
         return

@@ -12,7 +12,7 @@ from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow import reason_of, require
 from maskwell.engines.base import Coded, Source
 from maskwell.engines.files import engine_of, no_column, open_source
-from maskwell.engines.kinds import REPORTS, check_kind
+from maskwell.engines.kinds import REPORTS, check_column_type
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.engines.validation import validated_values
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
@@ -51,7 +51,7 @@ class Table(ABC):
     def _readable(self, name: str, column: Any, *, checked: bool) -> Any:
         """A column of a type that can be used, as one Arrow array."""
         array = _array(column, checked=checked)
-        check_kind(require().field(name, array.type), REPORTS)
+        check_column_type(require().field(name, array.type), REPORTS)
         return array
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeVar
 
-from maskwell.core.arguments import as_whole
+from maskwell.core.arguments import as_count, as_whole
 from maskwell.core.exact import Number, floor_to, safe_below, to_text
 from maskwell.designs.base import Design, too_few
-from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 

@@ -20,10 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskwell.core.arguments import as_list
+from maskwell.core.arguments import as_count, as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction, is_float, to_float
-from maskwell.designs.demand import as_count
 from maskwell.designs.ldiverse import sizes_allowed
 from maskwell.designs.subset import wrong_size
 from maskwell.errors import ParameterError

@@ -15,12 +15,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from maskwell.core.arguments import as_whole
+from maskwell.core.arguments import as_count, as_whole
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
-from maskwell.designs.demand import as_count
 from maskwell.errors import ParameterError
 
 HIGHEST, LOWEST = 1 - 1e-12, Fraction(1, 10**12)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from maskwell.core.arguments import as_count
 from maskwell.core.exact import Number
-from maskwell.designs.demand import as_count
 from maskwell.planning.demanded import check_k, gamma_of
 
 

@@ -10,12 +10,11 @@ from itertools import chain
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, WholeNumber, check_kind, list_of
+from maskwell.core.arguments import Flag, WholeNumber, as_count, check_kind, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.base import Design
-from maskwell.designs.demand import as_count
 from maskwell.designs.dense import Dense
 from maskwell.designs.rational import independent_rows
 from maskwell.errors import ParameterError

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from maskwell.core.arguments import as_count
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction
 from maskwell.designs.base import Design
-from maskwell.designs.demand import as_count
 from maskwell.errors import MaskwellError, MatrixError
 from maskwell.procedures.decks import ENTRY_LIMIT, MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
 from maskwell.procedures.forced import forced

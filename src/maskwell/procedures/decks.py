@@ -13,10 +13,9 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.base import Design, big
-from maskwell.designs.demand import as_count
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.slack import verdict
 from maskwell.procedures.spoken import report_labels, truth_labels

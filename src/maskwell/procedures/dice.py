@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from maskwell.core.arguments import as_whole, check_kind
-from maskwell.designs.demand import as_count
+from maskwell.core.arguments import as_count, as_whole, check_kind
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.procedures.decks import Deck
 

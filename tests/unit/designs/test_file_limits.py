@@ -32,6 +32,9 @@ def test_a_file_beyond_a_limit(limit, most, design, saying, tmp_path: Path, monk
     with pytest.raises(DesignFileError, match=saying) as raised:
         load_design(tmp_path / "d.json")
     assert raised.value.hint
+    with pytest.raises(DesignFileError, match=saying):
+        save_design(design, tmp_path / "e.json")
+    assert not (tmp_path / "e.json").exists()
 
 
 def test_values_are_counted_at_all_levels() -> None:
