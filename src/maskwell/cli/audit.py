@@ -25,8 +25,8 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
-    from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.criteria import Demand
+    from maskwell.privacy.design_audit import AverageSecurity
     from maskwell.reports.picture import Picture
 
 
@@ -64,7 +64,7 @@ def audit(
     """
     use_one_thread()
     from maskwell.core.atomic import write_files
-    from maskwell.privacy.audit import audit as audit_design
+    from maskwell.privacy.design_audit import audit as audit_design
     from maskwell.reports.explain import explain as explained
     from maskwell.reports.text_audit import audit_text
 
@@ -89,7 +89,7 @@ def audit(
 
 
 def _demand(options: dict[str, Any]) -> Demand | AverageSecurity | None:
-    from maskwell.privacy.average import AverageSecurity
+    from maskwell.privacy.design_audit import AverageSecurity
 
     demand, phi = given_demand(options), options["average_security"]
     if demand is not None and phi is not None:
@@ -101,8 +101,7 @@ def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str)
     """What a report reveals; security on average draws no region."""
     from pathlib import Path
 
-    from maskwell.privacy.criteria import Demand
-    from maskwell.privacy.slack import stands_for
+    from maskwell.privacy.criteria import Demand, stands_for
     from maskwell.reports.plots import plot_revealed
 
     stated = demand if isinstance(demand, Demand) else None

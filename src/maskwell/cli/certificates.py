@@ -10,8 +10,8 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
-    from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.criteria import Demand
+    from maskwell.privacy.design_audit import AverageSecurity
 
 
 def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
@@ -29,8 +29,8 @@ def certificate_content(path: str | None, design: Design, demand: Demand | Avera
     """The proof as the file will hold it, if one was asked for; made before anything is written."""
     if path is None:
         return None
-    from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.certificate import certify
+    from maskwell.privacy.design_audit import AverageSecurity
 
     if isinstance(demand, AverageSecurity):
         raise ParameterError(

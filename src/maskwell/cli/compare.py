@@ -56,7 +56,7 @@ def compare(
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
     private as the other: within its family where it has one, else by letting some respondents answer at random.
     """
-    from maskwell.planning.compare import compare as compare_designs
+    from maskwell.planning.comparison import compare as compare_designs
     from maskwell.reports.text_compare import compare_text
 
     one, two = load_design(first), load_design(second)

@@ -67,7 +67,7 @@ def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:
 
 def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
     from maskwell.core.arguments import as_count
-    from maskwell.planning.optimal import matching_l, minimax_sizes
+    from maskwell.planning.set_sizes import matching_l, minimax_sizes
 
     found = demand.to_dict()
     gamma = demand.gamma_exact
@@ -81,7 +81,7 @@ def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
 
 def _from_l(l: str | None, k: str | None) -> dict[str, Any]:  # noqa: E741
     from maskwell.core.arguments import as_count
-    from maskwell.planning.optimal import matching_gamma
+    from maskwell.planning.set_sizes import matching_gamma
     from maskwell.privacy.criteria import Demand
 
     if k is None:

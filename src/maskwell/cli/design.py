@@ -93,7 +93,7 @@ def saved(
     from maskwell.core.atomic import atomic_file
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
-    from maskwell.privacy.audit import counted_reports
+    from maskwell.privacy.design_audit import counted_reports
     from maskwell.reports.text import design_text
 
     if as_json and output == "-":
@@ -193,7 +193,7 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
 
 def _with_demand(made: Design, procedure: Procedure, options: dict[str, Any]) -> Design:
     """The design with a note of the demand, where its parameters do not already say it."""
-    from maskwell.planning.demanded import remembering
+    from maskwell.planning.set_sizes import remembering
     from maskwell.procedures.procedure import Kind
 
     tuned = demand_text(procedure, options)
@@ -257,7 +257,7 @@ def _item_count(text: str) -> int:
 
 def _best_size(demand: Demand, categories: Categories | None) -> int:
     """The minimax size of subset selection for a demand."""
-    from maskwell.planning.optimal import minimax_size
+    from maskwell.planning.set_sizes import minimax_size
 
     assert categories is not None
     return minimax_size(len(categories), demand)

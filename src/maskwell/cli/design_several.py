@@ -39,7 +39,7 @@ def repeated(designs: tuple[str, ...], *, output: str | None, force: bool, as_js
     The report is the tuple of all answers. Each further answer tells more about the person.
     """
     from maskwell.designs.kronecker import check_coded
-    from maskwell.procedures.repeated import repeated as build
+    from maskwell.procedures.joint_answers import repeated as build
 
     made = build(check_coded([load_design(path) for path in designs], "repeated answers"))
     saved(made, output=output, force=force, as_json=as_json, inputs=designs)
@@ -74,7 +74,7 @@ def shared(
     its own for every question use maskwell design kronecker instead.
     """
     from maskwell.designs.kronecker import check_coded
-    from maskwell.procedures.shared import shared as build
+    from maskwell.procedures.joint_answers import shared as build
 
     read = [_outcome(text) for text in outcomes]
     made = build(

@@ -13,7 +13,7 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
-    from maskwell.procedures.realise import Device
+    from maskwell.procedures.realisation import Device
     from maskwell.reports.device_page import SheetOptions
 
 
@@ -79,7 +79,7 @@ def device(
 
 def _made(design: Design, options: dict[str, Any]) -> Device:
     from maskwell.core.arguments import as_count
-    from maskwell.procedures.realise import make_device
+    from maskwell.procedures.realisation import make_device
 
     media = [name for name in ("dice", "coins", "spinner") if options[name]]
     if len(media) > 1:

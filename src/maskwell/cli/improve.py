@@ -14,7 +14,7 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
-    from maskwell.planning.improve import Improvement
+    from maskwell.planning.improvement import Improvement
     from maskwell.planning.one_sided import OneSided
     from maskwell.planning.replacement import Replacement
     from maskwell.privacy.criteria import Demand
@@ -79,7 +79,7 @@ def improve(
 
 
 def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[str]:
-    from maskwell.planning.improve import Improvement
+    from maskwell.planning.improvement import Improvement
     from maskwell.reports.text_improve import improved_text, one_sided_text
 
     shown = output if output != "-" else None
@@ -88,7 +88,7 @@ def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[
 
 def _improved(design: Design, demand: Demand | None, path: str, options: dict[str, Any]) -> Improvement:
     from maskwell.core.exact import told_apart
-    from maskwell.planning.improve import improve as improve_design
+    from maskwell.planning.improvement import improve as improve_design
 
     if demand is not None and not demand.met_by(design):
         parity, _ = told_apart(design.parity_exact(), demand.gamma_exact)

@@ -220,7 +220,7 @@ def read_shares(text: str, option: str, design: Design) -> Real:
     import numpy as np
 
     from maskwell.core.exact import as_fraction, to_decimal, to_float
-    from maskwell.designs.matrices import SUM_TOLERANCE
+    from maskwell.designs.matrix_reading import SUM_TOLERANCE
 
     typed = split_list(text, option)
     if len(typed) != design.k:

@@ -24,7 +24,7 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
-    from maskwell.planning.choice import Choice
+    from maskwell.planning.design_choice import Choice
     from maskwell.reports.picture import Picture
 
 LEVEL = "0.95"
@@ -136,7 +136,7 @@ def _choose(
 ) -> None:
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
-    from maskwell.planning.choosing import choose
+    from maskwell.planning.design_choice import choose
     from maskwell.reports.text_plan import plan_text
 
     labels = _needed_categories(categories, k)

@@ -16,10 +16,9 @@ from maskwell.errors import DataFileError, MaskwellError, ParameterError
 if TYPE_CHECKING:
     from maskwell.core.arrays import Real
     from maskwell.designs.base import Design
-    from maskwell.planning.allocation import Allocation
     from maskwell.planning.power import PowerPlan
-    from maskwell.planning.sample_plan import SamplePlan
-    from maskwell.planning.strata import Stratum
+    from maskwell.planning.sample_size import SamplePlan
+    from maskwell.planning.stratum_allocation import Allocation, Stratum
 
 STRATA_HINT = "give a CSV with a header stratum,share,pi (and design, cost where they differ)"
 
@@ -71,7 +70,7 @@ def _picture(found: Any) -> Any:
 
 
 def _sample(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
-    from maskwell.planning.sample_plan import plan_sample
+    from maskwell.planning.sample_size import plan_sample
 
     _refuse(alpha=asked["alpha"], why="it is for a test: give --power or --against")
     _refuse(budget=asked["budget"], why="it is for --strata")
@@ -138,7 +137,7 @@ def _refuse(*, why: str, **given: Any) -> None:
 
 
 def _strata(designs: Sequence[Design], asked: Mapping[str, Any]) -> Allocation:
-    from maskwell.planning.strata import allocate_strata
+    from maskwell.planning.stratum_allocation import allocate_strata
 
     tests = {name: asked[name] for name in ("power", "against", "alpha")}
     _refuse(**tests, why="strata are divided for an estimate, not for a test")
@@ -172,7 +171,7 @@ def _read_strata(path: str, design: Design | None, asked: Mapping[str, Any]) -> 
 
 
 def _stratum(row: Mapping[str, str], design: Design | None, folder: Path, asked: Mapping[str, Any]) -> Stratum:
-    from maskwell.planning.strata import Stratum
+    from maskwell.planning.stratum_allocation import Stratum
 
     used = load_design(str(folder / row["design"])) if row.get("design") else design
     if used is None:
@@ -198,7 +197,7 @@ def _row_shares(text: str, design: Design) -> Real:
 
 
 def _samples(designs: Sequence[Design], paths: Sequence[str], asked: Mapping[str, Any]) -> Allocation:
-    from maskwell.planning.several_samples import allocate_samples
+    from maskwell.planning.sample_allocation import allocate_samples
 
     names = ("budget", "deff", "cv_weights")
     _refuse(**{name: asked[name] for name in names}, why="samples are divided for --n or --margin alone")

@@ -76,7 +76,7 @@ def _asked(procedure: Procedure, options: Mapping[str, Any]) -> tuple[str, str, 
     if demand is not None and ratio is not None:
         raise ParameterError("--ratio and a demand are two bounds", hint="give one of them")
     if demand is not None:
-        from maskwell.planning.demanded import gamma_of
+        from maskwell.planning.set_sizes import gamma_of
 
         name = next(name for name in DEMANDS if name not in own and options.get(name) is not None)
         return f"--{name.replace('_', '-')} {_typed(options[name])}", "parity", gamma_of(demand)

@@ -23,7 +23,7 @@ def verify(certificate: str, design: str | None, *, as_json: bool) -> int:
 
     The exit status is 1 when a check fails, or when the certificate proves that its demand is not met.
     """
-    from maskwell.privacy.verify import verify_file
+    from maskwell.privacy.certificate_check import verify_file
     from maskwell.reports.text_certificate import verified_text
 
     found = verify_file(certificate, design=None if design is None else load_design(design))

@@ -28,7 +28,7 @@ from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_floa
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.reported import Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.designs.matrices import DECIMALS
+from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler
 from maskwell.errors import (
     InputError,
@@ -184,7 +184,7 @@ class Design(ABC):
     def decimals(self) -> bool:
         """Whether the design was given as decimals or floats, and so stands for probabilities nearby.
 
-        Then, and only then, comparisons of its parity have slack; see :mod:`maskwell.privacy.slack`.
+        Then, and only then, comparisons of its parity have slack; see :mod:`maskwell.privacy.criteria`.
         """
         return self.provenance.get("given") == DECIMALS
 

@@ -36,7 +36,7 @@ from maskwell.core.exact import (
 )
 from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.tables import ThresholdTable
+from maskwell.designs.threshold_tables import ThresholdTable
 from maskwell.errors import ParameterError
 
 

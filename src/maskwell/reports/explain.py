@@ -8,9 +8,8 @@ from typing import Any
 
 from maskwell.core.exact import Parity
 from maskwell.designs.base import Design
-from maskwell.privacy.average import AverageSecurity, average_security
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.slack import stands_for
+from maskwell.privacy.criteria import Demand, stands_for
+from maskwell.privacy.design_audit import AverageSecurity, average_security
 from maskwell.reports.words import (
     SPACE,
     average_promise,

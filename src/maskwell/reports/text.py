@@ -17,7 +17,7 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
-from maskwell.privacy.slack import SLACK_IN_WORDS, stands_for
+from maskwell.privacy.criteria import SLACK_IN_WORDS, stands_for
 from maskwell.reports.tables import (
     WIDTH,
     count,

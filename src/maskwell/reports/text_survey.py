@@ -8,7 +8,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.planning.power import PowerPlan
-from maskwell.planning.sample_plan import SamplePlan
+from maskwell.planning.sample_size import SamplePlan
 from maskwell.planning.unit_variance import Sampling, UnitVariance
 from maskwell.reports.tables import broken, counted, facts, label, notes, number, shorten
 from maskwell.reports.text import made_as

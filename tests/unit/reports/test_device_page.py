@@ -11,7 +11,7 @@ import pytest
 
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
-from maskwell.procedures.realise import make_device
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import make_design
 from maskwell.reports.device_cards import Face, grid_for
 from maskwell.reports.device_page import SheetOptions, device_page, sheet_notes
