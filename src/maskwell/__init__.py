@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
     from maskwell.core.reported import Reports as Reports
-    from maskwell.designs.base import Design as Design
     from maskwell.designs.blocks import Blocks as Blocks
     from maskwell.designs.composed import Composed as Composed
     from maskwell.designs.dense import Dense as Dense
+    from maskwell.designs.design import Design as Design
     from maskwell.designs.kronecker import Kronecker as Kronecker
     from maskwell.designs.mixture import Mixture as Mixture
     from maskwell.designs.patterns import Patterns as Patterns
@@ -109,14 +109,11 @@ if TYPE_CHECKING:
     from maskwell.estimation.several import estimate_samples as estimate_samples
     from maskwell.estimation.several import group_samples as group_samples
     from maskwell.planning.candidates import frontier as frontier
-    from maskwell.planning.comparison import compare as compare
     from maskwell.planning.comparison import efficiency_of as efficiency_of
     from maskwell.planning.design_choice import Choice as Choice
-    from maskwell.planning.design_choice import choose as choose
     from maskwell.planning.extremal import Extremal as Extremal
     from maskwell.planning.extremal import extremal_design as extremal_design
     from maskwell.planning.improvement import Improvement as Improvement
-    from maskwell.planning.improvement import improve as improve
     from maskwell.planning.one_sided import best_one_sided as best_one_sided
     from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
     from maskwell.planning.one_sided import ratio_for as ratio_for
@@ -139,7 +136,6 @@ if TYPE_CHECKING:
     from maskwell.planning.unit_variance import unit_variance as unit_variance
     from maskwell.planning.unit_variance import worst_shares as worst_shares
     from maskwell.privacy.certificate import Certificate as Certificate
-    from maskwell.privacy.certificate import certify as certify
     from maskwell.privacy.certificate_check import load_certificate as load_certificate
     from maskwell.privacy.certificate_check import verify_certificate as verify_certificate
     from maskwell.privacy.criteria import Demand as Demand
@@ -147,7 +143,6 @@ if TYPE_CHECKING:
     from maskwell.privacy.curves import Steps as Steps
     from maskwell.privacy.design_audit import Audit as Audit
     from maskwell.privacy.design_audit import AverageSecurity as AverageSecurity
-    from maskwell.privacy.design_audit import audit as audit
     from maskwell.privacy.measures import Measure as Measure
     from maskwell.privacy.posterior import from_jeopardy as from_jeopardy
     from maskwell.privacy.posterior import hazard as hazard
@@ -168,7 +163,6 @@ if TYPE_CHECKING:
     from maskwell.procedures.nonrandomized import sensitivity_to_q as sensitivity_to_q
     from maskwell.procedures.realisation import Device as Device
     from maskwell.procedures.realisation import make_device as make_device
-    from maskwell.procedures.registry import make_design as make_design
     from maskwell.procedures.small_decks import bounded_deck as bounded_deck
     from maskwell.procedures.statement_cards import kim_warde_strata as kim_warde_strata
     from maskwell.release.analysis.analysis import Analysis as Analysis
@@ -271,6 +265,15 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_variance as plot_variance
     from maskwell.reports.release_page import release_page as release_page
     from maskwell.reports.releasing import release_file as release_file
+    from maskwell.verbs.audit import audit as audit
+    from maskwell.verbs.certify import certify as certify
+    from maskwell.verbs.certify import verify as verify
+    from maskwell.verbs.choose import choose as choose
+    from maskwell.verbs.compare import compare as compare
+    from maskwell.verbs.convert import convert as convert
+    from maskwell.verbs.device import device as device
+    from maskwell.verbs.improve import improve as improve
+    from maskwell.verbs.make_design import make_design as make_design
 
 __version__ = "0.1.0"
 
@@ -283,10 +286,10 @@ _HOMES = {
     "maskwell.core.keyed": ["KeyedRandom"],
     "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
     "maskwell.core.reported": ["Reports"],
-    "maskwell.designs.base": ["Design"],
     "maskwell.designs.blocks": ["Blocks"],
     "maskwell.designs.composed": ["Composed"],
     "maskwell.designs.dense": ["Dense"],
+    "maskwell.designs.design": ["Design"],
     "maskwell.designs.kronecker": ["Kronecker"],
     "maskwell.designs.mixture": ["Mixture"],
     "maskwell.designs.patterns": ["Patterns"],
@@ -354,10 +357,10 @@ _HOMES = {
     ],
     "maskwell.estimation.several": ["cheating_range", "estimate_samples", "group_samples"],
     "maskwell.planning.candidates": ["frontier"],
-    "maskwell.planning.comparison": ["compare", "efficiency_of"],
-    "maskwell.planning.design_choice": ["Choice", "choose"],
+    "maskwell.planning.comparison": ["efficiency_of"],
+    "maskwell.planning.design_choice": ["Choice"],
     "maskwell.planning.extremal": ["Extremal", "extremal_design"],
-    "maskwell.planning.improvement": ["Improvement", "improve"],
+    "maskwell.planning.improvement": ["Improvement"],
     "maskwell.planning.one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
     "maskwell.planning.power": ["PowerPlan", "plan_test"],
@@ -367,11 +370,11 @@ _HOMES = {
     "maskwell.planning.stratum_allocation": ["Allocation", "Stratum", "allocate_strata"],
     "maskwell.planning.tuning": ["tuned"],
     "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
-    "maskwell.privacy.certificate": ["Certificate", "certify"],
+    "maskwell.privacy.certificate": ["Certificate"],
     "maskwell.privacy.certificate_check": ["load_certificate", "verify_certificate"],
     "maskwell.privacy.criteria": ["Demand"],
     "maskwell.privacy.curves": ["Lines", "Steps"],
-    "maskwell.privacy.design_audit": ["Audit", "AverageSecurity", "audit"],
+    "maskwell.privacy.design_audit": ["Audit", "AverageSecurity"],
     "maskwell.privacy.measures": ["Measure"],
     "maskwell.privacy.posterior": ["from_jeopardy", "hazard", "jeopardy", "posterior", "posterior_of"],
     "maskwell.privacy.smooth_curves": ["Smooth"],
@@ -381,7 +384,6 @@ _HOMES = {
     "maskwell.procedures.joint_answers": ["repeated", "shared"],
     "maskwell.procedures.nonrandomized": ["Sensitivity", "sensitivity_to_q"],
     "maskwell.procedures.realisation": ["Device", "make_device"],
-    "maskwell.procedures.registry": ["make_design"],
     "maskwell.procedures.small_decks": ["bounded_deck"],
     "maskwell.procedures.statement_cards": ["kim_warde_strata"],
     "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
@@ -458,6 +460,14 @@ _HOMES = {
     ],
     "maskwell.reports.release_page": ["release_page"],
     "maskwell.reports.releasing": ["release_file"],
+    "maskwell.verbs.audit": ["audit"],
+    "maskwell.verbs.certify": ["certify", "verify"],
+    "maskwell.verbs.choose": ["choose"],
+    "maskwell.verbs.compare": ["compare"],
+    "maskwell.verbs.convert": ["convert"],
+    "maskwell.verbs.device": ["device"],
+    "maskwell.verbs.improve": ["improve"],
+    "maskwell.verbs.make_design": ["make_design"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -21,9 +21,9 @@ from tests.support.twin import Twin
 from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs import kernels, sampler, wire
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError, ReportError, TooLargeError
 
 NAMES = list(EXAMPLES)

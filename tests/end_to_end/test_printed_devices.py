@@ -13,8 +13,8 @@ from tests.support.respondent import printed_matrix
 import maskwell as mw
 from maskwell.core.categories import Categories
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.procedures.decks import report_labels
 from maskwell.procedures.realisation import make_device

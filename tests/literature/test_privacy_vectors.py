@@ -11,9 +11,9 @@ import pytest
 from tests.support.examples import numbered
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.row_reduction import reduced_rows
 from maskwell.designs.subset import LocalDiversity, Subset

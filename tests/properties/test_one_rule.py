@@ -19,8 +19,8 @@ from tests.support import certificates as made
 from tests.support.command_line import run
 
 from maskwell.core.exact import to_text
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict, save_design

@@ -14,8 +14,8 @@ from typing import Any
 
 from tests.support.examples import ABC, EXAMPLES, numbered
 
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary

@@ -22,8 +22,8 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, to_text
-from maskwell.designs.base import MATRIX_LIMIT, Design, Transitions, big
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import MATRIX_LIMIT, Design, Transitions, big
 from maskwell.designs.kronecker import check_coded
 from maskwell.errors import ParameterError, TooLargeError
 

@@ -29,8 +29,8 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
-from maskwell.designs.base import MATRIX_LIMIT, Design, Transitions, big
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import MATRIX_LIMIT, Design, Transitions, big
 from maskwell.errors import ParameterError, TooLargeError
 
 Operator = Callable[[Real], Real]

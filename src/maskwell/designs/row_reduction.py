@@ -32,14 +32,14 @@ from maskwell.core.arguments import Flag, as_list, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.rational import Matrix, Rows
 from maskwell.errors import LabelError
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
 
 
 Groups = list[list[int]]

@@ -49,7 +49,7 @@ from maskwell.core.exact import (
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
-from maskwell.designs.base import check_two
+from maskwell.designs.design import check_two
 from maskwell.designs.set_reports import SetDesign
 from maskwell.errors import ParameterError
 

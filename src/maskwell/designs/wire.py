@@ -18,10 +18,10 @@ from maskwell.core.categories import Categories
 from maskwell.core.documents import LARGEST, TooManyValuesError, bounded, from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
-from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture

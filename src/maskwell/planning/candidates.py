@@ -20,7 +20,7 @@ from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, log_of, to_float
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.subset import LocalDiversity
 from maskwell.designs.unary import ESTIMATORS, Estimator, Unary
 from maskwell.errors import ParameterError

@@ -30,7 +30,7 @@ import numpy as np
 from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, Parity, to_float, to_text
-from maskwell.designs.base import MATRIX_LIMIT, Design
+from maskwell.designs.design import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
 from maskwell.estimation.information import fisher_information, mutual_information

@@ -23,8 +23,8 @@ from typing import Any
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float, to_text
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform

@@ -43,7 +43,7 @@ from maskwell.core.exact import (
     to_text,
     told_apart,
 )
-from maskwell.designs.base import EXACT_LIMIT, Design, big, too_few
+from maskwell.designs.design import EXACT_LIMIT, Design, big, too_few
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.matrix_reading import DENSE_LIMIT
 from maskwell.designs.patterns import Patterns, codes_of

@@ -33,8 +33,8 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.row_reduction import equivalent
 from maskwell.errors import ParameterError

@@ -36,7 +36,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, to_float, told_apart
 from maskwell.core.phrases import listed
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design, big
+from maskwell.designs.design import Design, big
 from maskwell.designs.proofs import gain_margin, garbling_residual
 from maskwell.designs.rational import Frame, Matrix, product
 from maskwell.designs.row_reduction import Reduction, reduce_rows

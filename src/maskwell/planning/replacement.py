@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_text
-from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Design
+from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Design
 from maskwell.designs.garbling import Garbling
 from maskwell.errors import TooLargeError
 from maskwell.privacy.certificate import Certificate, certify

@@ -24,7 +24,7 @@ import numpy as np
 from maskwell.core.arguments import as_floats, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.planning.order import check_same_categories
 from maskwell.planning.sample_size import ROUNDING, check_level, check_margin, check_n, margin_of

@@ -26,7 +26,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
 from maskwell.core.phrases import listed
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
 from maskwell.planning.unit_variance import (
     Sampling,

@@ -26,7 +26,7 @@ from maskwell.core.arguments import as_floats, as_list, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import ROUNDING, check_category, check_level, check_margin, check_n, margin_of

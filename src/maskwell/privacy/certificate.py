@@ -33,7 +33,7 @@ from typing import Any
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.escaping import in_json
 from maskwell.core.exact import Parity, from_text, to_text
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.errors import CertificateError, DataFileError, ParameterError
 from maskwell.privacy.criteria import DEMANDS, FUNCTION, SLACK, Demand, verdict

@@ -19,10 +19,10 @@ from functools import lru_cache, singledispatch
 import numpy as np
 
 from maskwell.core.exact import Parity, common_denominator
-from maskwell.designs.base import EXACT_LIMIT, Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.designs.kronecker import Kronecker, product_of
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns

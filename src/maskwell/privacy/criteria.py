@@ -52,7 +52,7 @@ from maskwell.core.exact import (
     to_float,
     to_text,
 )
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least, odds_ratio
 

@@ -30,7 +30,7 @@ from typing import Any
 
 from maskwell.core.arguments import as_list, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import odds_ratio

@@ -41,8 +41,8 @@ from maskwell.core.arguments import as_list, as_whole, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, safe_below, to_float, to_text
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 
 

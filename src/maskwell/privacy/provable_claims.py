@@ -51,10 +51,10 @@ from typing import Any, Literal
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator, from_text, to_text, told_apart
 from maskwell.core.reported import Reports
-from maskwell.designs.base import EXACT_LIMIT, Design, big
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import EXACT_LIMIT, Design, big
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns

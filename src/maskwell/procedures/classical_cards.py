@@ -13,7 +13,7 @@ from typing import Any, cast
 from maskwell.core.arguments import as_count
 from maskwell.core.categories import Categories
 from maskwell.core.exact import as_fraction
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, MatrixError
 from maskwell.procedures.decks import ENTRY_LIMIT, MOST_CARDS, Deck, Share, from_shares, truth_or_fixed
 from maskwell.procedures.forced_answers import forced

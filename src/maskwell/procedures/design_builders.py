@@ -16,8 +16,8 @@ from maskwell.core.arguments import as_count, as_list, shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal, to_float
 from maskwell.core.phrases import shorten
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE, exact_columns
 from maskwell.errors import NotIdentifiableError, ParameterError, WrongTypeError
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
-from maskwell.designs.base import check_two
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
 from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import (

@@ -14,9 +14,9 @@ from itertools import product
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
-from maskwell.designs.base import EXACT_LIMIT
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import EXACT_LIMIT
 from maskwell.designs.kronecker import Kronecker, check_coded
 from maskwell.designs.rational import Matrix
 from maskwell.errors import ParameterError, TooLargeError

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import SLACK_IN_WORDS
 from maskwell.procedures.classical_cards import Known, best_deck, instructed, known_procedure

@@ -9,7 +9,7 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.category_cards import ABUL_ELA, BOURKE_DALENIUS, GREENBERG, GREENBERG_STATEMENTS
 from maskwell.procedures.category_encodings import KARY, LDIVERSE, OUE, RAPPOR, SUBSET

@@ -14,8 +14,8 @@ from maskwell.core.arguments import Flag, WholeNumber, as_count, check_kind, lis
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_text
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.rational import independent_rows
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import verdict

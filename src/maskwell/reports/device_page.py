@@ -10,7 +10,7 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.version import version_text
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.decks import truth_labels
 from maskwell.procedures.realisation import Device

@@ -9,7 +9,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_decimal
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.procedures.decks import report_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.procedures.classical_cards import Known
 from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.reports.device_cards import Face, either, matched, quoted, sheets_of

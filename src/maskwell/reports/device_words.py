@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.privacy.criteria import stands_for
 from maskwell.procedures.decks import Deck, report_labels, written_reports
 from maskwell.procedures.dice_spinner import DiceTable

@@ -11,7 +11,7 @@ from typing import Any
 
 from maskwell.core.exact import Parity, told_apart
 from maskwell.core.printed import Printed
-from maskwell.designs.base import EXACT_LIMIT, Design
+from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.engines.columns import Assignment
 from maskwell.privacy.certificate import parity_from_text
 from maskwell.privacy.criteria import posterior_range, stands_for

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.unary import Unary
 from maskwell.planning.blackwell import Sufficiency
 from maskwell.planning.comparison import Comparison, FairComparison

@@ -9,7 +9,7 @@ import textwrap
 from maskwell.core.categories import Categories
 from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.planning.improvement import Improvement
 from maskwell.planning.one_sided import OneSided, label_of
 from maskwell.planning.replacement import Replacement

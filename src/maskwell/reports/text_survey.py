@@ -6,7 +6,7 @@ import shlex
 
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.planning.power import PowerPlan
 from maskwell.planning.sample_size import SamplePlan
 from maskwell.planning.unit_variance import Sampling, UnitVariance

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.designs.base import Design, big
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
+from maskwell.designs.design import Design, big
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import LocalDiversity, Subset, binomial

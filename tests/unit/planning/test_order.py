@@ -14,9 +14,9 @@ import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
 from maskwell.designs.rational import product

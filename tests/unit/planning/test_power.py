@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.planning.power import plan_test

@@ -10,8 +10,8 @@ from itertools import product
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError

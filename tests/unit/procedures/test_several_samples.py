@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, NotIdentifiableError, ParameterError
 from maskwell.procedures.category_cards import abul_ela, greenberg, greenberg_statements
 from maskwell.procedures.design_builders import NO_PROTECTION, ONE_SOURCE

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import make_design
 from maskwell.reports.device_cards import Face, grid_for

@@ -1,40 +1,40 @@
-"""``maskwell design``: one command for each named device, and for matrices and products."""
+"""``maskwell design``: one command for each named device, for matrices, and for designs put together.
+
+A family that is tuned takes a demand in place of the parameter that decides about protection.
+"""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from maskwell.cli.lazy import CommandGroup
 from maskwell.cli.options import (
+    DEMANDS,
     LABELS_HELP,
     FilePath,
     demand_options,
     demand_parameters,
+    demand_words,
     example,
-    given_demand,
     json_option,
+    load_design,
     needed_demand,
     read_categories,
     read_labels,
     split_list,
 )
 from maskwell.cli.output import print_json, print_lines
-from maskwell.cli.tuning import demand_text, solved, tuned_parameters, tuning_parameters
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.core.categories import Categories
-    from maskwell.designs.base import Design
-    from maskwell.privacy.criteria import Demand
+    from maskwell.designs.design import Design
     from maskwell.procedures.procedure import Parameter, Procedure
 
 
-SEVERAL = ("kronecker", "repeated", "shared")
-"""Commands that put designs together, in :mod:`maskwell.cli.design_several`."""
+RATIO_HELP = "Instead of {}: how many times likelier a report may be from the sensitive category, at most."
 
 
 class FamilyGroup(CommandGroup):
@@ -44,7 +44,7 @@ class FamilyGroup(CommandGroup):
         """All families, in the order of the registry."""
         from maskwell.procedures.registry import PROCEDURES
 
-        return [*PROCEDURES, *sorted([*super().list_commands(ctx), *SEVERAL])]
+        return [*PROCEDURES, *sorted(super().list_commands(ctx))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a family."""
@@ -52,8 +52,6 @@ class FamilyGroup(CommandGroup):
 
         if cmd_name in PROCEDURES:
             return _family_command(PROCEDURES[cmd_name])
-        if cmd_name in SEVERAL:
-            return cast(click.Command, getattr(importlib.import_module("maskwell.cli.design_several"), cmd_name))
         return super().get_command(ctx, cmd_name)
 
 
@@ -121,12 +119,13 @@ def saved(
 
 def _family_command(procedure: Procedure) -> click.Command:
     from maskwell.procedures.procedure import Kind
+    from maskwell.verbs.make_design import solved
 
     params: list[click.Parameter] = []
-    tunable = bool(solved(procedure))
+    may_miss = bool(solved(procedure))
     for parameter in procedure.parameters:
-        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=tunable)]
-    params += tuning_parameters(procedure)
+        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
+    params += _tuning_options(procedure)
     if procedure.truths_named:
         params.append(click.Option(["--categories"], metavar="A,B,...", help=_categories_help(procedure)))
     if procedure.needs_categories:
@@ -168,9 +167,21 @@ def _categories_help(procedure: Procedure) -> str:
     return f"Labels of the true categories instead of {', '.join(map(str, procedure.truths))}. {LABELS_HELP}"
 
 
+def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
+    """Options for a demand in place of a parameter, except those that the family uses for something else."""
+    from maskwell.verbs.make_design import tunable
+
+    way = tunable(procedure)
+    if way is None:
+        return []
+    own = {parameter.option for parameter in procedure.parameters}
+    demands = [option for option in demand_parameters() if not own & set(option.opts)]
+    return [*demands, click.Option(["--ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
+
+
 def _callback(procedure: Procedure) -> Callable[..., None]:
     def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
-        from maskwell.core.categories import Categories
+        from maskwell.verbs.make_design import make_design
 
         categories = read_categories(options.get("categories"), options.get("k"))
         if procedure.needs_categories and categories is None:
@@ -179,54 +190,46 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
                 hint="name them with --categories a,b,c, or say how many with --k 3",
             )
         reports = options.get("reports")
-        tuned = tuned_parameters(procedure, options)
-        made = procedure.design(
-            _parameters(procedure, options, categories) if tuned is None else tuned,
+        made = make_design(
+            procedure.name,
             categories=categories,
-            reports=None if reports is None else Categories.of(read_labels(reports, "--reports")),
+            reports=None if reports is None else read_labels(reports, "--reports"),
+            ratio=options.get("ratio"),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
+            **_words(procedure, options),
+            **_values(procedure, options),
         )
-        saved(_with_demand(made, procedure, options), output=output, force=force, as_json=as_json)
+        saved(made, output=output, force=force, as_json=as_json)
 
     return make
 
 
-def _with_demand(made: Design, procedure: Procedure, options: dict[str, Any]) -> Design:
-    """The design with a note of the demand, where its parameters do not already say it."""
-    from maskwell.planning.set_sizes import remembering
+def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
+    """The demand among the options, in its words; an error where one is needed, or a parameter in its place."""
     from maskwell.procedures.procedure import Kind
+    from maskwell.verbs.make_design import split_words, tunable
+    from maskwell.verbs.user_input import no_demand
 
-    tuned = demand_text(procedure, options)
-    if tuned is not None:
-        return made.with_provenance(demand=tuned)
-    asked = any(parameter.kind is Kind.DEMAND for parameter in procedure.parameters)
-    demand = given_demand(options) if asked else None
-    return made if demand is None else remembering(made, demand)
+    words = demand_words(split_words(procedure, options)[1])
+    if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("ratio") is None:
+        _check_complete(procedure, options)
+    needed = any(parameter.kind is Kind.DEMAND and parameter.required for parameter in procedure.parameters)
+    if needed and not words.keys() & DEMANDS.keys():
+        raise no_demand(procedure.name)
+    return words
 
 
-def _parameters(procedure: Procedure, options: dict[str, Any], categories: Categories | None) -> dict[str, Any]:
-    """What the builder takes, from the texts of the command line."""
-    from maskwell.procedures.procedure import Kind
-
-    given: dict[str, Any] = {}
+def _check_complete(procedure: Procedure, options: Mapping[str, Any]) -> None:
+    """The error of the command line for an option that is needed, as there is no demand in its place."""
     for parameter in procedure.parameters:
-        if parameter.kind is Kind.DEMAND:
-            demand = needed_demand(options, procedure.name) if parameter.required else given_demand(options)
-            given |= {} if demand is None else _asked(demand, options)
-        elif (value := options.get(parameter.name)) is not None:
-            given[parameter.name] = _read(parameter, value)
-    if any(p.planned and p.name not in given for p in procedure.parameters):
-        given["size"] = _best_size(needed_demand(options, procedure.name), categories)
-    return given
+        if parameter.required and options.get(parameter.name) is None:
+            raise click.UsageError(f"Missing option '{parameter.option}'.", ctx=click.get_current_context())
 
 
-def _asked(demand: Demand, options: dict[str, Any]) -> dict[str, Any]:
-    """A demand in the two words that builders know."""
-    from maskwell.core.exact import to_text
-
-    if demand.name in ("gamma", "epsilon"):
-        return {demand.name: options[demand.name]}
-    return {"gamma": to_text(demand.reachable)}
+def _values(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the family, from the texts of the command line."""
+    given = {parameter: options.get(parameter.name) for parameter in procedure.parameters}
+    return {parameter.name: _read(parameter, value) for parameter, value in given.items() if value is not None}
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
@@ -253,14 +256,6 @@ def _item_count(text: str) -> int:
             f"{count:,} items; at most {MOST_ITEMS} can be reported together", hint="ask for fewer items"
         )
     return count
-
-
-def _best_size(demand: Demand, categories: Categories | None) -> int:
-    """The minimax size of subset selection for a demand."""
-    from maskwell.planning.set_sizes import minimax_size
-
-    assert categories is not None
-    return minimax_size(len(categories), demand)
 
 
 # ---- families from files
@@ -349,3 +344,96 @@ def extremal(
     found = extremal_design(shares, asked, labels, utility=utility, average=average)
     way_out = "" if found.identifiable else AVERAGE if found.may_be_averaged else SUBSET
     saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict(), note=way_out)
+
+
+@design.command(
+    short_help="several variables, each with a design of its own",
+    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"),
+)
+@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+    """Several variables, each randomized by its own design; the first is slowest."""
+    from maskwell.designs.kronecker import Kronecker
+
+    made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
+    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+
+
+@design.command(
+    short_help="one question asked several times of the same person",
+    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design repeated w.json w.json -o twice.json"),
+)
+@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def repeated(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+    """One question asked several times of the same person, by designs over the same categories.
+
+    The report is the tuple of all answers. Each further answer tells more about the person.
+    """
+    from maskwell.designs.kronecker import check_coded
+    from maskwell.procedures.joint_answers import repeated as build
+
+    made = build(check_coded([load_design(path) for path in designs], "repeated answers"))
+    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+
+
+@design.command(
+    short_help="several questions answered by one draw from one device",
+    epilog=example(
+        "maskwell design warner --p 1 -o true.json",
+        "maskwell design warner --p 0 -o false.json",
+        "maskwell design shared --outcome 3/4=true.json,true.json --outcome 1/4=false.json,false.json",
+    ),
+)
+@click.option(
+    "--outcome",
+    "outcomes",
+    metavar="W=D1,D2,...",
+    multiple=True,
+    required=True,
+    help="Chance of an outcome, and what it does to the answer of each question. Repeat for every outcome.",
+)
+@click.option("--allow-unidentifiable", is_flag=True, help="Make it even if shares cannot be estimated from it.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def shared(
+    outcomes: tuple[str, ...], *, allow_unidentifiable: bool, output: str | None, force: bool, as_json: bool
+) -> None:
+    """Several questions answered by one draw from one device.
+
+    The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
+    its own for every question use maskwell design kronecker instead.
+    """
+    from maskwell.designs.kronecker import check_coded
+    from maskwell.procedures.joint_answers import shared as build
+
+    read = [_outcome(text) for text in outcomes]
+    made = build(
+        [weight for weight, _ in read],
+        [check_coded([load_design(path) for path in paths], "a shared device") for _, paths in read],
+        shared_device=True,
+        allow_unidentifiable=allow_unidentifiable,
+    )
+    files = tuple(path for _, paths in read for path in paths)
+    saved(made, output=output, force=force, as_json=as_json, inputs=files)
+
+
+def _outcome(text: str) -> tuple[str, list[str]]:
+    """A chance and the files of an outcome.
+
+    >>> _outcome("3/4=a.json,b.json")
+    ('3/4', ['a.json', 'b.json'])
+    """
+    weight, sign, paths = text.partition("=")
+    if not sign:
+        raise ParameterError(
+            f"--outcome {text} has no design",
+            hint="give a chance and one design for each question: 3/4=d1.json,d2.json",
+        )
+    return weight, split_list(paths, "--outcome")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from maskwell.cli.options import load_design, read_codes, read_shares, split_list
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, with_plot, write_plot
-from maskwell.cli.plan_options import SURVEY as SURVEY  # noqa: PLC0414 (plan.py takes it from here)
+from maskwell.cli.plan_command import SURVEY as SURVEY  # noqa: PLC0414 (plan.py takes it from here)
 from maskwell.core.printed import Printed
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.arrays import Real
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.planning.power import PowerPlan
     from maskwell.planning.sample_size import SamplePlan
     from maskwell.planning.stratum_allocation import Allocation, Stratum

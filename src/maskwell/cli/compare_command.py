@@ -11,7 +11,7 @@ from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.privacy.measures import Measure
 
 
@@ -56,8 +56,8 @@ def compare(
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
     private as the other: within its family where it has one, else by letting some respondents answer at random.
     """
-    from maskwell.planning.comparison import compare as compare_designs
     from maskwell.reports.text_compare import compare_text
+    from maskwell.verbs.compare import compare as compare_designs
 
     one, two = load_design(first), load_design(second)
     shares = None if pi is None else read_shares(pi, "--pi", one)

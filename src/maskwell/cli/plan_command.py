@@ -1,8 +1,12 @@
-"""``maskwell plan``."""
+"""Options of ``maskwell plan`` for a survey whose designs are chosen.
+
+``maskwell plan``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,13 +23,38 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot
-from maskwell.cli.plan_options import survey_options
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.planning.design_choice import Choice
     from maskwell.reports.picture import Picture
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SURVEY = {
+    "category": ("A", "With D: the category of interest; without it, the one that is hardest to estimate."),
+    "power": ("P", "With D: the chance with which a test shall find the difference from --against."),
+    "against": ("S", "With D: the share of the category that a test shall tell from that in --pi."),
+    "alpha": ("A", "With --power or --against: the chance of a false alarm; 0.05 by default."),
+    "deff": ("F", "With D: design effect of the open question in a complex sample; 1 by default."),
+    "cv_weights": ("C", "With D: coefficient of variation of the weights; 0 by default."),
+    "strata": (
+        "FILE",
+        "Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
+    ),
+    "budget": ("B", "With --strata: what may be spent, where strata have a cost."),
+}
+
+
+def survey_options(command: F) -> F:
+    """All of them, as a decorator."""
+    for name, (metavar, help_) in reversed(SURVEY.items()):
+        kind: dict[str, Any] = {"type": FilePath()} if name == "strata" else {}
+        command = click.option(f"--{name.replace('_', '-')}", name, metavar=metavar, help=help_, **kind)(command)
+    return command
+
 
 LEVEL = "0.95"
 
@@ -82,7 +111,7 @@ def plan(
     With a design file D: respondents for a margin, or for a test with a given power. With --strata or several files:
     how to divide respondents among strata, or among samples.
     """
-    from maskwell.cli.plan_survey import SURVEY, check_alone, plan_survey
+    from maskwell.cli.survey_plan import SURVEY, check_alone, plan_survey
 
     survey, demand = (
         {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
@@ -136,8 +165,8 @@ def _choose(
 ) -> None:
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
-    from maskwell.planning.design_choice import choose
     from maskwell.reports.text_plan import plan_text
+    from maskwell.verbs.choose import choose
 
     labels = _needed_categories(categories, k)
     asked = needed_demand(demand, "plan")
@@ -145,7 +174,7 @@ def _choose(
     _check_used(level=level, needs=n or margin, picture=picture, plot=plot)
     _check_output(output, force=force, as_json=as_json)
     check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
-    choice = choose(len(labels), asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
+    choice = choose(demand=asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
     drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
     written = write_files({"output": (output, text), "plot": (plot, drawn)}, force=force)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -408,6 +409,12 @@ class Design(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The content of a design file."""
         return {**self.identity(), "provenance": dict(self.provenance), "fingerprint": self.fingerprint}
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the design file; one that exists is replaced only if asked."""
+        from maskwell.designs.wire import save_design
+
+        save_design(self, path, overwrite=overwrite)
 
     def __getstate__(self) -> dict[str, Any]:
         return {part.name: getattr(self, part.name) for part in fields(self)}  # what was worked out is worked out anew

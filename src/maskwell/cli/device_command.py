@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, check_standard_output, example, json_option, load_design
+from maskwell.cli.options import FilePath, check_standard_output, example, json_option
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
-    from maskwell.procedures.realisation import Device
     from maskwell.reports.device_page import SheetOptions
+
+
+DEVICE = ("deck", "dice", "coins", "spinner", "faces", "throws", "general", "not_less_private")
+"""Options that say what is made, not how it is printed."""
 
 
 @click.command(
@@ -52,14 +54,16 @@ def device(
     device realises (--realised) must be used to estimate, not D.
     """
     from maskwell.core.atomic import check_outputs
+    from maskwell.verbs.device import device as make_device
+    from maskwell.verbs.device import write_device
 
     check_standard_output(as_json=as_json, output=output, realised=realised)
     if output is not None and output == realised:
         raise ParameterError(f"sheets and design would both be {output}", hint="give them different names")
     check_outputs([path for path in (output, realised) if path is not None], force=force, inputs=[design])
-    made = _made(load_design(design), options)
+    made = make_device(design, **{name: options[name] for name in DEVICE})
     sheet = _sheet_options(realised or (design if made.general.exact else None), options)
-    written = _written(made, sheet, design, output, realised, force=force)
+    written = write_device(made, sheet, output, realised, overwrite=force, inputs=(design,))
     if as_json:
         print_json({**made.to_dict(), **written})
         return
@@ -77,37 +81,6 @@ def device(
     print_lines(lines, err="-" in (output, realised))
 
 
-def _made(design: Design, options: dict[str, Any]) -> Device:
-    from maskwell.core.arguments import as_count
-    from maskwell.procedures.realisation import make_device
-
-    media = [name for name in ("dice", "coins", "spinner") if options[name]]
-    if len(media) > 1:
-        raise ParameterError(f"--{' and --'.join(media)} are two devices", hint="choose one")
-    thrown = media and media[0] != "spinner"
-    if (options["throws"] is not None and not thrown) or (options["faces"] is not None and media != ["dice"]):
-        raise ParameterError("--faces and --throws go with --dice", hint="add --dice, or leave them out")
-    number = {name: None if options[name] is None else as_count(options[name], name) for name in ("throws", "faces")}
-    return make_device(
-        design,
-        medium="dice" if thrown else "spinner" if media else "cards",
-        most=None if options["deck"] is None else _most(options["deck"]),
-        not_less_private=options["not_less_private"],
-        general=options["general"],
-        dice=number["throws"],
-        faces=2 if media == ["coins"] else number["faces"] or 6,
-    )
-
-
-def _most(text: str) -> int:
-    from maskwell.core.arguments import as_count
-
-    most = as_count(text, "--deck")
-    if most < 1:
-        raise ParameterError(f"--deck {text}: a deck has at least one card", hint="for instance --deck 20")
-    return most
-
-
 def _sheet_options(design_file: str | None, options: dict[str, Any]) -> SheetOptions:
     from maskwell.reports.device_page import SheetOptions
 
@@ -119,25 +92,10 @@ def _sheet_options(design_file: str | None, options: dict[str, Any]) -> SheetOpt
     )
 
 
-def _written(
-    made: Device, sheet: SheetOptions, path: str, output: str | None, realised: str | None, *, force: bool
-) -> dict[str, str]:
-    """Write the files that were asked for, both or none, and name them."""
-    from maskwell.core.atomic import write_files
-    from maskwell.designs.wire import dumps
-    from maskwell.reports.device_page import device_page
-
-    contents = {
-        "output": (output, None if output is None else device_page(made, sheet).encode()),
-        "realised_file": (realised, None if realised is None else dumps(made.realised).encode()),
-    }
-    return write_files(contents, force=force, inputs=[path])
-
-
 def _typed(path: str, options: dict[str, Any]) -> str:
     """What was typed, without the outputs."""
     words = ["maskwell", "device", path]
-    for name in ("deck", "dice", "coins", "spinner", "faces", "throws", "general", "not_less_private", "paper"):
+    for name in (*DEVICE, "paper"):
         value = options[name]
         if value:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]

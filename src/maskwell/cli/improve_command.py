@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.certificates import with_certificate
 from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design, read_codes
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.cli.verify_command import with_certificate
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.planning.improvement import Improvement
     from maskwell.planning.one_sided import OneSided
     from maskwell.planning.replacement import Replacement
@@ -66,7 +65,7 @@ def improve(
         raise ParameterError(f"design and certificate would both be {output}", hint="give them different names")
     check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
     loaded, demand = load_design(design), given_demand(options)
-    found = _improved(loaded, demand, design, options) if sensitive is None else _one_sided(loaded, sensitive, options)
+    found = _improved(design, loaded, demand, sensitive, options)
     applies = getattr(found, "applies", True)
     written = _written(found, demand, design, output, certificate, force=force) if applies else {}
     if as_json:
@@ -86,42 +85,23 @@ def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[
     return improved_text(found, path, shown) if isinstance(found, Improvement) else one_sided_text(found, path, shown)
 
 
-def _improved(design: Design, demand: Demand | None, path: str, options: dict[str, Any]) -> Improvement:
-    from maskwell.core.exact import told_apart
-    from maskwell.planning.improvement import improve as improve_design
+def _improved(
+    path: str, design: Design, demand: Demand | None, sensitive: str | None, options: dict[str, Any]
+) -> Improvement | OneSided:
+    from maskwell.verbs.improve import improve as improve_design
 
-    if demand is not None and not demand.met_by(design):
-        parity, _ = told_apart(design.parity_exact(), demand.gamma_exact)
-        raise ParameterError(
-            f"{path} does not meet {demand.text}: its parity is {parity}",
-            hint="improvement never adds noise; make a design that meets it: maskwell plan --help",
-        )
-    found = improve_design(
+    codes = None if sensitive is None else read_codes(sensitive, "--sensitive", design)
+    if codes is not None and len(codes) > 1:
+        raise ParameterError(f"--sensitive {sensitive} names {len(codes)} categories", hint="name the one to protect")
+    return improve_design(
         design,
-        gamma=None if demand is None else max(demand.reachable, design.parity_exact()),
-        method=options["method"] or "layers",
+        demand,
+        sensitive=None if codes is None else design.inputs.labels[codes[0]],
+        method=options["method"],
         exactly=options["exactly"],
         allow_revealing=options["allow_revealing"],
+        name=path,
     )
-    return found if demand is None else replace(found, slack_used=demand.verdict(design).slack_used)
-
-
-def _one_sided(design: Design, sensitive: str, options: dict[str, Any]) -> OneSided:
-    from maskwell.planning.one_sided import improve_one_sided
-
-    if given_demand(options) is not None:
-        raise ParameterError(
-            "--sensitive and a demand",
-            hint="a demand protects all categories alike; leave it out, and the protection of D is kept",
-        )
-    if options["method"] or options["exactly"] or options["allow_revealing"]:
-        raise ParameterError(
-            "--sensitive with --method, --exactly or --allow-revealing", hint="leave them out: there is one way"
-        )
-    codes = read_codes(sensitive, "--sensitive", design)
-    if len(codes) > 1:
-        raise ParameterError(f"--sensitive {sensitive} names {len(codes)} categories", hint="name the one to protect")
-    return improve_one_sided(design, sensitive=design.inputs.labels[codes[0]])
 
 
 def _written(

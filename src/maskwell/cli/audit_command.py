@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.certificates import certificate_content, check_certificate, with_certificate
 from maskwell.cli.options import (
     FilePath,
     demand_options,
+    demand_words,
     example,
-    given_demand,
     json_option,
     load_design,
     read_codes,
@@ -21,10 +20,10 @@ from maskwell.cli.options import (
 )
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
-from maskwell.errors import ParameterError
+from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.privacy.criteria import Demand
     from maskwell.privacy.design_audit import AverageSecurity
     from maskwell.reports.picture import Picture
@@ -64,14 +63,15 @@ def audit(
     """
     use_one_thread()
     from maskwell.core.atomic import write_files
-    from maskwell.privacy.design_audit import audit as audit_design
     from maskwell.reports.explain import explain as explained
     from maskwell.reports.text_audit import audit_text
+    from maskwell.verbs.audit import audit as audit_design
+    from maskwell.verbs.audit import audited_demand
 
     inputs = [design, options["curves"] or "-"]
     check_plot(plot, force=force, inputs=inputs)
     check_certificate(certificate, force=force, inputs=[*inputs, plot or "-"])
-    loaded, demand = load_design(design), _demand(options)
+    loaded, demand = load_design(design), audited_demand(None, options["average_security"], demand_words(options))
     shares = None if prior is None else read_shares(prior, "--prior", loaded)
     codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
     found = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
@@ -86,15 +86,6 @@ def audit(
         lines = audit_text(found.to_dict(), loaded, design, typed_demand(options))
         print_lines(with_certificate(with_plot(lines, plot), certificate))
     return ANSWER_IS_NO if found.meets is False else OK
-
-
-def _demand(options: dict[str, Any]) -> Demand | AverageSecurity | None:
-    from maskwell.privacy.design_audit import AverageSecurity
-
-    demand, phi = given_demand(options), options["average_security"]
-    if demand is not None and phi is not None:
-        raise ParameterError(f"{demand.text} and --average-security {phi} are two demands", hint="give one")
-    return demand if phi is None else AverageSecurity.of(phi)
 
 
 def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str) -> Picture:

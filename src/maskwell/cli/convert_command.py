@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import click
 from maskwell.cli.options import demand_options, example, given_demand, json_option, typed_demand
 from maskwell.cli.output import print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot, write_plot
-from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
@@ -38,13 +36,11 @@ def convert(
     With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
     """
     from maskwell.reports.text_convert import convert_text
+    from maskwell.verbs.convert import convert as convert_demand
 
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])
     demand = given_demand(options)
-    if (demand is None) == (l is None):
-        given = "neither a demand nor --l was" if l is None else "a demand and --l were"
-        raise ParameterError(f"{given} given, where one is needed", hint="for instance: maskwell convert --epsilon 1")
-    content = _from_demand(demand, k) if demand is not None else _from_l(l, k)
+    content = convert_demand(demand, l=l, k=k)
     drawn = write_plot(plot, plot_content(plot, lambda: _picture(demand, content)), force=force)
     if as_json:
         print_json({**content, **drawn})
@@ -63,32 +59,3 @@ def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:
     matched = Demand.from_gamma(content["gamma"])
     text = f"gamma = {factor_down(matched.gamma_exact)}, as accurate as {content['stated']}"
     return plot_canonical(replace(matched, text=text))
-
-
-def _from_demand(demand: Demand, k: str | None) -> dict[str, Any]:
-    from maskwell.core.arguments import as_count
-    from maskwell.planning.set_sizes import matching_l, minimax_sizes
-
-    found = demand.to_dict()
-    gamma = demand.gamma_exact
-    if k is None or isinstance(gamma, float) or gamma <= 1:
-        return found
-    size = as_count(k, "k")
-    sizes, match = minimax_sizes(size, gamma), matching_l(size, gamma)
-    matched = {"l_real": match.real, "l_floor": match.floor, "l_ceiling": match.ceiling}
-    return {**found, "k": size, "q": sizes[0], "q_all": list(sizes), **matched}
-
-
-def _from_l(l: str | None, k: str | None) -> dict[str, Any]:  # noqa: E741
-    from maskwell.core.arguments import as_count
-    from maskwell.planning.set_sizes import matching_gamma
-    from maskwell.privacy.criteria import Demand
-
-    if k is None:
-        raise ParameterError("--l without --k", hint="say how many categories there are: --l 5 --k 10")
-    count, size = as_count(k, "k"), as_count(l, "l")
-    match = matching_gamma(count, size)
-    found = {**Demand.from_gamma(match.gamma).to_dict(), "stated": f"l = {size} of {count} categories"}
-    # The bound is rounded towards privacy; gamma itself is shown as it is.
-    found |= dict.fromkeys(("gamma", "beta", "bayes_factor"), match.gamma)
-    return {**found, "l": size, "l_parity": math.inf, "k": count, "q": match.sizes[0], "q_all": list(match.sizes)}
