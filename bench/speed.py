@@ -16,7 +16,7 @@ from bench.measure import best_seconds
 from maskwell import Categories, Dense, Design, KeyedRandom, KeyedSampler, SecureRandom, Sparse, Subset, Unary, Uniform
 from maskwell.designs import kernels
 from maskwell.designs.sampler import CHUNK_BYTES
-from maskwell.planning.optimal import minimax_size
+from maskwell.planning.set_sizes import minimax_size
 
 
 @dataclass(frozen=True)

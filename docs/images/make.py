@@ -23,14 +23,14 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.planning.sample_plan import plan_sample
+from maskwell.planning.sample_size import plan_sample
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Lines, Steps
 from maskwell.procedures.decks import make_deck
-from maskwell.procedures.forced import forced
-from maskwell.procedures.realise import make_device
-from maskwell.procedures.spinner import make_spinner
-from maskwell.procedures.warner import warner
+from maskwell.procedures.dice_spinner import make_spinner
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.realisation import make_device
+from maskwell.procedures.statement_cards import warner
 from maskwell.release.assessing import assess_tables
 from maskwell.release.mapping import risk_utility_map
 from maskwell.release.plans.plan import ReleasePlan

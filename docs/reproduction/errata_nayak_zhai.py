@@ -15,7 +15,7 @@ from docs.reproduction.tables import table_1, table_2
 
 import maskwell as mw
 from maskwell.designs.rational import product
-from maskwell.planning.optimal import minimax_sizes
+from maskwell.planning.set_sizes import minimax_sizes
 
 
 def errata() -> list[Erratum]:

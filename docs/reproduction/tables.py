@@ -10,7 +10,7 @@ from docs.reproduction.entries import Number
 from docs.reproduction.printed import TABLE_1, TABLE_1_K, TABLE_2, TABLE_2_K
 
 import maskwell as mw
-from maskwell.planning.optimal import Matching
+from maskwell.planning.set_sizes import Matching
 
 CUT_OFF = {("5", 10), ("30", 20)}
 """Cells of Table 1 whose last digit was cut off instead of rounded: gamma and k."""

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
     from maskwell.core.reported import Reports as Reports
-    from maskwell.designs.base import Design as Design
     from maskwell.designs.blocks import Blocks as Blocks
-    from maskwell.designs.canonical import Canonical as Canonical
-    from maskwell.designs.canonical import canonical_order as canonical_order
     from maskwell.designs.composed import Composed as Composed
     from maskwell.designs.dense import Dense as Dense
+    from maskwell.designs.design import Design as Design
     from maskwell.designs.kronecker import Kronecker as Kronecker
-    from maskwell.designs.ldiverse import LocalDiversity as LocalDiversity
     from maskwell.designs.mixture import Mixture as Mixture
     from maskwell.designs.patterns import Patterns as Patterns
-    from maskwell.designs.rows import reduction_of as reduction_of
+    from maskwell.designs.row_reduction import Canonical as Canonical
+    from maskwell.designs.row_reduction import canonical_order as canonical_order
+    from maskwell.designs.row_reduction import reduction_of as reduction_of
     from maskwell.designs.sampler import KeyedSampler as KeyedSampler
     from maskwell.designs.sparse import Sparse as Sparse
+    from maskwell.designs.subset import LocalDiversity as LocalDiversity
     from maskwell.designs.subset import Subset as Subset
     from maskwell.designs.unary import Unary as Unary
     from maskwell.designs.uniform import Uniform as Uniform
@@ -108,69 +108,63 @@ if TYPE_CHECKING:
     from maskwell.estimation.several import cheating_range as cheating_range
     from maskwell.estimation.several import estimate_samples as estimate_samples
     from maskwell.estimation.several import group_samples as group_samples
-    from maskwell.planning.allocation import Allocation as Allocation
-    from maskwell.planning.choice import Choice as Choice
-    from maskwell.planning.choosing import choose as choose
-    from maskwell.planning.compare import compare as compare
-    from maskwell.planning.efficiency import efficiency_of as efficiency_of
+    from maskwell.planning.candidates import frontier as frontier
+    from maskwell.planning.comparison import efficiency_of as efficiency_of
+    from maskwell.planning.design_choice import Choice as Choice
     from maskwell.planning.extremal import Extremal as Extremal
     from maskwell.planning.extremal import extremal_design as extremal_design
-    from maskwell.planning.frontier import frontier as frontier
-    from maskwell.planning.improve import Improvement as Improvement
-    from maskwell.planning.improve import improve as improve
+    from maskwell.planning.improvement import Improvement as Improvement
     from maskwell.planning.one_sided import best_one_sided as best_one_sided
     from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
     from maskwell.planning.one_sided import ratio_for as ratio_for
-    from maskwell.planning.optimal import matching_gamma as matching_gamma
-    from maskwell.planning.optimal import matching_l as matching_l
-    from maskwell.planning.optimal import minimax_size as minimax_size
-    from maskwell.planning.optimal import variance_table as variance_table
     from maskwell.planning.order import Order as Order
     from maskwell.planning.order import order_of as order_of
     from maskwell.planning.order import sufficiency as sufficiency
     from maskwell.planning.power import PowerPlan as PowerPlan
     from maskwell.planning.power import plan_test as plan_test
-    from maskwell.planning.sample_plan import SamplePlan as SamplePlan
-    from maskwell.planning.sample_plan import plan_sample as plan_sample
-    from maskwell.planning.several_samples import allocate_samples as allocate_samples
-    from maskwell.planning.strata import Stratum as Stratum
-    from maskwell.planning.strata import allocate_strata as allocate_strata
+    from maskwell.planning.sample_allocation import allocate_samples as allocate_samples
+    from maskwell.planning.sample_size import SamplePlan as SamplePlan
+    from maskwell.planning.sample_size import plan_sample as plan_sample
+    from maskwell.planning.set_sizes import matching_gamma as matching_gamma
+    from maskwell.planning.set_sizes import matching_l as matching_l
+    from maskwell.planning.set_sizes import minimax_size as minimax_size
+    from maskwell.planning.set_sizes import variance_table as variance_table
+    from maskwell.planning.stratum_allocation import Allocation as Allocation
+    from maskwell.planning.stratum_allocation import Stratum as Stratum
+    from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
     from maskwell.planning.tuning import tuned as tuned
     from maskwell.planning.unit_variance import unit_variance as unit_variance
     from maskwell.planning.unit_variance import worst_shares as worst_shares
-    from maskwell.privacy.audit import Audit as Audit
-    from maskwell.privacy.audit import audit as audit
-    from maskwell.privacy.average import AverageSecurity as AverageSecurity
     from maskwell.privacy.certificate import Certificate as Certificate
-    from maskwell.privacy.certificate import certify as certify
+    from maskwell.privacy.certificate_check import load_certificate as load_certificate
+    from maskwell.privacy.certificate_check import verify_certificate as verify_certificate
     from maskwell.privacy.criteria import Demand as Demand
     from maskwell.privacy.curves import Lines as Lines
     from maskwell.privacy.curves import Steps as Steps
-    from maskwell.privacy.jeopardy import from_jeopardy as from_jeopardy
-    from maskwell.privacy.jeopardy import jeopardy as jeopardy
+    from maskwell.privacy.design_audit import Audit as Audit
+    from maskwell.privacy.design_audit import AverageSecurity as AverageSecurity
     from maskwell.privacy.measures import Measure as Measure
+    from maskwell.privacy.posterior import from_jeopardy as from_jeopardy
     from maskwell.privacy.posterior import hazard as hazard
+    from maskwell.privacy.posterior import jeopardy as jeopardy
     from maskwell.privacy.posterior import posterior as posterior
     from maskwell.privacy.posterior import posterior_of as posterior_of
-    from maskwell.privacy.smooth import Smooth as Smooth
-    from maskwell.privacy.verify import load_certificate as load_certificate
-    from maskwell.privacy.verify import verify_certificate as verify_certificate
-    from maskwell.procedures.bounded import bounded_deck as bounded_deck
-    from maskwell.procedures.bourke_dalenius import permutation_deck as permutation_deck
+    from maskwell.privacy.smooth_curves import Smooth as Smooth
+    from maskwell.procedures.category_cards import permutation_deck as permutation_deck
     from maskwell.procedures.decks import Deck as Deck
     from maskwell.procedures.decks import make_deck as make_deck
-    from maskwell.procedures.dice import DiceTable as DiceTable
-    from maskwell.procedures.dice import dice_table as dice_table
-    from maskwell.procedures.kim_warde import kim_warde_strata as kim_warde_strata
-    from maskwell.procedures.realise import Device as Device
-    from maskwell.procedures.realise import make_device as make_device
-    from maskwell.procedures.registry import make_design as make_design
-    from maskwell.procedures.repeated import repeated as repeated
-    from maskwell.procedures.sensitivity import Sensitivity as Sensitivity
-    from maskwell.procedures.sensitivity import sensitivity_to_q as sensitivity_to_q
-    from maskwell.procedures.shared import shared as shared
-    from maskwell.procedures.spinner import Spinner as Spinner
-    from maskwell.procedures.spinner import make_spinner as make_spinner
+    from maskwell.procedures.dice_spinner import DiceTable as DiceTable
+    from maskwell.procedures.dice_spinner import Spinner as Spinner
+    from maskwell.procedures.dice_spinner import dice_table as dice_table
+    from maskwell.procedures.dice_spinner import make_spinner as make_spinner
+    from maskwell.procedures.joint_answers import repeated as repeated
+    from maskwell.procedures.joint_answers import shared as shared
+    from maskwell.procedures.nonrandomized import Sensitivity as Sensitivity
+    from maskwell.procedures.nonrandomized import sensitivity_to_q as sensitivity_to_q
+    from maskwell.procedures.realisation import Device as Device
+    from maskwell.procedures.realisation import make_device as make_device
+    from maskwell.procedures.small_decks import bounded_deck as bounded_deck
+    from maskwell.procedures.statement_cards import kim_warde_strata as kim_warde_strata
     from maskwell.release.analysis.analysis import Analysis as Analysis
     from maskwell.release.analysis.analysis import estimate_released as estimate_released
     from maskwell.release.assessing import assess_file as assess_file
@@ -271,37 +265,48 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_variance as plot_variance
     from maskwell.reports.release_page import release_page as release_page
     from maskwell.reports.releasing import release_file as release_file
+    from maskwell.verbs.audit import audit as audit
+    from maskwell.verbs.certify import certify as certify
+    from maskwell.verbs.certify import verify as verify
+    from maskwell.verbs.choose import choose as choose
+    from maskwell.verbs.compare import compare as compare
+    from maskwell.verbs.convert import convert as convert
+    from maskwell.verbs.device import device as device
+    from maskwell.verbs.improve import improve as improve
+    from maskwell.verbs.make_design import make_design as make_design
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "maskwell.core.categories": ["Categories"],
+    "maskwell.core.cell_table": ["CellTable"],
     "maskwell.core.cells": ["Cells"],
     "maskwell.core.counts": ["Counts"],
     "maskwell.core.key_files": ["new_key_file"],
     "maskwell.core.keyed": ["KeyedRandom"],
     "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
     "maskwell.core.reported": ["Reports"],
-    "maskwell.designs.base": ["Design"],
     "maskwell.designs.blocks": ["Blocks"],
-    "maskwell.designs.canonical": ["Canonical", "canonical_order"],
     "maskwell.designs.composed": ["Composed"],
     "maskwell.designs.dense": ["Dense"],
+    "maskwell.designs.design": ["Design"],
     "maskwell.designs.kronecker": ["Kronecker"],
-    "maskwell.designs.ldiverse": ["LocalDiversity"],
     "maskwell.designs.mixture": ["Mixture"],
     "maskwell.designs.patterns": ["Patterns"],
-    "maskwell.designs.rows": ["reduction_of"],
+    "maskwell.designs.row_reduction": ["Canonical", "canonical_order", "reduction_of"],
     "maskwell.designs.sampler": ["KeyedSampler"],
     "maskwell.designs.sparse": ["Sparse"],
-    "maskwell.designs.subset": ["Subset"],
+    "maskwell.designs.subset": ["LocalDiversity", "Subset"],
     "maskwell.designs.unary": ["Unary"],
     "maskwell.designs.uniform": ["Uniform"],
     "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
+    "maskwell.engines.cell_counting": ["count_tables"],
     "maskwell.errors": ["MaskwellError"],
+    "maskwell.estimation.direct": ["DirectEstimate"],
     "maskwell.estimation.fit": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
     "maskwell.estimation.information": ["fisher_information", "observed_information"],
     "maskwell.estimation.intervals.base": ["Intervals"],
+    "maskwell.estimation.invariant": ["bound_for", "estimate_invariant", "estimate_unknown"],
     "maskwell.estimation.joint.conditionals": ["Conditional"],
     "maskwell.estimation.joint.counting": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
     "maskwell.estimation.joint.differences": ["Difference"],
@@ -316,8 +321,8 @@ _HOMES = {
     ],
     "maskwell.estimation.likelihood": ["estimate_by_likelihood"],
     "maskwell.estimation.listed_samples": ["ListedSamples"],
-    "maskwell.estimation.maximising.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.margins": ["margin_of", "wanted_margin"],
+    "maskwell.estimation.maximising.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],
     "maskwell.estimation.regression.attention": ["fit_with_anchor"],
@@ -326,6 +331,14 @@ _HOMES = {
     "maskwell.estimation.regression.multinomial": ["fit_multinomial"],
     "maskwell.estimation.regression.predictor": ["fit_predictor"],
     "maskwell.estimation.regression.result": ["Regression"],
+    "maskwell.estimation.released_variance": [
+        "conditional_covariance",
+        "conditional_variance",
+        "contrast_inflation",
+        "variance_inflation",
+        "weighted_covariance",
+        "weighted_variance",
+    ],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.estimation.samples": ["Sample"],
     "maskwell.estimation.sampling.calibration": ["calibrate"],
@@ -343,40 +356,88 @@ _HOMES = {
         "score_recovery",
     ],
     "maskwell.estimation.several": ["cheating_range", "estimate_samples", "group_samples"],
-    "maskwell.planning.improve": ["Improvement", "improve"],
-    "maskwell.planning.compare": ["compare"],
-    "maskwell.planning.one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],
-    "maskwell.planning.choice": ["Choice"],
-    "maskwell.planning.choosing": ["choose"],
+    "maskwell.planning.candidates": ["frontier"],
+    "maskwell.planning.comparison": ["efficiency_of"],
+    "maskwell.planning.design_choice": ["Choice"],
     "maskwell.planning.extremal": ["Extremal", "extremal_design"],
-    "maskwell.planning.frontier": ["frontier"],
-    "maskwell.planning.optimal": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
+    "maskwell.planning.improvement": ["Improvement"],
+    "maskwell.planning.one_sided": ["best_one_sided", "improve_one_sided", "ratio_for"],
     "maskwell.planning.order": ["Order", "order_of", "sufficiency"],
-    "maskwell.privacy.audit": ["Audit", "audit"],
-    "maskwell.privacy.average": ["AverageSecurity"],
-    "maskwell.privacy.certificate": ["Certificate", "certify"],
+    "maskwell.planning.power": ["PowerPlan", "plan_test"],
+    "maskwell.planning.sample_allocation": ["allocate_samples"],
+    "maskwell.planning.sample_size": ["SamplePlan", "plan_sample"],
+    "maskwell.planning.set_sizes": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
+    "maskwell.planning.stratum_allocation": ["Allocation", "Stratum", "allocate_strata"],
+    "maskwell.planning.tuning": ["tuned"],
+    "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
+    "maskwell.privacy.certificate": ["Certificate"],
+    "maskwell.privacy.certificate_check": ["load_certificate", "verify_certificate"],
     "maskwell.privacy.criteria": ["Demand"],
     "maskwell.privacy.curves": ["Lines", "Steps"],
-    "maskwell.privacy.posterior": ["hazard", "posterior", "posterior_of"],
-    "maskwell.privacy.smooth": ["Smooth"],
-    "maskwell.privacy.verify": ["load_certificate", "verify_certificate"],
-    "maskwell.procedures.bounded": ["bounded_deck"],
+    "maskwell.privacy.design_audit": ["Audit", "AverageSecurity"],
+    "maskwell.privacy.measures": ["Measure"],
+    "maskwell.privacy.posterior": ["from_jeopardy", "hazard", "jeopardy", "posterior", "posterior_of"],
+    "maskwell.privacy.smooth_curves": ["Smooth"],
+    "maskwell.procedures.category_cards": ["permutation_deck"],
     "maskwell.procedures.decks": ["Deck", "make_deck"],
-    "maskwell.procedures.dice": ["DiceTable", "dice_table"],
-    "maskwell.procedures.realise": ["Device", "make_device"],
-    "maskwell.procedures.registry": ["make_design"],
-    "maskwell.procedures.bourke_dalenius": ["permutation_deck"],
-    "maskwell.procedures.kim_warde": ["kim_warde_strata"],
-    "maskwell.procedures.repeated": ["repeated"],
-    "maskwell.procedures.sensitivity": ["Sensitivity", "sensitivity_to_q"],
-    "maskwell.procedures.shared": ["shared"],
-    "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
+    "maskwell.procedures.dice_spinner": ["DiceTable", "Spinner", "dice_table", "make_spinner"],
+    "maskwell.procedures.joint_answers": ["repeated", "shared"],
+    "maskwell.procedures.nonrandomized": ["Sensitivity", "sensitivity_to_q"],
+    "maskwell.procedures.realisation": ["Device", "make_device"],
+    "maskwell.procedures.small_decks": ["bounded_deck"],
+    "maskwell.procedures.statement_cards": ["kim_warde_strata"],
+    "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
+    "maskwell.release.assessing": ["assess_file"],
+    "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
+    "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
+    "maskwell.release.mapping": ["risk_utility_map"],
+    "maskwell.release.matrices.block_forming": ["blocks_for_xi", "blocks_of_cells"],
+    "maskwell.release.matrices.block_thetas": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
+    "maskwell.release.matrices.blockwise": ["blockwise", "conditional_matrix"],
     "maskwell.release.matrices.bounds": ["Bounds"],
+    "maskwell.release.matrices.edits": ["check_never_creates", "check_no_forbidden", "expected_failures"],
+    "maskwell.release.matrices.flows": ["expected_changed"],
+    "maskwell.release.matrices.integer_flows": ["IntegerFlows"],
+    "maskwell.release.matrices.invariance": [
+        "check_invariant",
+        "check_publishable",
+        "invariance_error",
+        "is_invariant",
+        "recover_counts",
+    ],
+    "maskwell.release.matrices.inverse_frequency": ["inverse_frequency", "inverse_frequency_by_block", "theta_for_xi"],
     "maskwell.release.matrices.lowering": ["Lowered", "lower_until", "method1_for_match"],
+    "maskwell.release.matrices.method1": ["binary_theta", "method1"],
+    "maskwell.release.matrices.method2": ["method2"],
+    "maskwell.release.matrices.mixing": ["chained", "mixed"],
     "maskwell.release.matrices.optimal": ["OptimalMatrix", "optimal_matrix"],
-    "maskwell.reports.device_page": ["SheetOptions", "device_page"],
+    "maskwell.release.matrices.sequential": ["sequential_uniform"],
+    "maskwell.release.matrices.swapping": ["SwapSampler"],
+    "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
+    "maskwell.release.matrices.whole_flows": ["whole_flows"],
+    "maskwell.release.plans.plan": ["ReleasePlan"],
+    "maskwell.release.plans.plan_file": ["load_plan"],
+    "maskwell.release.plans.protection": ["Protection"],
+    "maskwell.release.plans.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
+    "maskwell.release.plans.starting_plan": ["starting_plan"],
+    "maskwell.release.released": ["Release"],
+    "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
+    "maskwell.release.risk.conditional": ["conditional_proportion"],
+    "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
+    "maskwell.release.risk.file_risk": ["RiskReport", "assess_risk"],
+    "maskwell.release.risk.individual": ["individual_risk"],
+    "maskwell.release.risk.matching": ["MatchRisk", "match_risk", "match_risk_row"],
+    "maskwell.release.risk.posteriors": ["best_guess", "binary_guess", "guess_probability", "posterior_matrix"],
+    "maskwell.release.risk.predictive": ["predictive_disclosure"],
+    "maskwell.release.risk.repeated": ["TwoReleases", "repeated_guess"],
+    "maskwell.release.risk.summary": ["FileRisk"],
     "maskwell.release.risk_utility": ["RiskUtilityPoint"],
-    "maskwell.reports.release_page": ["release_page"],
+    "maskwell.release.utility.assessing": ["assess_utility", "utility_tables"],
+    "maskwell.release.utility.association": ["cramers_v"],
+    "maskwell.release.utility.distances": ["table_distance"],
+    "maskwell.release.utility.regressions": ["compare_regressions"],
+    "maskwell.release.utility.report": ["UtilityReport"],
+    "maskwell.reports.device_page": ["SheetOptions", "device_page"],
     "maskwell.reports.plots": [
         "Picture",
         "plot_associations",
@@ -397,76 +458,16 @@ _HOMES = {
         "plot_risk_utility",
         "plot_variance",
     ],
-    "maskwell.planning.allocation": ["Allocation"],
-    "maskwell.planning.efficiency": ["efficiency_of"],
-    "maskwell.planning.power": ["PowerPlan", "plan_test"],
-    "maskwell.planning.sample_plan": ["SamplePlan", "plan_sample"],
-    "maskwell.planning.several_samples": ["allocate_samples"],
-    "maskwell.planning.strata": ["Stratum", "allocate_strata"],
-    "maskwell.planning.tuning": ["tuned"],
-    "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
-    "maskwell.privacy.jeopardy": ["from_jeopardy", "jeopardy"],
-    "maskwell.privacy.measures": ["Measure"],
-    "maskwell.release.matrices.block_forming": ["blocks_for_xi", "blocks_of_cells"],
-    "maskwell.release.matrices.block_thetas": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
-    "maskwell.release.matrices.blockwise": ["blockwise", "conditional_matrix"],
-    "maskwell.release.matrices.edits": ["check_never_creates", "check_no_forbidden", "expected_failures"],
-    "maskwell.release.matrices.flows": ["expected_changed"],
-    "maskwell.release.matrices.integer_flows": ["IntegerFlows"],
-    "maskwell.release.matrices.invariance": [
-        "check_invariant",
-        "check_publishable",
-        "invariance_error",
-        "is_invariant",
-        "recover_counts",
-    ],
-    "maskwell.release.matrices.inverse_frequency": ["inverse_frequency", "inverse_frequency_by_block", "theta_for_xi"],
-    "maskwell.release.matrices.method1": ["binary_theta", "method1"],
-    "maskwell.release.matrices.method2": ["method2"],
-    "maskwell.release.matrices.mixing": ["chained", "mixed"],
-    "maskwell.release.matrices.sequential": ["sequential_uniform"],
-    "maskwell.release.matrices.swapping": ["SwapSampler"],
-    "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
-    "maskwell.release.matrices.whole_flows": ["whole_flows"],
-    "maskwell.release.assessing": ["assess_file"],
-    "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
-    "maskwell.release.mapping": ["risk_utility_map"],
-    "maskwell.release.plans.plan": ["ReleasePlan"],
-    "maskwell.release.released": ["Release"],
+    "maskwell.reports.release_page": ["release_page"],
     "maskwell.reports.releasing": ["release_file"],
-    "maskwell.release.plans.plan_file": ["load_plan"],
-    "maskwell.release.plans.protection": ["Protection"],
-    "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
-    "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
-    "maskwell.release.plans.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
-    "maskwell.release.plans.starting_plan": ["starting_plan"],
-    "maskwell.estimation.direct": ["DirectEstimate"],
-    "maskwell.estimation.invariant": ["bound_for", "estimate_invariant", "estimate_unknown"],
-    "maskwell.estimation.released_variance": [
-        "conditional_covariance",
-        "conditional_variance",
-        "contrast_inflation",
-        "variance_inflation",
-        "weighted_covariance",
-        "weighted_variance",
-    ],
-    "maskwell.release.risk.conditional": ["conditional_proportion"],
-    "maskwell.release.risk.posteriors": ["best_guess", "binary_guess", "guess_probability", "posterior_matrix"],
-    "maskwell.release.risk.predictive": ["predictive_disclosure"],
-    "maskwell.release.risk.repeated": ["TwoReleases", "repeated_guess"],
-    "maskwell.release.utility.assessing": ["assess_utility", "utility_tables"],
-    "maskwell.release.utility.association": ["cramers_v"],
-    "maskwell.release.utility.distances": ["table_distance"],
-    "maskwell.release.utility.regressions": ["compare_regressions"],
-    "maskwell.release.utility.report": ["UtilityReport"],
-    "maskwell.core.cell_table": ["CellTable"],
-    "maskwell.engines.cell_counting": ["count_tables"],
-    "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
-    "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
-    "maskwell.release.risk.file_risk": ["RiskReport", "assess_risk"],
-    "maskwell.release.risk.individual": ["individual_risk"],
-    "maskwell.release.risk.matching": ["MatchRisk", "match_risk", "match_risk_row"],
-    "maskwell.release.risk.summary": ["FileRisk"],
+    "maskwell.verbs.audit": ["audit"],
+    "maskwell.verbs.certify": ["certify", "verify"],
+    "maskwell.verbs.choose": ["choose"],
+    "maskwell.verbs.compare": ["compare"],
+    "maskwell.verbs.convert": ["convert"],
+    "maskwell.verbs.device": ["device"],
+    "maskwell.verbs.improve": ["improve"],
+    "maskwell.verbs.make_design": ["make_design"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

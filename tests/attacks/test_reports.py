@@ -27,7 +27,7 @@ from tests.support.command_line import run
 from tests.support.intruders import FALSE_ALARM
 
 from maskwell.core.randomness import SeededRandom
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.wire import load_design
 from maskwell.release.risk.repeated import repeated_guess
 

@@ -18,7 +18,7 @@ from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.randomness import SeededRandom
 from maskwell.core.reported import Reports
 from maskwell.designs import kernels
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.subset import Subset
 
 SMALL = [

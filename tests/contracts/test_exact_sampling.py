@@ -27,7 +27,7 @@ from tests.support.words import (
 
 from maskwell.core.draws import WordReader
 from maskwell.designs import kernels, sampler
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 
 PATHS = ["compiled", "plain"]
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support.command_line import refused, run
 
 from maskwell.designs.wire import load_design
-from maskwell.planning.optimal import minimax_size
+from maskwell.planning.set_sizes import minimax_size
 
 
 def test_json_holds_what_is_promised() -> None:

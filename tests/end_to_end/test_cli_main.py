@@ -11,10 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.cli import lazy
 from maskwell.cli.main import COMMANDS, cli
 from maskwell.procedures.registry import PROCEDURES
 
@@ -156,10 +156,10 @@ def test_errors_of_usage(args: list[str], saying: str) -> None:
     ],
 )
 def test_no_traceback(error: BaseException, status: int, saying: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str) -> None:
+    def fail() -> click.Command:
         raise error
 
-    monkeypatch.setattr(lazy.importlib, "import_module", fail)
+    monkeypatch.setitem(COMMANDS, "audit", (fail, ""))
     done = run("audit", "d.json", status=status)
     assert done.err.lstrip().startswith("error: ")
     assert saying in done.err

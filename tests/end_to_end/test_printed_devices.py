@@ -13,12 +13,12 @@ from tests.support.respondent import printed_matrix
 import maskwell as mw
 from maskwell.core.categories import Categories
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError
-from maskwell.procedures.realise import make_device
+from maskwell.procedures.decks import report_labels
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import PROCEDURES
-from maskwell.procedures.spoken import report_labels
 from maskwell.reports.device_page import SheetOptions, device_page
 
 THREE = Categories.of(["never", "once", "often"])

@@ -26,12 +26,12 @@ from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.engines.curves import read_curves
 from maskwell.engines.matrices import read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
-from maskwell.planning.improve import improve
-from maskwell.privacy.audit import audit
+from maskwell.planning.improvement import improve
 from maskwell.privacy.certificate import certify
+from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.criteria import Demand
-from maskwell.privacy.verify import verify_text
-from maskwell.procedures.classical import known_procedure
+from maskwell.privacy.design_audit import audit
+from maskwell.procedures.classical_cards import known_procedure
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
 from maskwell.release.plans.plan_file import load_plan, read_plan
 from maskwell.release.risk.components import acting, needed_columns

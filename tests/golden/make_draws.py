@@ -15,7 +15,7 @@ from tests.support.words import HandmadeStream, edge_words
 from maskwell.core.draws import WordReader
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs import wire
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 
 PATH = Path(__file__).with_name("draws.json")
 SEED = 20240501

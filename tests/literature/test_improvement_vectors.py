@@ -16,11 +16,11 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.information import fisher_information
-from maskwell.planning.improve import improve
+from maskwell.planning.improvement import improve
 from maskwell.planning.one_sided import OneSided, improve_one_sided
-from maskwell.planning.optimal import minimax_size
+from maskwell.planning.set_sizes import minimax_size
 from maskwell.privacy.posterior import hazard
-from maskwell.procedures.christofides import christofides
+from maskwell.procedures.counted_draws import christofides
 
 Vector = dict[str, Any]
 

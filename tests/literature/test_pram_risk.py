@@ -11,7 +11,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.core.categories import Categories
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.realised import realised_risks
 from maskwell.release.stages.stage import Stage

@@ -14,7 +14,7 @@ import pytest
 
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.errors import InputError
 from maskwell.procedures.registry import PROCEDURES

@@ -13,9 +13,9 @@ from maskwell.estimation.sampling.calibration import calibrate
 from maskwell.estimation.sampling.plan import SamplingPlan
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.survey import estimate_survey
-from maskwell.procedures.abul_ela import abul_ela
-from maskwell.procedures.cheating import cheating
-from maskwell.procedures.simmons import simmons
+from maskwell.procedures.category_cards import abul_ela
+from maskwell.procedures.forced_answers import cheating
+from maskwell.procedures.unrelated_questions import simmons
 
 
 def close(got: Any, case: dict[str, Any], field: str) -> None:

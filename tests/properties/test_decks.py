@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
-from maskwell.procedures.bounded import bounded_deck
 from maskwell.procedures.decks import Deck, make_deck, truth_or_fixed
-from maskwell.procedures.dice import dice_table
-from maskwell.procedures.spinner import make_spinner
+from maskwell.procedures.dice_spinner import dice_table, make_spinner
+from maskwell.procedures.small_decks import bounded_deck
 
 
 @st.composite

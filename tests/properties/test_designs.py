@@ -13,9 +13,9 @@ from tests.support.twin import Twin, row_parity
 
 from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
-from maskwell.designs.base import Design
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset

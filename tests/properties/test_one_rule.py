@@ -19,20 +19,19 @@ from tests.support import certificates as made
 from tests.support.command_line import run
 
 from maskwell.core.exact import to_text
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict, save_design
 from maskwell.errors import ParameterError
-from maskwell.planning.compare import compare
-from maskwell.planning.equalise import at_parity
-from maskwell.planning.improve import improve
-from maskwell.privacy.audit import audit
+from maskwell.planning.comparison import compare
+from maskwell.planning.equal_protection import at_parity
+from maskwell.planning.improvement import improve
 from maskwell.privacy.certificate import certify
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.slack import SLACK
-from maskwell.privacy.verify import verify_text
+from maskwell.privacy.certificate_check import verify_text
+from maskwell.privacy.criteria import SLACK, Demand
+from maskwell.privacy.design_audit import audit
 from maskwell.reports.explain import explain
 from maskwell.reports.revealed import plot_revealed
 

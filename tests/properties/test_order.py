@@ -12,7 +12,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.proofs import verify_gain, verify_garbling
 from maskwell.designs.rational import Matrix, product
-from maskwell.designs.rows import equivalent, reduce_rows
+from maskwell.designs.row_reduction import equivalent, reduce_rows
 from maskwell.planning.order import order_of, sufficiency
 
 often = settings(deadline=None, derandomize=True, max_examples=250)

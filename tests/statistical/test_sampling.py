@@ -10,11 +10,10 @@ from tests.support.examples import ABC, EXAMPLES, numbered
 
 from maskwell.core.randomness import SecureRandom, SeededRandom
 from maskwell.designs import kernels
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
-from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.design import Design
 from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 

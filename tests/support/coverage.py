@@ -10,7 +10,7 @@ from scipy.stats import binom
 from tests.support.arrays import Array, Real
 from tests.support.chisquare import FALSE_ALARM
 
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.estimation.intervals.base import Intervals
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.result import Estimate

@@ -6,16 +6,15 @@ from datetime import date
 from fractions import Fraction
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.sparse import Sparse
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 

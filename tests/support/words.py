@@ -14,7 +14,7 @@ from tests.support.arrays import Array
 
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import common_denominator
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 
 Drawn = dict[Hashable, Fraction]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import math
 import os
 import signal
@@ -12,7 +11,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -56,10 +55,10 @@ class CommandGroup(click.Group):
 class LazyGroup(CommandGroup):
     """A group that knows names and summaries of its commands, and imports a command only when it is called.
 
-    ``lazy`` maps each name to ``"module:attribute"`` and the summary shown by ``--help``.
+    ``lazy`` maps each name to the function that imports the command, and the summary shown by ``--help``.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[Callable[[], click.Command], str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._lazy = lazy
 
@@ -71,9 +70,8 @@ class LazyGroup(CommandGroup):
         """Import the command."""
         if cmd_name not in self._lazy:
             return None
-        module, _, attribute = self._lazy[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        load, _ = self._lazy[cmd_name]
+        return load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

@@ -20,7 +20,7 @@ from maskwell.errors import DataFileError, LabelError, ParameterError, UnknownCa
 if TYPE_CHECKING:
     from maskwell.core.arrays import Real
     from maskwell.core.categories import Categories
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.engines.columns import Assignment
     from maskwell.privacy.criteria import Demand
 
@@ -143,47 +143,36 @@ def _shape(name: str) -> dict[str, Any]:
     return {"type": FilePath(), "metavar": "FILE"} if name == "curves" else {"metavar": name[0].upper()}
 
 
+def spelled(name: str) -> str:
+    """The option of a parameter.
+
+    >>> spelled("bayes_factor")
+    '--bayes-factor'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that state a demand, after the check that they go together."""
+    from maskwell.verbs.user_input import DEMAND_WORDS, check_words
+
+    words = {name: options[name] for name in DEMAND_WORDS if options.get(name) is not None}
+    check_words(words, spell=spelled)
+    return words
+
+
 def given_demand(options: Mapping[str, Any]) -> Demand | None:
     """The demand among the options, None without one; an error when there are two."""
-    from maskwell.privacy.criteria import DEMANDS as BY_NAME
+    from maskwell.verbs.user_input import read_demand
 
-    given = {name: options[name] for name in DEMANDS if options.get(name) is not None}
-    if len(given) > 1:
-        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ParameterError(f"{names} are two demands", hint="give one; maskwell convert turns one into another")
-    closed, between = bool(options.get("closed")), options.get("between")
-    if closed and not given.keys() & {"rho", "curves"}:
-        raise ParameterError("--closed without --rho or --curves", hint="the other demands have no closed form")
-    if between and "curves" not in given:
-        raise ParameterError("--between without --curves", hint="it says how the rows of a table of curves are joined")
-    for name, value in given.items():
-        if name == "curves":
-            return _curves_demand(value, between=between or "steps", closed=closed)
-        return BY_NAME[name](*value, closed=closed) if name == "rho" else BY_NAME[name](value)
-    return None
-
-
-def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
-    from maskwell.engines.curves import read_curves
-    from maskwell.privacy.criteria import Demand
-
-    lower, upper = read_curves(path, between=between)
-    try:
-        return Demand.from_curves(lower=lower, upper=upper, closed=closed, text=f"curves of {path}")
-    except ParameterError as error:
-        steps = "; if rows are points: --between lines" if between == "steps" else ""
-        raise ParameterError(f"{path}: {error.message}", hint=f"{error.hint}{steps}", path=path) from error
+    return read_demand(None, demand_words(options))
 
 
 def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
     """The demand among the options, or an error that says how to state one."""
-    demand = given_demand(options)
-    if demand is None:
-        raise ParameterError(
-            f"{command} needs a privacy demand, such as --epsilon 1",
-            hint="give one of --gamma, --epsilon, --beta, --bayes-factor, --rho, --curves",
-        )
-    return demand
+    from maskwell.verbs.user_input import needed_demand as needed
+
+    return needed(None, demand_words(options), command)
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:
@@ -220,7 +209,7 @@ def read_shares(text: str, option: str, design: Design) -> Real:
     import numpy as np
 
     from maskwell.core.exact import as_fraction, to_decimal, to_float
-    from maskwell.designs.matrices import SUM_TOLERANCE
+    from maskwell.designs.matrix_reading import SUM_TOLERANCE
 
     typed = split_list(text, option)
     if len(typed) != design.k:
@@ -292,7 +281,7 @@ def read_categories(labels: str | None, k: str | None) -> Categories | None:
     """Categories from ``--categories`` or ``--k``, None without either."""
     from maskwell.core.arguments import as_count
     from maskwell.core.categories import Categories
-    from maskwell.designs.base import too_few
+    from maskwell.designs.design import too_few
 
     if labels is None and k is not None and as_count(k, "k") < 2:
         raise too_few(as_count(k, "k"))
@@ -317,15 +306,9 @@ def use_one_thread() -> None:
 
 def load_design(path: str) -> Design:
     """A design file, with its path in the error."""
-    from maskwell.designs import wire
-    from maskwell.errors import DesignFileError
+    from maskwell.verbs.user_input import read_design
 
-    try:
-        return wire.load_design(path)
-    except DesignFileError as error:
-        if path in error.message:
-            raise
-        raise DesignFileError(f"{path}: {error.message}", hint=error.hint, path=path) from error
+    return read_design(path)
 
 
 def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str, str]]:

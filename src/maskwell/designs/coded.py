@@ -15,7 +15,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
 from maskwell.core.reported import Encoding, Reports
 from maskwell.designs import kernels
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import MissingValueError, ReportError, TooLargeError
 
 TALLY_LIMIT = 10**8

@@ -24,9 +24,9 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, common_denominator, to_float
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, TooLargeError

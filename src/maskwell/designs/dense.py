@@ -19,9 +19,10 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
-from maskwell.designs.matrices import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.matrix_reading import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
 from maskwell.designs.written_out import WrittenOut
-from maskwell.errors import LabelError, MatrixError
+from maskwell.errors import LabelError, MatrixError, WrongTypeError
 
 Chance = tuple[int, int]
 Row = Sequence[int] | Sequence[Fraction]
@@ -238,3 +239,19 @@ def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) 
             f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
             hint=f"give {k} categories and {m} reports",
         )
+
+
+def design_of(P: Any) -> CodedDesign:
+    """The design that was given, or that of a matrix whose columns sum to one.
+
+    >>> design_of([[0.7, 0.2], [0.3, 0.8]]).parity_exact()
+    Fraction(7, 2)
+    """
+    if isinstance(P, CodedDesign):
+        return P
+    if hasattr(P, "reports_are_sets"):
+        raise WrongTypeError(
+            f"a {P.kind} design reports sets of categories; one released value for each record is needed",
+            hint="give a design whose reports are codes, or its matrix",
+        )
+    return Dense.of(P)

@@ -34,9 +34,9 @@ from maskwell.core.exact import (
     to_digits,
     to_float,
 )
-from maskwell.designs.base import check_relabelling, check_two
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.tables import ThresholdTable
+from maskwell.designs.design import check_relabelling, check_two
+from maskwell.designs.threshold_tables import ThresholdTable
 from maskwell.errors import ParameterError
 
 

@@ -20,7 +20,7 @@ from maskwell.core.reported import Reports
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
 
 CHUNK_BYTES = 1 << 20
 """Random bytes made at a time: enough that Python does not count, little enough for the cache shared by the cores."""

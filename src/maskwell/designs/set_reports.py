@@ -30,8 +30,8 @@ from maskwell.core.counts import Counts
 from maskwell.core.exact import to_float
 from maskwell.core.reported import Encoding, Reports, SetReports, bits_from_texts
 from maskwell.designs import kernels
-from maskwell.designs.base import Design, check_relabelling
 from maskwell.designs.coded import reports_of
+from maskwell.designs.design import Design, check_relabelling
 from maskwell.errors import ReportError
 
 

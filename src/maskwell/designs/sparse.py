@@ -21,11 +21,11 @@ from maskwell.core.arguments import as_list, as_whole_numbers, check_kind, list_
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
-from maskwell.designs.by_columns import ByColumns
-from maskwell.designs.columns import narrowed, read_columns, read_mappings
+from maskwell.designs.column_arrays import narrowed, read_columns, read_mappings
 from maskwell.designs.dense import check_label_counts
 from maskwell.designs.fingerprint import canonical_text, fingerprint_of_text
-from maskwell.designs.matrices import exact_columns
+from maskwell.designs.matrix_reading import exact_columns
+from maskwell.designs.sparse_algebra import ByColumns
 from maskwell.errors import MatrixError
 
 _FORM = ("columns", "denominators", "rows")  # in the order of the canonical text

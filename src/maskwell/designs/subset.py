@@ -1,9 +1,17 @@
-"""Subset selection: name q categories, the true one among them with probability p.
+"""Sets of one size: subset selection, and local l-diversity as its limit.
 
-With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth and q - 1 random others, else q random
-others. Every set is gamma times more likely when it holds the truth.
-
+**Subset selection** names q categories. With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth
+and q - 1 random others, else q random others. Every set is gamma times more likely when it holds the truth.
 Source: [NayakZhai2019, section 3.2], after Chai and Nayak 2019; formulas in closed form, never binomials of large k.
+
+**Local l-diversity** names the true category and l - 1 random others. Someone who can rule out the others learns the
+truth, so **parity is infinite**: there is no bound of the epsilon kind. It is the limit of subset selection with q = l
+as gamma grows. Repeated reports intersect to the truth: keep one answer for each respondent.
+Source: [NayakZhai2019, section 4].
+
+How many sets there are comes from prime factors: the exponent of a prime p in C(n, q) is the sum of
+``n // p^i - q // p^i - (n - q) // p^i`` over i. Multiplying primes, halves first, is an order of magnitude faster than
+dividing factorials once there are many.
 """
 
 from __future__ import annotations
@@ -24,12 +32,51 @@ from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
 from maskwell.core.reported import SetReports
 from maskwell.designs import kernels
-from maskwell.designs.base import check_two
-from maskwell.designs.counting import binomial
-from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.design import check_categories, check_two
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
-from maskwell.designs.tables import threshold64
+from maskwell.designs.threshold_tables import threshold64
 from maskwell.errors import ParameterError
+
+DIRECT = 10_000
+"""Up to so many factors the plain product is as fast."""
+SIEVE = 10**8
+"""Beyond this a list of all primes would take too much memory."""
+
+
+def binomial(n: int, q: int) -> int:
+    """C(n, q), exactly.
+
+    >>> binomial(6, 2), binomial(40_000, 15_000) == math.comb(40_000, 15_000)
+    (15, True)
+    """
+    if min(q, n - q) <= DIRECT or n > SIEVE:
+        return math.comb(n, q)
+    primes = _primes(n)
+    exponents, power = np.zeros(len(primes), dtype=np.int64), primes.copy()
+    while len(live := np.flatnonzero(power <= n)):
+        exponents[live] += n // power[live] - q // power[live] - (n - q) // power[live]
+        power[live] *= primes[live]
+    used = exponents > 0
+    return _product([p**e for p, e in zip(primes[used].tolist(), exponents[used].tolist(), strict=True)])
+
+
+def _primes(n: int) -> Array:
+    """All primes up to n."""
+    sieve = np.ones(n + 1, dtype=bool)
+    sieve[:2] = False
+    for p in range(2, math.isqrt(n) + 1):
+        if sieve[p]:
+            sieve[p * p :: p] = False
+    return np.flatnonzero(sieve)
+
+
+def _product(factors: list[int]) -> int:
+    """The product, halves first, so that numbers of the same length meet."""
+    if len(factors) <= 16:
+        return math.prod(factors)
+    middle = len(factors) // 2
+    return _product(factors[:middle]) * _product(factors[middle:])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -196,3 +243,75 @@ def wrong_size(name: str, size: object, k: int) -> ParameterError:
     """The error for a size that no set of categories has."""
     allowed = "give 1" if k == 2 else f"give a size from 1 to {k - 1}"
     return ParameterError(f"{name} = {size} is not possible for {k} categories", hint=allowed, **{name: size, "k": k})
+
+
+def sizes_allowed(k: int) -> str:
+    """The hint for an l that is not possible.
+
+    >>> sizes_allowed(2), sizes_allowed(3), sizes_allowed(5)
+    ('use at least 3 categories', 'give l = 2', 'give l from 2 to 4')
+    """
+    if k < 3:
+        return "use at least 3 categories"
+    return "give l = 2" if k == 3 else f"give l from 2 to {k - 1}"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LocalDiversity(FixedSizeSets):
+    """The truth and l - 1 random others.
+
+    >>> design = LocalDiversity.of(2, Categories.numbered(5))
+    >>> design.parity(), design.guess_probability()
+    (inf, 0.5)
+    """
+
+    kind: ClassVar[str] = "l-diverse"
+
+    @classmethod
+    def of(cls, l: int, categories: Categories) -> Self:  # noqa: E741 (the literature's name)
+        """Checked: l = 1 would be the truth, l = k would say nothing."""
+        check_categories(categories)
+        size, k = as_count(l, "l"), len(categories)
+        if not 2 <= size <= k - 1:
+            raise ParameterError(f"l = {l} is not possible for {k} categories", hint=sizes_allowed(k), l=l, k=k)
+        check_two(categories)
+        return cls(categories=categories, size=size)
+
+    @property
+    def include(self) -> Fraction:
+        """One: the truth is always named."""
+        return Fraction(1)
+
+    def parity_exact(self) -> Parity:
+        """Infinite."""
+        return math.inf
+
+    def is_admissible(self) -> bool:
+        """No: without a bound on parity, telling the truth tells more."""
+        return False
+
+    def separation(self) -> float:
+        """``(k - l) / (k - 1)``."""
+        return (self.k - self.size) / (self.k - 1)
+
+    @property
+    def words_per_row(self) -> int:
+        """One word for each other category drawn."""
+        return self.size - 1
+
+    def draw(self, truth: int, words: WordReader) -> frozenset[int]:
+        """One report by the definition."""
+        return self._draw_set(truth, words.part(self.words_per_row), includes=True)
+
+    def draw_rows(self, codes: Array, words: Words, out: Array) -> Array:
+        """Reports of many rows."""
+        return self._draw_rows(codes, words, None, out)
+
+    def exact_form(self) -> Mapping[str, Any]:
+        """The size; sets are chosen uniformly."""
+        return {"size": self.size}
+
+    @classmethod
+    def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
+        """Read back what :meth:`exact_form` wrote."""
+        return cls.of(exact["size"], inputs)

@@ -23,10 +23,10 @@ from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, choice, choice_from, settle
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits, to_float
 from maskwell.designs import kernels
-from maskwell.designs.base import check_relabelling, check_two
-from maskwell.designs.demand import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
+from maskwell.designs.design import check_relabelling, check_two
 from maskwell.designs.mixture import TruthOrFixed
-from maskwell.designs.tables import threshold64
+from maskwell.designs.threshold_tables import threshold64
 from maskwell.errors import ParameterError
 
 

@@ -18,17 +18,16 @@ from maskwell.core.categories import Categories
 from maskwell.core.documents import LARGEST, TooManyValuesError, bounded, from_json, many_objects, read_document
 from maskwell.core.escaping import in_json
 from maskwell.core.phrases import fault_of, shorten
-from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.sparse import Sparse
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, DesignFileError, MaskwellError

@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.draws import WordReader, interval
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.tables import ThresholdTable
+from maskwell.designs.threshold_tables import ThresholdTable
 from maskwell.errors import NotIdentifiableError
 
 RANK = 1e-12

@@ -13,8 +13,8 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
-from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker, leaves_of
 from maskwell.engines.kinds import column_errors
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError

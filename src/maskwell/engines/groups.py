@@ -17,7 +17,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.phrases import shorten
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.engines.answers import ReportReader, looked_for
 from maskwell.engines.arrow import require

@@ -14,7 +14,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import shorten
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import Assignment, raise_first
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of

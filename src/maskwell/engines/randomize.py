@@ -16,7 +16,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.engines.answers import looked_for
 from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
 from maskwell.engines.base import BATCH_ROWS, rows_of_cells

@@ -14,8 +14,8 @@ from maskwell.core.cells import Cells
 from maskwell.core.counts import Counts
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import listed
-from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
+from maskwell.designs.design import Design
 from maskwell.engines.columns import Assignment, raise_first
 from maskwell.engines.files import find_column, open_source
 from maskwell.engines.groups import SampleReader, Samples, variables_of

@@ -12,8 +12,8 @@ from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.counts import Counts
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
+from maskwell.designs.design import Design
 from maskwell.engines.answers import ReportReader, looked_for
 from maskwell.engines.arrow import bits_from_array, describe, missing_rows, require
 from maskwell.engines.columns import (

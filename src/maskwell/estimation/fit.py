@@ -23,7 +23,7 @@ from maskwell.core.arguments import WholeNumber, as_whole, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.samples import Sample

@@ -10,8 +10,8 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.errors import ReportError
 from maskwell.estimation.maximising.maximum import maximise
 from maskwell.estimation.moments import COVARIANCE_LIMIT

@@ -31,7 +31,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.direct import DirectEstimate, Released
 from maskwell.estimation.released_variance import (

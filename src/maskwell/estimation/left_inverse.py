@@ -18,7 +18,7 @@ from maskwell.core.arguments import as_real, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.written_out import weighted_left_inverse
 from maskwell.errors import ParameterError, ReportError
 

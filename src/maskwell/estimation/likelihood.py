@@ -17,8 +17,8 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.counts import Counts
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.errors import ReportError
 from maskwell.estimation.information import UnitCovariance, unit_covariance
 from maskwell.estimation.maximising.maximum import GAP, Maximum, maximise

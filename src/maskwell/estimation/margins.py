@@ -16,7 +16,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_whole, check_kind
 from maskwell.core.arrays import Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import LabelError, TooLargeError
 from maskwell.estimation.moments import sampling_part
 from maskwell.estimation.result import Estimate

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from maskwell.core.arguments import as_array, check_kind
 from maskwell.core.counts import Counts
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ReportError
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats, as_real, check_kind
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation.left_inverse import LeftInverse
 

@@ -25,7 +25,7 @@ import numpy as np
 from maskwell.core.arguments import as_list, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.likelihood import estimate_by_likelihood, likelihood_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError
 
 TOLERANCE = 1e-12

@@ -33,10 +33,10 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.garbling import Garbling
-from maskwell.designs.rows import equivalent
+from maskwell.designs.row_reduction import equivalent
 from maskwell.errors import ParameterError
 from maskwell.planning.replacement import Replacement
 from maskwell.privacy.curves import odds_ratio
@@ -63,7 +63,7 @@ class OneSided(Replacement):
     reason
         Why the theorem does not apply; None where it does.
 
-    >>> from maskwell.procedures.chow import chow
+    >>> from maskwell.procedures.counted_draws import chow
     >>> found = improve_one_sided(chow(5, 3, 2))
     >>> found.ratio, found.design.matrix().tolist()   # who says "yes" is a member with the same odds as before at worst
     (Fraction(10, 3), [[1.0, 0.3], [0.0, 0.7]])
@@ -237,7 +237,7 @@ def incriminating_order(design: Design, *, sensitive: int = 0) -> list[int]:
     For two categories by ``P[i, s] / P[i, l]`` and then ``P[i, s]``, falling; for more by ``P[i, s]`` and then by the
     others in turn. Source: [Adeshiyan2011, Remark 2.4].
 
-    >>> from maskwell.procedures.kuk import kuk
+    >>> from maskwell.procedures.counted_draws import kuk
     >>> incriminating_order(kuk("0.7", "0.2", 3))
     [3, 2, 1, 0]
     """

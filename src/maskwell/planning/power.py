@@ -24,10 +24,9 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.planning.sample_plan import check_category, plain_label
-from maskwell.planning.sample_size import ROUNDING, check_n, margin_of
+from maskwell.planning.sample_size import ROUNDING, check_category, check_n, margin_of, plain_label
 from maskwell.planning.unit_variance import Line, Sampling, UnitVariance, line_through
 
 _NORMAL = NormalDist()
@@ -56,7 +55,7 @@ class PowerPlan:
     direct_n
         Respondents that the open question would need.
 
-    >>> from maskwell.procedures.warner import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plan_test(warner("0.7"), pi=[0.1, 0.9], against=0.15, power=0.8).n   # is it 10 % or 15 %?
     4439
     """
@@ -143,14 +142,14 @@ def plan_test(
     alpha
         Chance of a false alarm, both sides together.
     deff, cv_weights
-        As in :func:`~maskwell.planning.sample_plan.plan_sample`.
+        As in :func:`~maskwell.planning.sample_size.plan_sample`.
 
     Raises
     ------
     ParameterError
         Not two of the three; ``against`` equal to the share in ``pi``; probabilities outside (0, 1).
 
-    >>> from maskwell.procedures.warner import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
     0.175
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)

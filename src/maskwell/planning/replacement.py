@@ -11,13 +11,13 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import to_text
-from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Design
+from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Design
 from maskwell.designs.garbling import Garbling
 from maskwell.errors import TooLargeError
-from maskwell.privacy.audit import counted_reports
 from maskwell.privacy.certificate import Certificate, certify
 from maskwell.privacy.criteria import Demand
-from maskwell.privacy.improves import Improves
+from maskwell.privacy.design_audit import counted_reports
+from maskwell.privacy.provable_claims import Improves
 
 SHOWN_ENTRIES = 2 * 10**6
 SHOWN_EXACT = 10**4

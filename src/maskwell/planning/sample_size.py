@@ -1,26 +1,39 @@
 """From variance to error and back: margins of estimated shares, and how many respondents they need.
 
-With ``v = n Var(pi_hat_j)`` and the normal quantile z of a level,
+With ``v(pi) = n Var(pi_hat_j)`` and the normal quantile z of a level,
 
-    margin = z sqrt(v / n),      n = ceil(z^2 v / margin^2)
+    margin = z sqrt(v(pi) / n),      n = ceil(z^2 v(pi) / margin^2)
 
-Source: derived from the covariance [NayakZhangAdeshiyan2016, eq. (1.3)], intervals as ``estimate`` gives them.
+for a given variance, or for a design at assumed or at all shares.
+
+Source: derived from the covariance [NayakZhangAdeshiyan2016, eq. (1.3)], [Adeshiyan2011, eq. (3.5)], intervals as
+``estimate`` gives them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_count, as_whole
+from maskwell.core.arguments import as_count, as_whole, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
+from maskwell.core.phrases import listed
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
-from maskwell.errors import ParameterError
+from maskwell.designs.design import Design
+from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
+from maskwell.planning.unit_variance import (
+    Sampling,
+    UnitVariance,
+    unit_variances,
+    worst_shares,
+)
 
 HIGHEST, LOWEST = 1 - 1e-12, Fraction(1, 10**12)
 LEAST_MARGIN = Fraction(1, 10**9)
@@ -135,3 +148,200 @@ def worst_share_variance(design: Design) -> float:
     own, other = float(variances[0]) + 1, float(variances[1])
     share = min(1.0, max(0.0, (own - other) / 2))
     return share * own + (1 - share) * other - share**2
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SamplePlan:
+    """How many respondents a design needs, or how exact its estimate will be.
+
+    Attributes
+    ----------
+    design
+        The design.
+    category
+        The code of the category that is planned for: the one asked for, else the one that is hardest to estimate.
+    pi
+        The true shares that are planned for, shape (k,); the worst ones where none were given.
+    worst_case
+        Whether they are the worst ones.
+    n, margin, level
+        Respondents, half width of the interval, and its level.
+    variance
+        n times the variance of the estimate, in two parts.
+    sampling
+        How the sample differs from a simple random one.
+    worst_n, worst_margin
+        The same whatever the true shares are; None where there are too many categories to look for them.
+    direct_n, direct_margin
+        The same if the question were asked openly.
+
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
+    >>> plan.n, plan.direct_n   # the price of protection
+    (2156, 139)
+    """
+
+    design: Design
+    category: int
+    pi: Real
+    worst_case: bool
+    n: int
+    margin: float
+    level: float
+    variance: UnitVariance
+    sampling: Sampling
+    worst_n: int | None
+    worst_margin: float | None
+    direct_n: int
+    direct_margin: float
+
+    @property
+    def label(self) -> Any:
+        """The category that is planned for."""
+        return self.design.inputs.labels[self.category]
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the margin cannot tell about the share."""
+        return margin_warnings(self.margin, self.pi[[self.category]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "n": self.n,
+            "margin": self.margin,
+            "level": self.level,
+            "category": plain_label(self.label),
+            "pi": self.pi.tolist(),
+            "worst_case": self.worst_case,
+            "unit_variance": self.variance.to_dict(),
+            "deff": self.sampling.deff,
+            "cv_weights": self.sampling.cv_weights,
+            "worst_n": self.worst_n,
+            "worst_margin": self.worst_margin,
+            "direct_n": self.direct_n,
+            "direct_margin": self.direct_margin,
+            "warnings": list(self.warnings()),
+            "design": self.design.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"SamplePlan(n={self.n:,}, margin={Printed(self.margin):.4g}, category={self.label!r})"
+
+
+def plan_sample(
+    design: Design,
+    *,
+    pi: Real | list[float] | None = None,
+    n: Number | None = None,
+    margin: Number | None = None,
+    category: Hashable | None = None,
+    level: Number = 0.95,
+    deff: Number = 1,
+    cv_weights: Number = 0,
+) -> SamplePlan:
+    """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already.
+
+    Parameters
+    ----------
+    design
+        Any design from which shares can be estimated.
+    pi
+        True shares to plan for; without them, those at which the estimate is least exact.
+    n, margin
+        One of them: the number of respondents, or the half width of the interval that is wanted.
+    category
+        The label of the category of interest; without it, the one that is hardest to estimate.
+    level
+        Of the interval.
+    deff, cv_weights
+        Design effect of the open question, and coefficient of variation of the weights, of a complex sample.
+
+    Raises
+    ------
+    ParameterError
+        Both or neither of n and margin; a margin or level outside (0, 1); a design effect of 0 or less.
+    MatrixError
+        ``pi`` is not a distribution over the categories.
+
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
+    2401
+    >>> plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05, deff=2).n   # clusters hardly matter: devices decide
+    2294
+    """
+    if (n is None) == (margin is None):
+        said = "neither n nor margin is given" if n is None else "n and margin are both given"
+        raise ParameterError(said, hint="give one of them: the other one is worked out")
+    sure, sampling = check_level(level), Sampling.of(deff, cv_weights)
+    wanted_n, wanted_margin = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
+    place = _place(design, pi, category, sampling)
+    size = needed_n(place.variance.total, wanted_margin, sure) if wanted_margin is not None else wanted_n
+    assert size is not None
+    half = wanted_margin if wanted_margin is not None else margin_of(place.variance.total, size, sure)
+    open_ = place.variance.sampling
+    worst = place.worst
+    return SamplePlan(
+        design=design,
+        category=place.category,
+        pi=place.pi,
+        worst_case=pi is None,
+        n=size,
+        margin=half,
+        level=sure,
+        variance=place.variance,
+        sampling=sampling,
+        worst_n=None if worst is None else needed_n(worst, half, sure),
+        worst_margin=None if worst is None else margin_of(worst, size, sure),
+        direct_n=needed_n(open_, half, sure),
+        direct_margin=margin_of(open_, size, sure),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """The shares and the category that are planned for, and the largest variance of any shares."""
+
+    pi: Real
+    category: int
+    variance: UnitVariance
+    worst: float | None
+
+
+def _place(design: Design, pi: Any, category: Hashable | None, sampling: Sampling) -> _Place:
+    check_kind(Design, design=design)
+    code = None if category is None else check_category(design, category)
+    if pi is None:
+        found = worst_shares(design, category=category, sampling=sampling)
+        return _Place(found.pi, found.category, found.variance, found.variance.total)
+    shares = design.check_distribution(pi)
+    open_, added = unit_variances(design, shares, sampling=sampling)
+    j = int((open_ + added).argmax()) if code is None else code
+    worst = _worst_total(design, j, sampling)
+    return _Place(shares, j, UnitVariance(float(open_[j]), float(added[j])), worst)
+
+
+def _worst_total(design: Design, category: int, sampling: Sampling) -> float | None:
+    try:
+        return worst_shares(design, category=design.inputs.labels[category], sampling=sampling).variance.total
+    except TooLargeError:
+        return None
+
+
+def check_category(design: Design, category: Hashable) -> int:
+    """The code of a category, given by its label: a number is the code of none, unless it is a label itself."""
+    labels = design.inputs.labels
+    try:
+        if not isinstance(category, bool) or category in [label for label in labels if isinstance(label, bool)]:
+            return design.inputs.code(category)
+    except (UnknownCategoryError, TypeError):
+        pass
+    raise ParameterError(
+        f"no category has the label {shown_short(category)}",
+        hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
+        category=category,
+    )
+
+
+def plain_label(label: Any) -> Any:
+    """A label as JSON can hold it."""
+    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -33,10 +33,10 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, floor_to, root_below, to_decimal, to_float, to_text
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.privacy.measures import Measure
-from maskwell.procedures.device import check_count, check_shares, numbered
+from maskwell.procedures.design_builders import check_count, check_shares, numbered
 from maskwell.procedures.registry import make_design
 
 Kept = Mapping[str, Any]
@@ -221,7 +221,7 @@ def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
 
     What the design says is believed only if its family makes the same probabilities from it.
 
-    >>> from maskwell.procedures.crosswise import crosswise
+    >>> from maskwell.procedures.nonrandomized import crosswise
     >>> retuned(crosswise("1/6"), Measure.of("ratio"), Fraction(3)).provenance["parameters"]["q"]
     '1/4'
     """

@@ -22,7 +22,7 @@ import numpy as np
 from maskwell.core.arguments import as_real, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError
 
 WORST_LIMIT = 2000

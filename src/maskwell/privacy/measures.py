@@ -30,8 +30,8 @@ from typing import Any
 
 from maskwell.core.arguments import as_list, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
-from maskwell.designs.base import Design
-from maskwell.designs.matrices import SUM_TOLERANCE
+from maskwell.designs.design import Design
+from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
 from maskwell.privacy.curves import odds_ratio
 from maskwell.privacy.posterior import check_sensitive, hazard_of
@@ -53,7 +53,7 @@ class Measure:
     prior
         Shares that somebody believes in before a report; empty unless it matters.
 
-    >>> from maskwell.procedures.warner import warner
+    >>> from maskwell.procedures.statement_cards import warner
     >>> Measure.of("ratio").value(warner("0.8")), Measure.of("hazard", prior=["0.05", "0.95"]).value(warner("0.8"))
     (Fraction(4, 1), Fraction(4, 23))
     """

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, cast
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError
 
 DEMAND_WORDS = ("gamma", "epsilon")

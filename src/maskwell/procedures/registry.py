@@ -9,39 +9,24 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.procedures.abul_ela import ABUL_ELA
-from maskwell.procedures.bits import BITS
-from maskwell.procedures.bourke_dalenius import BOURKE_DALENIUS
-from maskwell.procedures.cheating import CHEATING
-from maskwell.procedures.chow import CHOW
-from maskwell.procedures.christofides import CHRISTOFIDES
-from maskwell.procedures.crosswise import CROSSWISE
-from maskwell.procedures.devore import DEVORE
-from maskwell.procedures.forced import FORCED
-from maskwell.procedures.greenberg import GREENBERG
-from maskwell.procedures.greenberg_statements import GREENBERG_STATEMENTS
-from maskwell.procedures.kary import KARY
-from maskwell.procedures.kim_warde import KIM_WARDE
-from maskwell.procedures.kuk import KUK
-from maskwell.procedures.ldiverse import LDIVERSE
-from maskwell.procedures.lie_detector import LIE_DETECTOR
-from maskwell.procedures.liu_chow import LIU_CHOW
-from maskwell.procedures.mangat import MANGAT
-from maskwell.procedures.mangat_singh import MANGAT_SINGH
-from maskwell.procedures.mangat_singh_singh import MANGAT_SINGH_SINGH
-from maskwell.procedures.mangat_singh_singh_twice import MANGAT_SINGH_SINGH_TWICE
-from maskwell.procedures.oue import OUE
+from maskwell.procedures.category_cards import ABUL_ELA, BOURKE_DALENIUS, GREENBERG, GREENBERG_STATEMENTS
+from maskwell.procedures.category_encodings import KARY, LDIVERSE, OUE, RAPPOR, SUBSET
+from maskwell.procedures.counted_draws import CHOW, CHRISTOFIDES, KUK
+from maskwell.procedures.forced_answers import CHEATING, FORCED, LIE_DETECTOR, LIU_CHOW
+from maskwell.procedures.item_bits import BITS
+from maskwell.procedures.nonrandomized import CROSSWISE, TRIANGULAR
 from maskwell.procedures.procedure import Procedure
-from maskwell.procedures.rappor import RAPPOR
-from maskwell.procedures.simmons import SIMMONS
-from maskwell.procedures.simmons_twice import SIMMONS_TWICE
-from maskwell.procedures.singh_joarder import SINGH_JOARDER
-from maskwell.procedures.soberanis_cruz import SOBERANIS_CRUZ
-from maskwell.procedures.subset import SUBSET
-from maskwell.procedures.triangular import TRIANGULAR
-from maskwell.procedures.warner import WARNER
+from maskwell.procedures.statement_cards import KIM_WARDE, MANGAT, MANGAT_SINGH, SINGH_JOARDER, WARNER
+from maskwell.procedures.unrelated_questions import (
+    DEVORE,
+    MANGAT_SINGH_SINGH,
+    MANGAT_SINGH_SINGH_TWICE,
+    SIMMONS,
+    SIMMONS_TWICE,
+    SOBERANIS_CRUZ,
+)
 
 PROCEDURES: dict[str, Procedure] = {
     procedure.name: procedure

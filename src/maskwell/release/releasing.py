@@ -12,7 +12,7 @@ from pathlib import Path
 
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.engines.cell_values import write_cell_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.randomize import Progress

@@ -2,7 +2,7 @@
 
 Designs that are not admissible are grey, with an arrow to what beats them.
 
-Source: [NayakZhai2019, section 3.2] for the minimax design; errors as :mod:`maskwell.planning.frontier` gives them.
+Source: [NayakZhai2019, section 3.2] for the minimax design; errors as :mod:`maskwell.planning.candidates` gives them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, log_of
 from maskwell.core.printed import Printed
-from maskwell.planning.choice import Choice
-from maskwell.planning.choosing import choose
-from maskwell.planning.demanded import gamma_of
-from maskwell.planning.frontier import Frontier, FrontierLine, frontier
+from maskwell.planning.candidates import Frontier, FrontierLine, frontier
+from maskwell.planning.design_choice import Choice, choose
 from maskwell.planning.sample_size import check_n
+from maskwell.planning.set_sizes import gamma_of
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.choosing_panels import Entry, Scene, draw_scene, scene_heights
 from maskwell.reports.demands import asked, in_symbols

@@ -8,8 +8,8 @@ from typing import Any
 
 from maskwell.errors import TooLargeError
 from maskwell.procedures.decks import Deck
-from maskwell.procedures.dice import DiceTable, faces_in_words
-from maskwell.procedures.realise import Device
+from maskwell.procedures.dice_spinner import DiceTable, faces_in_words
+from maskwell.procedures.realisation import Device
 from maskwell.reports.device_cards import Face, faces_of, letter
 from maskwell.reports.device_room import ROW, SHEET, height, pages
 from maskwell.reports.device_words import in_one_table, is_direct

@@ -10,10 +10,10 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.version import version_text
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.procedures.realise import Device
-from maskwell.procedures.spoken import truth_labels
+from maskwell.procedures.decks import truth_labels
+from maskwell.procedures.realisation import Device
 from maskwell.reports.device_cards import CardSheet, faces_of, sheets_of
 from maskwell.reports.device_legend import explained, throws_of
 from maskwell.reports.device_questions import Asked, Script, has_unrelated, other_question, two_questions
@@ -76,8 +76,8 @@ class SheetOptions:
 def device_page(device: Device, options: SheetOptions | None = None) -> str:
     """The sheets as one HTML text, ready to be printed from a browser.
 
-    >>> from maskwell.procedures.realise import make_device
-    >>> from maskwell.procedures.warner import warner
+    >>> from maskwell.procedures.realisation import make_device
+    >>> from maskwell.procedures.statement_cards import warner
     >>> page = device_page(make_device(warner("0.7")), SheetOptions(question="Have you ever evaded taxes?"))
     >>> page.count('<div class="face">')   # one for each of ten cards
     10

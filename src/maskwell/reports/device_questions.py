@@ -9,10 +9,10 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import common_denominator, to_decimal
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
+from maskwell.procedures.decks import report_labels
+from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
-from maskwell.procedures.samples import UNRELATED
-from maskwell.procedures.spoken import report_labels
 from maskwell.reports.device_cards import CardSheet, Face, either, if_right, matched, quoted, sheets_of
 from maskwell.reports.device_words import ALONE, BACK, CARD_EACH, CHANCE, Question, Words, rules_around
 

@@ -9,10 +9,10 @@ from typing import Any
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
-from maskwell.privacy.slack import stands_for
-from maskwell.procedures.realise import Device
-from maskwell.procedures.spoken import report_labels, truth_labels
+from maskwell.designs.design import Design
+from maskwell.privacy.criteria import stands_for
+from maskwell.procedures.decks import report_labels, truth_labels
+from maskwell.procedures.realisation import Device
 from maskwell.reports.tables import parity_text
 from maskwell.reports.words import factor_up, promise
 
@@ -37,8 +37,8 @@ def assigned(design: Design, name: str, path: str) -> str:
 
     One column, or one for each answer where a report is several; the rows of one sample where others are needed.
 
-    >>> from maskwell.procedures.simmons import simmons
-    >>> from maskwell.procedures.simmons_twice import simmons_twice
+    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures.unrelated_questions import simmons_twice
     >>> assigned(simmons_twice("0.6", "0.7"), "answer", "d.json"), assigned(simmons("3/4"), "answer", "d.json")
     ('answer1,answer2=d.json', "'answer[group=1]=d.json' --design ...")
     """

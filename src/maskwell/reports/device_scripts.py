@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from maskwell.designs.base import Design
-from maskwell.procedures.classical import Known
-from maskwell.procedures.spoken import report_labels, truth_labels
+from maskwell.designs.design import Design
+from maskwell.procedures.classical_cards import Known
+from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.reports.device_cards import Face, either, matched, quoted, sheets_of
 from maskwell.reports.device_questions import Asked, Script, crosswise, simmons, simmons_twice, statements, triangular
 from maskwell.reports.device_words import MOST_LISTED, THINK, Question, Words, rules_around
@@ -16,7 +16,7 @@ MOST_BALLS = 200
 
 
 def script_for(known: Known, design: Design, asked: Asked) -> Script:
-    """The words and sheets of a procedure of :data:`~maskwell.procedures.realise.OWN_WAY`."""
+    """The words and sheets of a procedure of :data:`~maskwell.procedures.realisation.OWN_WAY`."""
     return SCRIPTS[known.family](known.parameters, design, asked)
 
 

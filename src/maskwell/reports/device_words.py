@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.designs.base import Design
-from maskwell.privacy.slack import stands_for
-from maskwell.procedures.decks import Deck
-from maskwell.procedures.dice import DiceTable
-from maskwell.procedures.realise import Device
-from maskwell.procedures.spoken import report_labels, written_reports
+from maskwell.designs.design import Design
+from maskwell.privacy.criteria import stands_for
+from maskwell.procedures.decks import Deck, report_labels, written_reports
+from maskwell.procedures.dice_spinner import DiceTable
+from maskwell.procedures.realisation import Device
 from maskwell.reports.device_cards import either, faces_of, if_right, place_word, quoted
 from maskwell.reports.device_room import letters
 from maskwell.reports.words import concrete, promise, repetition

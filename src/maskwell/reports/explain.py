@@ -7,10 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.exact import Parity
-from maskwell.designs.base import Design
-from maskwell.privacy.average import AverageSecurity, average_security
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.slack import stands_for
+from maskwell.designs.design import Design
+from maskwell.privacy.criteria import Demand, stands_for
+from maskwell.privacy.design_audit import AverageSecurity, average_security
 from maskwell.reports.words import (
     SPACE,
     average_promise,

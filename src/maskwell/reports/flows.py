@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.reports.picture import SIZE, SMALL, Canvas, Picture
 from maskwell.reports.style import colour
 from maskwell.reports.tables import shorten

@@ -20,11 +20,10 @@ from maskwell.core.escaping import visible_lines
 from maskwell.core.exact import to_text
 from maskwell.core.printed import Printed, round_up
 from maskwell.core.version import version_text
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import MissingExtraError
 from maskwell.estimation.result import Estimate
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.slack import stands_for
+from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.reports import words
 from maskwell.reports.picture import Picture
 from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed

@@ -10,8 +10,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.planning.sample_plan import SamplePlan
-from maskwell.planning.sample_size import margin_of
+from maskwell.planning.sample_size import SamplePlan, margin_of
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
 from maskwell.reports.scales import round_numbers, set_numbers, spread
@@ -39,8 +38,8 @@ def plot_margins(plan: SamplePlan) -> Picture:
 
     The area between the two is the price of protection.
 
-    >>> from maskwell.planning.sample_plan import plan_sample
-    >>> from maskwell.procedures.warner import warner
+    >>> from maskwell.planning.sample_size import plan_sample
+    >>> from maskwell.procedures.statement_cards import warner
     >>> plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)).rows[2]
     ['2,156', '0.05', '0.0127']
     """

@@ -55,7 +55,7 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
         What the design is called, such as its file.
     decimals
         Whether the design was given as decimals, so that a demand is met within slack
-        (:mod:`maskwell.privacy.slack`).
+        (:mod:`maskwell.privacy.criteria`).
 
     >>> print(plot_revealed(Fraction(3)).text.split(".")[0])
     With parity at most 3, one report can multiply or divide the odds of any statement about a person by at most 3

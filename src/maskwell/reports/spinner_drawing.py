@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 
 from maskwell.core.printed import Printed
-from maskwell.procedures.spinner import Sector, Spinner
+from maskwell.procedures.dice_spinner import Sector, Spinner
 from maskwell.reports.device_cards import letter
 
 RADIUS, EDGE = 72.0, 80.0  # millimetres

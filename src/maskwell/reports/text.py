@@ -14,10 +14,10 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
 from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
-from maskwell.privacy.slack import SLACK_IN_WORDS, stands_for
+from maskwell.privacy.criteria import SLACK_IN_WORDS, stands_for
 from maskwell.reports.tables import (
     WIDTH,
     count,

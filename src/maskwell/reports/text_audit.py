@@ -11,12 +11,11 @@ from typing import Any
 
 from maskwell.core.exact import Parity, told_apart
 from maskwell.core.printed import Printed
-from maskwell.designs.base import EXACT_LIMIT, Design
+from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.engines.columns import Assignment
-from maskwell.privacy.audit import PRIORS, REPETITIONS
 from maskwell.privacy.certificate import parity_from_text
-from maskwell.privacy.criteria import posterior_range
-from maskwell.privacy.slack import stands_for
+from maskwell.privacy.criteria import posterior_range, stands_for
+from maskwell.privacy.design_audit import PRIORS, REPETITIONS
 from maskwell.reports.tables import (
     WIDTH,
     broken,

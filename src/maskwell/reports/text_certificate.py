@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 
-from maskwell.privacy.verify import Verified
+from maskwell.privacy.certificate_check import Verified
 from maskwell.reports.tables import WIDTH, counted, facts, notes
 
 NOT_PROVED = (

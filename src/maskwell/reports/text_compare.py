@@ -11,10 +11,10 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.unary import Unary
-from maskwell.planning.compare import Comparison, FairComparison
-from maskwell.planning.evidence import Sufficiency
+from maskwell.planning.blackwell import Sufficiency
+from maskwell.planning.comparison import Comparison, FairComparison
 from maskwell.reports.tables import WIDTH, broken, facts, label, notes, number, parity_text, shorten, table
 from maskwell.reports.text import report_names
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
 from maskwell.core.printed import Printed
-from maskwell.privacy.slack import stands_for
-from maskwell.procedures.dice import DiceTable, faces_in_words
-from maskwell.procedures.realise import Device
+from maskwell.privacy.criteria import stands_for
+from maskwell.procedures.dice_spinner import DiceTable, faces_in_words
+from maskwell.procedures.realisation import Device
 from maskwell.reports.device_cards import faces_of, letter
 from maskwell.reports.device_record import assigned
 from maskwell.reports.spinner_drawing import tenths

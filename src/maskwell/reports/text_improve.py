@@ -9,11 +9,11 @@ import textwrap
 from maskwell.core.categories import Categories
 from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
-from maskwell.planning.improve import Improvement
+from maskwell.designs.design import Design
+from maskwell.planning.improvement import Improvement
 from maskwell.planning.one_sided import OneSided, label_of
 from maskwell.planning.replacement import Replacement
-from maskwell.privacy.slack import stands_for
+from maskwell.privacy.criteria import stands_for
 from maskwell.reports.tables import WIDTH, facts, label, notes, number, parity_text, shorten, table
 from maskwell.reports.text import SHOWN_LABELS, count_of_reports, matrix_table, parity_of, reports_of
 from maskwell.reports.words import factor_up

@@ -6,9 +6,9 @@ import shlex
 
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.planning.power import PowerPlan
-from maskwell.planning.sample_plan import SamplePlan
+from maskwell.planning.sample_size import SamplePlan
 from maskwell.planning.unit_variance import Sampling, UnitVariance
 from maskwell.reports.tables import broken, counted, facts, label, notes, number, shorten
 from maskwell.reports.text import made_as

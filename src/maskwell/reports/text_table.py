@@ -12,7 +12,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError
 from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.conditionals import Conditional

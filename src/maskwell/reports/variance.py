@@ -18,9 +18,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
-from maskwell.planning.demanded import check_k, gamma_of
-from maskwell.planning.optimal import minimax_size, variance_table
-from maskwell.planning.switches import switch_gamma, switch_k
+from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
 from maskwell.reports.scales import LARGE, log_scale, number, spread

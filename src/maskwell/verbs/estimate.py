@@ -14,7 +14,7 @@ from maskwell.core.counts import Counts
 from maskwell.core.exact import check_probability
 from maskwell.core.option_names import option
 from maskwell.core.phrases import listed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.engines.columns import Assignment
 from maskwell.engines.direct import direct_design
 from maskwell.errors import ParameterError, UnknownCategoryError

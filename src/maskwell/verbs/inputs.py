@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from maskwell.core.option_names import option
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.wire import load_design
 from maskwell.engines.columns import Assignment
 from maskwell.engines.memory_rows import MemoryTable

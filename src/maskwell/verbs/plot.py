@@ -6,15 +6,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.regression.result import Regression
 from maskwell.estimation.result import Estimate
-from maskwell.planning.choice import Choice
-from maskwell.planning.sample_plan import SamplePlan
-from maskwell.privacy.audit import Audit
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.slack import stands_for
+from maskwell.planning.design_choice import Choice
+from maskwell.planning.sample_size import SamplePlan
+from maskwell.privacy.criteria import Demand, stands_for
+from maskwell.privacy.design_audit import Audit
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint

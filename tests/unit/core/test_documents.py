@@ -16,7 +16,7 @@ from maskwell.designs.wire import load_design
 from maskwell.engines.curves import read_curves
 from maskwell.engines.matrices import read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
-from maskwell.privacy.verify import load_certificate, verify_file
+from maskwell.privacy.certificate_check import load_certificate, verify_file
 from maskwell.release.folder.receipt import load_receipt
 from maskwell.release.plans.plan_file import load_plan
 

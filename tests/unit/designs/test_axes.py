@@ -5,8 +5,8 @@ from functools import partial, reduce
 import numpy as np
 import pytest
 
-from maskwell.designs import axes
-from maskwell.designs.axes import along_axes
+from maskwell.designs import kronecker
+from maskwell.designs.kronecker import along_axes
 
 
 def _times(A, x):
@@ -44,6 +44,6 @@ def test_long_axes_are_never_written_out():
         seen.append(x.shape)
         return x
 
-    size = axes.TOGETHER + 1
+    size = kronecker.TOGETHER + 1
     along_axes(np.zeros(2 * size), (2, size), [watch, watch])
     assert (size, size) not in seen

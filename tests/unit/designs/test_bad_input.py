@@ -18,9 +18,8 @@ from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import (

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.core.categories import Categories
-from maskwell.designs.canonical import canonical_order
 from maskwell.designs.dense import Dense
+from maskwell.designs.row_reduction import canonical_order
 from maskwell.errors import LabelError
-from maskwell.procedures.kuk import kuk
-from maskwell.procedures.warner import warner
+from maskwell.procedures.counted_draws import kuk
+from maskwell.procedures.statement_cards import warner
 
 YES_NO = Categories.of(["yes", "no"])
 

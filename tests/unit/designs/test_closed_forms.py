@@ -12,21 +12,18 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.designs.base import Design, big
-from maskwell.designs.bit_estimators import ESTIMATORS, binomial_bulk
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
-from maskwell.designs.counting import binomial
+from maskwell.designs.design import Design, big
 from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
-from maskwell.designs.subset import Subset
-from maskwell.designs.unary import Unary
+from maskwell.designs.subset import LocalDiversity, Subset, binomial
+from maskwell.designs.unary import ESTIMATORS, Unary, binomial_bulk
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import TooLargeError
 from maskwell.planning.order import sufficiency
-from maskwell.privacy.audit import audit
 from maskwell.privacy.criteria import Demand
+from maskwell.privacy.design_audit import audit
 
 MILLION = 10**6
 AT_ONCE = 0.1  # seconds; ten times what `make bench` asks for, because machines that run tests are busy

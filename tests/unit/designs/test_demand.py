@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from maskwell.core.arguments import as_count
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
-from maskwell.designs.demand import asked_epsilon, asked_gamma
+from maskwell.designs.asked_parity import asked_epsilon, asked_gamma
+from maskwell.designs.design import Design
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform

@@ -17,7 +17,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.designs import kernels
 from maskwell.designs.sparse import Sparse
-from maskwell.designs.tables import ColumnTable, ThresholdTable
+from maskwell.designs.threshold_tables import ColumnTable, ThresholdTable
 
 pytestmark = pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
 

@@ -24,7 +24,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.designs.ldiverse import LocalDiversity
+from maskwell.designs.subset import LocalDiversity
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed

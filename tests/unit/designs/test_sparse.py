@@ -12,12 +12,12 @@ from tests.support.words import HandmadeRandom, edge_words
 
 from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
-from maskwell.designs import components, kernels, sparse
+from maskwell.designs import kernels, sparse, sparse_algebra
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.dense import Dense
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.sparse import Sparse
-from maskwell.designs.tables import leading_bits, threshold64
+from maskwell.designs.threshold_tables import leading_bits, threshold64
 from maskwell.errors import (
     LabelError,
     MatrixError,
@@ -319,7 +319,7 @@ def test_the_direction_that_reports_cannot_show_is_named() -> None:
 
 
 def test_components_too_large_to_solve_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(components, "SOLVE_LIMIT", 99)
+    monkeypatch.setattr(sparse_algebra, "SOLVE_LIMIT", 99)
     design = some(10, 10, 1)
     with pytest.raises(TooLargeError, match="10 states") as raised:
         design.solve(design.apply(design.uniform_prior()))

@@ -19,8 +19,8 @@ from maskwell.engines.columns import Assignment, answers_in, raise_first  # noqa
 from maskwell.engines.survey import tally_groups  # noqa: E402
 from maskwell.engines.tally import tally_file  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
-from maskwell.procedures.repeated import repeated  # noqa: E402
-from maskwell.procedures.warner import warner  # noqa: E402
+from maskwell.procedures.joint_answers import repeated  # noqa: E402
+from maskwell.procedures.statement_cards import warner  # noqa: E402
 
 TWICE = repeated([warner("0.7"), warner("0.6")])
 SOME = Categories.of([("yes", "1"), ("no", "1"), ("no", "2")])

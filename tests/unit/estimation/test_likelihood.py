@@ -8,10 +8,10 @@ from tests.support.arrays import Real
 
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
-from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.subset import Subset

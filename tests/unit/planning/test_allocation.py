@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError
-from maskwell.planning.rounding import whole_numbers
-from maskwell.planning.several_samples import allocate_samples
-from maskwell.planning.strata import Stratum, allocate_strata
-from maskwell.procedures.warner import warner
+from maskwell.planning.sample_allocation import allocate_samples
+from maskwell.planning.stratum_allocation import Stratum, allocate_strata, whole_numbers
+from maskwell.procedures.statement_cards import warner
 
 TOWN, LAND = Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])
 PAIRS = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])
@@ -191,7 +190,7 @@ def test_three_samples_for_three_categories() -> None:
     grid = [(a, b, 100 - a - b) for a in range(1, 99) for b in range(1, 100 - a)]
 
     def variance(counts: tuple[int, ...]) -> float:
-        from maskwell.planning.several_samples import _Fleet
+        from maskwell.planning.sample_allocation import _Fleet
 
         return _Fleet.of(designs, pi, 0, None, priced=False).variance(np.array(counts, dtype=float) * 10)
 

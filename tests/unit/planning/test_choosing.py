@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from maskwell import Categories, Demand, Subset, Uniform, choose, minimax_size
 from maskwell.errors import LabelError, MaskwellError, ParameterError
-from maskwell.planning.optimal import added_variance
-from maskwell.planning.recommending import SIMPLER
+from maskwell.planning.design_choice import SIMPLER
+from maskwell.planning.set_sizes import added_variance
 
 DEMANDS = st.one_of(
     st.fractions(Fraction(11, 10), 60).map(Demand.from_gamma),

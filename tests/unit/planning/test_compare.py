@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
-from maskwell.designs.ldiverse import LocalDiversity
-from maskwell.designs.subset import Subset
+from maskwell.designs.design import Design
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation.information import fisher_information, mutual_information
-from maskwell.planning.compare import compare
-from maskwell.planning.equalise import at_parity, diluted
+from maskwell.planning.comparison import compare
+from maskwell.planning.equal_protection import at_parity, diluted
 from maskwell.planning.order import sufficiency
 from maskwell.reports.text_compare import compare_text
 

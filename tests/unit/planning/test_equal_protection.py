@@ -14,17 +14,14 @@ from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.planning.compare import compare
-from maskwell.planning.efficiency import default_grid, efficiency_of
-from maskwell.planning.equalise import at_level, diluted
+from maskwell.planning.comparison import compare, default_grid, efficiency_of
+from maskwell.planning.equal_protection import at_level, diluted
 from maskwell.planning.order import sufficiency
 from maskwell.privacy.measures import MEASURES, Measure
-from maskwell.procedures.chow import chow
-from maskwell.procedures.christofides import christofides
-from maskwell.procedures.mangat import mangat
-from maskwell.procedures.simmons import simmons
-from maskwell.procedures.triangular import triangular
-from maskwell.procedures.warner import warner
+from maskwell.procedures.counted_draws import chow, christofides
+from maskwell.procedures.nonrandomized import triangular
+from maskwell.procedures.statement_cards import mangat, warner
+from maskwell.procedures.unrelated_questions import simmons
 
 PRIOR = (Fraction(1, 5), Fraction(1, 2), Fraction(3, 10))
 

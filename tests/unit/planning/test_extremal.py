@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from maskwell import Categories, Demand, Patterns, Subset, Uniform
 from maskwell.designs.rational import Frame, product
 from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
-from maskwell.planning.extremal import extremal_design
-from maskwell.planning.optimal import minimax_size
-from maskwell.planning.utilities import UTILITIES, utility_named
+from maskwell.planning.extremal import UTILITIES, extremal_design, utility_named
+from maskwell.planning.set_sizes import minimax_size
 
 SHARES = {
     2: [["1/2", "1/2"], ["0.9", "0.1"], [1, 0]],

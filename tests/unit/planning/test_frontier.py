@@ -7,7 +7,7 @@ import pytest
 
 from maskwell import Categories, Demand, LocalDiversity, Unary, Uniform, choose, frontier, minimax_size
 from maskwell.errors import ParameterError
-from maskwell.planning.optimal import added_variance
+from maskwell.planning.set_sizes import added_variance
 
 GAMMAS = ["1.2", "2", "6", "30"]
 

@@ -15,21 +15,20 @@ from tests.support.twin import Twin
 from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs import wire
-from maskwell.designs.base import Design
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, ParameterError, TooLargeError
-from maskwell.planning import improve as module
+from maskwell.planning import improvement as module
 from maskwell.planning import replacement
-from maskwell.planning.improve import Improvement, improve
+from maskwell.planning.improvement import Improvement, improve
 from maskwell.planning.replacement import best_added_variance
 
 METHODS = ["layers", "lemmas"]

@@ -25,9 +25,8 @@ from maskwell.planning.one_sided import (
     ratio_for,
 )
 from maskwell.privacy.posterior import hazard
-from maskwell.procedures.chow import chow
-from maskwell.procedures.kuk import kuk
-from maskwell.procedures.mangat import mangat
+from maskwell.procedures.counted_draws import chow, kuk
+from maskwell.procedures.statement_cards import mangat
 
 Rows = list[list[Fraction]]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from maskwell import Categories, Demand, LocalDiversity, Subset
 from maskwell.errors import ParameterError
-from maskwell.planning.optimal import (
+from maskwell.planning.set_sizes import (
     added_variance,
     matching_gamma,
     matching_l,

@@ -14,19 +14,18 @@ import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
-from maskwell.designs.ldiverse import LocalDiversity
 from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
 from maskwell.designs.rational import product
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.planning import blackwell, settle
-from maskwell.planning.evidence import Sufficiency
+from maskwell.planning import blackwell, order
+from maskwell.planning.blackwell import Sufficiency
 from maskwell.planning.order import order_of, sufficiency
 
 
@@ -246,7 +245,7 @@ def test_beyond_the_limit_of_the_program_nothing_is_claimed(monkeypatch: pytest.
 
 def test_beyond_the_limit_of_exact_inverses_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     P, A = Uniform.from_gamma(3, numbered(4)), Subset.from_gamma(2, numbered(4), size=2)
-    monkeypatch.setattr(settle, "INVERSE_LIMIT", 10)
+    monkeypatch.setattr(order, "INVERSE_LIMIT", 10)
     assert settled(P, A).holds is None
     assert settled(A, P).how == "parity"
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.planning.power import plan_test
-from maskwell.planning.sample_plan import plan_sample
+from maskwell.planning.sample_size import plan_sample
 from maskwell.planning.unit_variance import Sampling, line_through, unit_variance, worst_shares
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.planning.optimal import minimax_size
-from maskwell.planning.switches import switch_gamma, switch_k
+from maskwell.planning.set_sizes import minimax_size, switch_gamma, switch_k
 
 
 def test_switches_agree_with_the_vectors(shared: Path) -> None:

@@ -15,10 +15,10 @@ from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
 from maskwell.planning.tuning import TUNABLE, retuned, tuned
 from maskwell.privacy.measures import Measure
-from maskwell.procedures.crosswise import crosswise
-from maskwell.procedures.kuk import kuk
+from maskwell.procedures.counted_draws import kuk
+from maskwell.procedures.nonrandomized import crosswise
 from maskwell.procedures.registry import make_design
-from maskwell.procedures.warner import warner
+from maskwell.procedures.statement_cards import warner
 
 KEPT: dict[str, dict[str, Any]] = {
     "warner": {},

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 
-from maskwell.designs.base import Design
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.sparse import Sparse
@@ -22,11 +22,10 @@ from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import TooLargeError
-from maskwell.planning.improve import improve
-from maskwell.privacy.admissible import judged_rows, parts_of, why_not
-from maskwell.privacy.audit import audit
-from maskwell.privacy.columns import columns_sum_to_one, parity_of_rows
-from maskwell.privacy.shapes import shapes
+from maskwell.planning.improvement import improve
+from maskwell.privacy.column_shapes import columns_sum_to_one, parity_of_rows, shapes
+from maskwell.privacy.design_audit import audit
+from maskwell.privacy.provable_claims import judged_rows, parts_of, why_not
 
 
 def by_the_matrix(design: Design) -> bool:

@@ -22,7 +22,7 @@ from maskwell import (
     audit,
 )
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
-from maskwell.privacy.audit import counted_reports
+from maskwell.privacy.design_audit import counted_reports
 
 KEYS = {
     "parity", "parity_exact", "epsilon", "identifiable", "rank", "condition", "admissible", "guess_probability",

@@ -31,14 +31,13 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
 from maskwell.privacy import certificate as module
-from maskwell.privacy.audit import audit
 from maskwell.privacy.certificate import Certificate, certify
+from maskwell.privacy.certificate_check import load_certificate, verify_certificate, verify_text
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Lines, Steps
-from maskwell.privacy.improves import Improves
-from maskwell.privacy.provable import provable, provable_rows
-from maskwell.privacy.smooth import Smooth
-from maskwell.privacy.verify import load_certificate, verify_certificate, verify_text
+from maskwell.privacy.design_audit import audit
+from maskwell.privacy.provable_claims import Improves, provable, provable_rows
+from maskwell.privacy.smooth_curves import Smooth
 
 NAMES = list(made.certificates())
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
@@ -874,8 +873,8 @@ def test_claims_are_exact() -> None:
 
 
 def test_a_certificate_has_only_so_many_numbers_with_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.privacy import verify
+    from maskwell.privacy import certificate_check
 
-    monkeypatch.setattr(verify, "MOST_DECIMALS", 100)
+    monkeypatch.setattr(certificate_check, "MOST_DECIMALS", 100)
     with pytest.raises(CertificateError, match="numbers with a point"):
-        verify.verify_text('{"maskwell": "certificate", "x": [' + "1.5, " * 100 + "1.50]}")
+        certificate_check.verify_text('{"maskwell": "certificate", "x": [' + "1.5, " * 100 + "1.50]}")

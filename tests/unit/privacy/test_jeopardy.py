@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.privacy.jeopardy import from_jeopardy, jeopardy
-from maskwell.privacy.posterior import hazard
+from maskwell.privacy.posterior import from_jeopardy, hazard, jeopardy
 
 YES_NO = Categories.of(["yes", "no"])
 PROBABILITIES = st.fractions(0, 1, max_denominator=40)

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from tests.support.examples import numbered
 
 from maskwell.designs.dense import Dense
-from maskwell.designs.ldiverse import LocalDiversity
-from maskwell.designs.subset import Subset
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, UnknownCategoryError
-from maskwell.privacy.audit import audit, wear_out
-from maskwell.privacy.average import AverageSecurity, average_security
 from maskwell.privacy.criteria import Demand, average_security_bound, posterior_range
+from maskwell.privacy.design_audit import AverageSecurity, audit, average_security, wear_out
 from maskwell.privacy.posterior import hazard, posterior, posterior_of
 
 WEIGHTS = st.lists(st.integers(1, 50), min_size=3, max_size=3)

@@ -21,18 +21,17 @@ from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError
-from maskwell.planning.improve import improve
-from maskwell.privacy.average import AverageSecurity
-from maskwell.privacy.criteria import Demand
+from maskwell.planning.improvement import improve
+from maskwell.privacy.criteria import SLACK, Demand, Verdict, alike, stands_for, verdict
 from maskwell.privacy.curves import Lines, Steps
-from maskwell.privacy.slack import SLACK, Verdict, alike, stands_for, verdict
-from maskwell.privacy.smooth import Smooth
-from maskwell.procedures.bits import bits
-from maskwell.procedures.bounded import bounded_deck
-from maskwell.procedures.forced import forced
+from maskwell.privacy.design_audit import AverageSecurity
+from maskwell.privacy.smooth_curves import Smooth
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.item_bits import bits
 from maskwell.procedures.registry import make_design
-from maskwell.procedures.simmons import simmons
-from maskwell.procedures.warner import warner
+from maskwell.procedures.small_decks import bounded_deck
+from maskwell.procedures.statement_cards import warner
+from maskwell.procedures.unrelated_questions import simmons
 from maskwell.reports.text import parity_of
 from maskwell.reports.words import factor_down, factor_up
 

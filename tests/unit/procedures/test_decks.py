@@ -10,19 +10,17 @@ from itertools import product
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
-from maskwell.procedures.bounded import bounded_deck
-from maskwell.procedures.classical import best_deck, classical_deck, known_procedure
-from maskwell.procedures.decks import Card, Deck, make_deck, truth_or_fixed, truthful
-from maskwell.procedures.dice import DiceTable, dice_table, faces_in_words
-from maskwell.procedures.realise import make_device
+from maskwell.procedures.classical_cards import best_deck, classical_deck, known_procedure
+from maskwell.procedures.decks import Card, Deck, make_deck, report_labels, truth_or_fixed, truthful, written_reports
+from maskwell.procedures.dice_spinner import DiceTable, dice_table, faces_in_words, make_spinner, sizes_in_tenths
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import make_design
-from maskwell.procedures.spinner import make_spinner, sizes_in_tenths
-from maskwell.procedures.spoken import report_labels, written_reports
+from maskwell.procedures.small_decks import bounded_deck
 
 EXAMPLE = [["4/5", "1/5", "1/10"], ["1/10", "7/10", "3/10"], ["1/10", "1/10", "3/5"]]
 THREE = Categories.of(["never", "once", "often"])

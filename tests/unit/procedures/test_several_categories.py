@@ -16,15 +16,11 @@ from maskwell.core.categories import Categories
 from maskwell.core.exact import root_below
 from maskwell.designs.mixture import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.procedures.bits import bits
-from maskwell.procedures.bourke_dalenius import bourke_dalenius, permutation_deck
-from maskwell.procedures.device import NO_PROTECTION
-from maskwell.procedures.kary import kary
-from maskwell.procedures.ldiverse import ldiverse
-from maskwell.procedures.liu_chow import REVEALING, liu_chow
-from maskwell.procedures.oue import oue
-from maskwell.procedures.rappor import rappor
-from maskwell.procedures.subset import subset
+from maskwell.procedures.category_cards import bourke_dalenius, permutation_deck
+from maskwell.procedures.category_encodings import kary, ldiverse, oue, rappor, subset
+from maskwell.procedures.design_builders import NO_PROTECTION
+from maskwell.procedures.forced_answers import REVEALING_BALL, liu_chow
+from maskwell.procedures.item_bits import bits
 
 TWO, THREE, FOUR = (Categories.numbered(k) for k in (2, 3, 4))
 weights = st.lists(st.integers(1, 50), min_size=2, max_size=7)
@@ -67,7 +63,7 @@ def test_a_jar_of_ten_thousand_categories_is_no_trouble() -> None:
 
 def test_jars_that_reveal_say_so() -> None:
     assert "warning" not in liu_chow(THREE, "0.6", ["0.2", "0.1", "0.1"]).provenance
-    assert liu_chow(THREE, "0.6", ["0.2", "0.2", 0]).provenance["warning"] == REVEALING
+    assert liu_chow(THREE, "0.6", ["0.2", "0.2", 0]).provenance["warning"] == REVEALING_BALL
     assert liu_chow(THREE, 1, [0, 0, 0]).provenance["warning"] == NO_PROTECTION
     with pytest.raises(NotIdentifiableError, match="liu-chow with p = 0, q = 1/2,1/2"):
         liu_chow(TWO, 0, ["0.5", "0.5"])

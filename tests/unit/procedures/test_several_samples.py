@@ -11,29 +11,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, NotIdentifiableError, ParameterError
-from maskwell.procedures.abul_ela import abul_ela
-from maskwell.procedures.cheating import cheating
-from maskwell.procedures.device import NO_PROTECTION
-from maskwell.procedures.devore import devore
-from maskwell.procedures.greenberg import greenberg
-from maskwell.procedures.greenberg_statements import greenberg_statements
-from maskwell.procedures.kim_warde import kim_warde, kim_warde_strata
-from maskwell.procedures.lie_detector import lie_detector
-from maskwell.procedures.liu_chow import liu_chow
-from maskwell.procedures.mangat import mangat
-from maskwell.procedures.mangat_singh_singh import mangat_singh_singh
-from maskwell.procedures.mangat_singh_singh_twice import mangat_singh_singh_twice
+from maskwell.procedures.category_cards import abul_ela, greenberg, greenberg_statements
+from maskwell.procedures.design_builders import NO_PROTECTION, ONE_SOURCE
+from maskwell.procedures.forced_answers import cheating, lie_detector, liu_chow
+from maskwell.procedures.joint_answers import repeated
 from maskwell.procedures.registry import PROCEDURES, make_design
-from maskwell.procedures.repeated import repeated
-from maskwell.procedures.samples import ONE_SOURCE
-from maskwell.procedures.simmons import simmons
-from maskwell.procedures.simmons_twice import simmons_twice
-from maskwell.procedures.singh_joarder import singh_joarder
-from maskwell.procedures.soberanis_cruz import soberanis_cruz
-from maskwell.procedures.warner import warner
+from maskwell.procedures.statement_cards import kim_warde, kim_warde_strata, mangat, singh_joarder, warner
+from maskwell.procedures.unrelated_questions import (
+    devore,
+    mangat_singh_singh,
+    mangat_singh_singh_twice,
+    simmons,
+    simmons_twice,
+    soberanis_cruz,
+)
 
 probabilities = st.fractions(min_value=0, max_value=1, max_denominator=100)
 THREE = Categories.of(["a", "b", "c"])

@@ -13,10 +13,10 @@ from maskwell.core.categories import Categories
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.kronecker import Kronecker
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError
-from maskwell.procedures.forced import forced
-from maskwell.procedures.kuk import kuk
-from maskwell.procedures.shared import shared
-from maskwell.procedures.warner import warner
+from maskwell.procedures.counted_draws import kuk
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.joint_answers import shared
+from maskwell.procedures.statement_cards import warner
 
 TRUTH, OPPOSITE = warner(1), warner(0)
 

@@ -13,17 +13,12 @@ from hypothesis import strategies as st
 from maskwell.core.exact import Parity
 from maskwell.designs.dense import Dense
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, WrongTypeError
-from maskwell.procedures.chow import chow
-from maskwell.procedures.christofides import christofides
-from maskwell.procedures.crosswise import crosswise
-from maskwell.procedures.device import NO_PROTECTION, REVEALING, check_shares
-from maskwell.procedures.forced import forced
-from maskwell.procedures.kuk import kuk
-from maskwell.procedures.mangat import mangat
-from maskwell.procedures.mangat_singh import equivalent_warner, mangat_singh
-from maskwell.procedures.simmons import simmons
-from maskwell.procedures.triangular import triangular
-from maskwell.procedures.warner import warner
+from maskwell.procedures.counted_draws import chow, christofides, kuk
+from maskwell.procedures.design_builders import NO_PROTECTION, REVEALING, check_shares
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.nonrandomized import crosswise, triangular
+from maskwell.procedures.statement_cards import equivalent_warner, mangat, mangat_singh, warner
+from maskwell.procedures.unrelated_questions import simmons
 
 probabilities = st.fractions(min_value=0, max_value=1, max_denominator=1000)
 inner = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=100)

@@ -8,8 +8,8 @@ import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
 from maskwell.errors import ParameterError
-from maskwell.planning.choosing import choose
-from maskwell.planning.optimal import added_variance, minimax_size
+from maskwell.planning.design_choice import choose
+from maskwell.planning.set_sizes import added_variance, minimax_size
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.plots import Picture, plot_choice, plot_frontier
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
-from maskwell.procedures.realise import make_device
+from maskwell.designs.design import Design
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import make_design
 from maskwell.reports.device_cards import Face, grid_for
 from maskwell.reports.device_page import SheetOptions, device_page, sheet_notes

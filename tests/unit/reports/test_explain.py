@@ -11,7 +11,7 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Steps
-from maskwell.privacy.smooth import Smooth
+from maskwell.privacy.smooth_curves import Smooth
 from maskwell.reports.explain import explain
 from maskwell.reports.words import SPACE
 

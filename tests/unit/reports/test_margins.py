@@ -7,7 +7,7 @@ import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
 from maskwell.core.categories import Categories
-from maskwell.planning.sample_plan import plan_sample
+from maskwell.planning.sample_size import plan_sample
 from maskwell.procedures.registry import make_design
 from maskwell.reports.plots import Picture, plot_margins
 

@@ -12,10 +12,9 @@ import pytest
 
 from maskwell.core.categories import Categories
 from maskwell.core.counts import Counts
-from maskwell.designs.base import Design
 from maskwell.designs.dense import Dense
-from maskwell.designs.ldiverse import LocalDiversity
-from maskwell.designs.subset import Subset
+from maskwell.designs.design import Design
+from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, MissingExtraError, UnknownCategoryError, WrongTypeError

@@ -15,7 +15,7 @@ from tests.support.drawings import fixed_colours, overlapping, texts_outside
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand, area_between, largest_shift
 from maskwell.privacy.curves import Steps
-from maskwell.privacy.smooth import Smooth
+from maskwell.privacy.smooth_curves import Smooth
 from maskwell.reports.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
 from maskwell.reports.words import SPACE
 

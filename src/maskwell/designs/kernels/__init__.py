@@ -6,17 +6,19 @@ Both give the same reports from the same random words; ``COMPILED`` tells which 
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import Any
 
 from maskwell.designs.kernels import _plain
 
 plain: Any = _plain
+compiled: Any = None
 try:
-    compiled: Any = importlib.import_module("maskwell.designs.kernels._compiled")
+    from maskwell.designs.kernels import _compiled  # type: ignore[attr-defined]
+
+    compiled = _compiled
 except ImportError:  # no compiler was at hand when the package was installed
-    compiled = None
+    pass
 
 COMPILED = compiled is not None and os.environ.get("MASKWELL_PLAIN", "") in ("", "0")
 active: Any = compiled if COMPILED else plain

@@ -16,7 +16,7 @@ from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import Intervals, check_counted, is_of_categories, is_two_to_two
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.estimation.result import Estimate
 
 INCONSISTENT = (

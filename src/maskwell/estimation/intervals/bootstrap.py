@@ -14,7 +14,7 @@ from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.intervals.base import Intervals, check_counted, is_of_categories
 
 if TYPE_CHECKING:
-    from maskwell.designs.base import Design
+    from maskwell.designs.design import Design
     from maskwell.estimation.result import Estimate
     from maskwell.estimation.samples import Sample
 

@@ -15,7 +15,7 @@ from maskwell.core.factors import Factor
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import listed
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.joint.estimating import estimate_by
 from maskwell.estimation.joint.table import Table

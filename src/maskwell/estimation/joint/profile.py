@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.estimation.joint.tails import chi_square_quantile
 from maskwell.estimation.likelihood import Maximum
 

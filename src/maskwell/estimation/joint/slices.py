@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.designs.axes import along_axes
+from maskwell.designs.kronecker import along_axes
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate

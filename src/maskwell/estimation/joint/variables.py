@@ -14,8 +14,8 @@ from typing import Any
 from maskwell.core.arguments import shown_short
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker, check_coded, leaves_of
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import LabelError, ParameterError, WrongTypeError

@@ -17,8 +17,8 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 
 WRITTEN_LIMIT = 4 * 10**6

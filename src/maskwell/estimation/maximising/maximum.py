@@ -17,8 +17,8 @@ import numpy as np
 
 from maskwell.core.arguments import as_list, as_real, list_of
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.estimation.maximising.climb import Climbed, certificate, newton
 from maskwell.estimation.maximising.em import squarem
 from maskwell.estimation.maximising.generate import generate

@@ -8,8 +8,8 @@ import numpy as np
 
 from maskwell.core.arguments import as_real, as_whole, pairs_of
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.estimation.maximising.log_likelihood import LogLikelihood, Operators, value
 

@@ -21,7 +21,7 @@ import numpy as np
 from maskwell.core.arguments import Flag, as_real, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression.coefficients import Coefficients
 from maskwell.estimation.regression.evidence import report_codes

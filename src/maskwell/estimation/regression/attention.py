@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError, ReportError
 from maskwell.estimation.regression.anchor import anchor_chance, first_reports
 from maskwell.estimation.regression.coefficients import Coefficients

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_mapping, check_kind, kind_of, pairs_of
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError, WrongTypeError
 from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.linear import regress_linear

@@ -19,8 +19,8 @@ from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.printed import Printed
 from maskwell.core.reported import Reports
-from maskwell.designs.base import Design
 from maskwell.designs.coded import codes_of, reports_of
+from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ReportError, WrongTypeError
 
 RANK_TOLERANCE = 1e-12

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, MissingValueError
 from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.logistic import fingerprints

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.fitting import fit

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.estimation.regression.evidence import Evidence
 from maskwell.estimation.regression.logistic import regress_outcome
 from maskwell.estimation.regression.matrix import as_matrix

@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import InputError
 from maskwell.estimation.regression.coefficients import Coefficients
 from maskwell.estimation.regression.evidence import Evidence

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.errors import ReportError, WrongTypeError
 from maskwell.estimation.left_inverse import LeftInverse

@@ -13,8 +13,8 @@ from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.reported import Reports, bits_from_texts
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.plan import SamplingPlan

@@ -20,7 +20,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.sampling.calibrated import Calibrated

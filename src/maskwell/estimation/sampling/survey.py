@@ -23,7 +23,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.printed import Printed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.sampling.calibrated import Calibrated

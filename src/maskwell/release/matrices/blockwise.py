@@ -11,7 +11,7 @@ from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import VALUES, listed
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError, ParameterError, UnknownCategoryError, WrongTypeError

@@ -10,7 +10,7 @@ import numpy as np
 from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.strict import strict_bound, strict_risk, strict_when_highest

@@ -23,7 +23,7 @@ from maskwell.core.arguments import as_floats, shown_short
 from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.core.labels import is_missing
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
 from maskwell.release.risk.cell_risks import CellRisks, cell_risks
 from maskwell.release.risk.strict import strict_risk

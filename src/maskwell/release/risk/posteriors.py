@@ -24,7 +24,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.printed import Printed
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.errors import ParameterError
 from maskwell.privacy.posterior import posterior
 

@@ -33,7 +33,7 @@ from maskwell.core.arguments import Flag, as_list, as_whole, check_kind, pairs_o
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Parity, to_text
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.release.risk.posteriors import check_prior

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
 from maskwell.designs.wire import load_design
 from maskwell.engines.matrices import MatrixFile, read_matrix
 from maskwell.errors import MatrixError, PlanError, UnknownCategoryError

@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.phrases import shorten
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.engines.model_frame import read_model_frame
 from maskwell.errors import ParameterError
 from maskwell.estimation.regression.by_formula import regress, regress_open

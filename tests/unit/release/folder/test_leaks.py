@@ -15,7 +15,7 @@ import pytest
 from tests.support.releases import COLUMNS, ROWS, drawn, fixed_stage, plan_of, release_of, stage_within, write_csv
 
 from maskwell.core.categories import Categories
-from maskwell.designs.base import Design
+from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.folder.leaks import check_public

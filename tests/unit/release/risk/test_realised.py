@@ -12,7 +12,7 @@ import pytest
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.given import design_of
+from maskwell.designs.dense import design_of
 from maskwell.release.matrices.inverse_frequency import inverse_frequency
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.plans.plan import ReleasePlan

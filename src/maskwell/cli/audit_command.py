@@ -1,0 +1,110 @@
+"""``maskwell audit``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.options import (
+    FilePath,
+    demand_options,
+    demand_words,
+    example,
+    json_option,
+    load_design,
+    read_codes,
+    read_shares,
+    typed_demand,
+    use_one_thread,
+)
+from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
+from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+    from maskwell.privacy.criteria import Demand
+    from maskwell.privacy.design_audit import AverageSecurity
+    from maskwell.reports.picture import Picture
+
+
+@click.command(
+    epilog=example("maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
+)
+@click.argument("design", metavar="D", type=FilePath())
+@demand_options
+@click.option("--average-security", metavar="PHI", help="Security on average only, from 1 to 2; not recommended.")
+@click.option(
+    "--prior", metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
+)
+@click.option(
+    "--sensitive", metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
+)
+@click.option("--explain", is_flag=True, help="The promise in plain words, as one would tell a respondent.")
+@click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
+@plot_options("what a report reveals, against the demand if there is one")
+@json_option
+def audit(
+    design: str,
+    prior: str | None,
+    sensitive: str | None,
+    certificate: str | None,
+    plot: str | None,
+    *,
+    explain: bool,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Say what the design in the file D promises, from its exact numbers.
+
+    With a demand, the exit status is 1 when the design does not meet it.
+    """
+    use_one_thread()
+    from maskwell.core.atomic import write_files
+    from maskwell.reports.explain import explain as explained
+    from maskwell.reports.text_audit import audit_text
+    from maskwell.verbs.audit import audit as audit_design
+    from maskwell.verbs.audit import audited_demand
+
+    inputs = [design, options["curves"] or "-"]
+    check_plot(plot, force=force, inputs=inputs)
+    check_certificate(certificate, force=force, inputs=[*inputs, plot or "-"])
+    loaded, demand = load_design(design), audited_demand(None, options["average_security"], demand_words(options))
+    shares = None if prior is None else read_shares(prior, "--prior", loaded)
+    codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
+    found = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
+    picture = plot_content(plot, lambda: _picture(loaded, demand, design))
+    proof = certificate_content(certificate, loaded, demand)
+    written = write_files({"certificate": (certificate, proof), "plot": (plot, picture)}, force=force, inputs=inputs)
+    if as_json:
+        print_json(found.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
+    elif explain:
+        print_lines(with_plot(_paragraphs(explained(loaded, demand)), plot))
+    else:
+        lines = audit_text(found.to_dict(), loaded, design, typed_demand(options))
+        print_lines(with_certificate(with_plot(lines, plot), certificate))
+    return ANSWER_IS_NO if found.meets is False else OK
+
+
+def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str) -> Picture:
+    """What a report reveals; security on average draws no region."""
+    from pathlib import Path
+
+    from maskwell.privacy.criteria import Demand, stands_for
+    from maskwell.reports.plots import plot_revealed
+
+    stated = demand if isinstance(demand, Demand) else None
+    return plot_revealed(stands_for(design), demand=stated, name=Path(path).name, decimals=design.decimals)
+
+
+def _paragraphs(sentences: list[str]) -> list[str]:
+    import textwrap
+
+    return [_plain(line) for sentence in sentences for line in textwrap.wrap(sentence, 100, break_on_hyphens=False)]
+
+
+def _plain(text: str) -> str:
+    """Ordinary spaces where a page has unbreakable ones."""
+    return text.replace("\u00a0", " ")

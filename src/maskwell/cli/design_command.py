@@ -1,0 +1,439 @@
+"""``maskwell design``: one command for each named device, for matrices, and for designs put together.
+
+A family that is tuned takes a demand in place of the parameter that decides about protection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.lazy import CommandGroup
+from maskwell.cli.options import (
+    DEMANDS,
+    LABELS_HELP,
+    FilePath,
+    demand_options,
+    demand_parameters,
+    demand_words,
+    example,
+    json_option,
+    load_design,
+    needed_demand,
+    read_categories,
+    read_labels,
+    split_list,
+)
+from maskwell.cli.output import print_json, print_lines
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+    from maskwell.procedures.procedure import Parameter, Procedure
+
+
+RATIO_HELP = "Instead of {}: how many times likelier a report may be from the sensitive category, at most."
+
+
+class FamilyGroup(CommandGroup):
+    """One command for each procedure of the registry, and those in files of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All families, in the order of the registry."""
+        from maskwell.procedures.registry import PROCEDURES
+
+        return [*PROCEDURES, *sorted(super().list_commands(ctx))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a family."""
+        from maskwell.procedures.registry import PROCEDURES
+
+        if cmd_name in PROCEDURES:
+            return _family_command(PROCEDURES[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(
+    cls=FamilyGroup,
+    subcommand_metavar="FAMILY [OPTIONS]",
+    epilog=example("maskwell design k-ary --categories never,once,often --epsilon 1 -o design.json"),
+)
+def design() -> None:
+    """Make a design file."""
+
+
+OUTPUT_HELP = "Where the design file goes; - is standard output."
+AVERAGE = "--average mixes the designs that are equal by symmetry: shares may then be estimated"
+SUBSET = "maskwell design subset makes a design from which shares can be estimated"
+MOST_ITEMS = 62  # bits of a report that one code numbers
+UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
+
+output_options = [
+    click.Option(["-o", "--output"], type=FilePath(), metavar="D.json", help=OUTPUT_HELP),
+    click.Option(["--force"], is_flag=True, help="Replace the file if it exists."),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
+]
+
+
+def saved(
+    made: Design,
+    *,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    inputs: tuple[str, ...] = (),
+    more: Mapping[str, Any] | None = None,
+    note: str = "",
+) -> None:
+    """Write the design file, if asked, and print what was made; ``more`` goes into the JSON object."""
+    from maskwell.core.atomic import atomic_file
+    from maskwell.core.exact import to_text
+    from maskwell.designs.wire import dumps
+    from maskwell.privacy.design_audit import counted_reports
+    from maskwell.reports.text import design_text
+
+    if as_json and output == "-":
+        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
+    content = {
+        "design": made.to_dict(),
+        "k": made.k,
+        "m": counted_reports(made),
+        "parity": made.parity(),
+        "parity_exact": to_text(made.parity_exact()),
+        "epsilon": made.epsilon(),
+        **(more or {}),
+    }
+    if output is not None:
+        with atomic_file(output, force=force, inputs=inputs) as file:
+            file.write(dumps(made).encode())
+    if as_json:
+        print_json(content if output is None else {**content, "output": output})
+    else:
+        print_lines(design_text(made, output if output != "-" else None, note), err=output == "-")
+
+
+# ---- families of the registry
+
+
+def _family_command(procedure: Procedure) -> click.Command:
+    from maskwell.procedures.procedure import Kind
+    from maskwell.verbs.make_design import solved
+
+    params: list[click.Parameter] = []
+    may_miss = bool(solved(procedure))
+    for parameter in procedure.parameters:
+        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
+    params += _tuning_options(procedure)
+    if procedure.truths_named:
+        params.append(click.Option(["--categories"], metavar="A,B,...", help=_categories_help(procedure)))
+    if procedure.needs_categories:
+        params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
+    if procedure.reports_named:
+        params.append(
+            click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
+        )
+    if procedure.may_fail:
+        allow = "Make it even if shares cannot be estimated from its reports."
+        params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
+    return click.Command(
+        procedure.name,
+        params=[*params, *output_options],
+        callback=_callback(procedure),
+        help=f"{procedure.summary[0].upper()}{procedure.summary[1:]}.\n\nSource: {procedure.source}.",
+        short_help=procedure.summary,
+        epilog=example(f"maskwell design {procedure.name} {procedure.example} -o design.json"),
+    )
+
+
+def _option(parameter: Parameter, *, may_miss: bool) -> click.Option:
+    from maskwell.procedures.procedure import Kind
+
+    help_ = f"{parameter.help[0].upper()}{parameter.help[1:]}."
+    if parameter.kind is Kind.LABELS:
+        help_ = f"{help_} {LABELS_HELP}"
+    if parameter.kind is Kind.FLAG:
+        return click.Option([parameter.option], is_flag=True, help=help_)
+    many = parameter.kind in (Kind.PROBABILITIES, Kind.LABELS)
+    metavar = "A,B,..." if many else parameter.name[0].upper()
+    needed = parameter.required and not parameter.planned and not may_miss
+    return click.Option([parameter.option, parameter.name], required=needed, metavar=metavar, help=help_)
+
+
+def _categories_help(procedure: Procedure) -> str:
+    if procedure.truths is None:
+        return f"Labels of the true categories. {LABELS_HELP}"
+    return f"Labels of the true categories instead of {', '.join(map(str, procedure.truths))}. {LABELS_HELP}"
+
+
+def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
+    """Options for a demand in place of a parameter, except those that the family uses for something else."""
+    from maskwell.verbs.make_design import tunable
+
+    way = tunable(procedure)
+    if way is None:
+        return []
+    own = {parameter.option for parameter in procedure.parameters}
+    demands = [option for option in demand_parameters() if not own & set(option.opts)]
+    return [*demands, click.Option(["--ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
+
+
+def _callback(procedure: Procedure) -> Callable[..., None]:
+    def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
+        from maskwell.verbs.make_design import make_design
+
+        categories = read_categories(options.get("categories"), options.get("k"))
+        if procedure.needs_categories and categories is None:
+            raise ParameterError(
+                f"{procedure.name} needs the categories of the truth",
+                hint="name them with --categories a,b,c, or say how many with --k 3",
+            )
+        reports = options.get("reports")
+        made = make_design(
+            procedure.name,
+            categories=categories,
+            reports=None if reports is None else read_labels(reports, "--reports"),
+            ratio=options.get("ratio"),
+            allow_unidentifiable=options.get("allow_unidentifiable", False),
+            **_words(procedure, options),
+            **_values(procedure, options),
+        )
+        saved(made, output=output, force=force, as_json=as_json)
+
+    return make
+
+
+def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
+    """The demand among the options, in its words; an error where one is needed, or a parameter in its place."""
+    from maskwell.procedures.procedure import Kind
+    from maskwell.verbs.make_design import split_words, tunable
+    from maskwell.verbs.user_input import no_demand
+
+    words = demand_words(split_words(procedure, options)[1])
+    if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("ratio") is None:
+        _check_complete(procedure, options)
+    needed = any(parameter.kind is Kind.DEMAND and parameter.required for parameter in procedure.parameters)
+    if needed and not words.keys() & DEMANDS.keys():
+        raise no_demand(procedure.name)
+    return words
+
+
+def _check_complete(procedure: Procedure, options: Mapping[str, Any]) -> None:
+    """The error of the command line for an option that is needed, as there is no demand in its place."""
+    for parameter in procedure.parameters:
+        if parameter.required and options.get(parameter.name) is None:
+            raise click.UsageError(f"Missing option '{parameter.option}'.", ctx=click.get_current_context())
+
+
+def _values(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the family, from the texts of the command line."""
+    given = {parameter: options.get(parameter.name) for parameter in procedure.parameters}
+    return {parameter.name: _read(parameter, value) for parameter, value in given.items() if value is not None}
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    from maskwell.core.arguments import as_count
+    from maskwell.procedures.procedure import Kind
+
+    if parameter.kind is Kind.LABELS:
+        labels = read_labels(value, parameter.option)
+        if len(labels) == 1 and labels[0].isdecimal():
+            return [str(i + 1) for i in range(_item_count(labels[0]))]  # how many, instead of their names
+        return labels
+    if parameter.kind is Kind.PROBABILITIES:
+        return split_list(value, parameter.option)
+    return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
+
+
+def _item_count(text: str) -> int:
+    from maskwell.core.arguments import as_count
+    from maskwell.errors import TooLargeError
+
+    count = as_count(text, "items")
+    if count > MOST_ITEMS:
+        raise TooLargeError(
+            f"{count:,} items; at most {MOST_ITEMS} can be reported together", hint="ask for fewer items"
+        )
+    return count
+
+
+# ---- families from files
+
+
+@design.command(
+    short_help="any matrix, read from a file",
+    epilog=example(
+        "printf '0.7,0.3\\n0.3,0.7\\n' > p.csv", "maskwell design matrix p.csv --categories yes,no -o design.json"
+    ),
+)
+@click.argument("file", type=FilePath())
+@click.option("--rows", is_flag=True, help="Lines of FILE are truths and sum to one, instead of columns.")
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--reports", metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def matrix(
+    file: str,
+    *,
+    rows: bool,
+    categories: str | None,
+    reports: str | None,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Any matrix: lines are reports, columns are truths and sum to one.
+
+    FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
+    JSON, a list of lists; or NPY.
+    """
+    from maskwell.core.categories import Categories
+    from maskwell.designs.dense import Dense
+    from maskwell.engines.matrices import read_matrix
+
+    found = read_matrix(file)
+    truths, given = (found.row_labels, found.column_labels) if rows else (found.column_labels, found.row_labels)
+    truths = truths if categories is None else Categories.of(read_labels(categories, "--categories"))
+    given = given if reports is None else Categories.of(read_labels(reports, "--reports"))
+    make = Dense.from_rows if rows else Dense.of
+    made = make(found.entries, truths, given).with_provenance(family="matrix", parameters={"rows": rows})
+    saved(made, output=output, force=force, as_json=as_json, inputs=(file,))
+
+
+# ---- from assumed shares
+
+
+@design.command(
+    short_help="the most useful reports for assumed shares",
+    epilog=example("maskwell design extremal --pi 0.5,0.3,0.2 --gamma 3 -o design.json"),
+)
+@click.option("--pi", metavar="A,B,...", required=True, help="Assumed shares of the categories.")
+@demand_options
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
+@click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
+@click.option("--average", is_flag=True, help="Mix all designs that are equal by symmetry: shares stay estimable.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def extremal(
+    pi: str,
+    *,
+    categories: str | None,
+    k: str | None,
+    utility: str,
+    average: bool,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **demand: Any,
+) -> None:
+    """The most useful reports for assumed shares, by a linear program; up to 14 categories.
+
+    It is optimal for the shares that you assume. Where it cannot tell all shares apart, it says so, and --average or
+    maskwell design subset gives a design that can.
+
+    Source: Kairouz, Oh and Viswanath 2016.
+    """
+    from maskwell.planning.extremal import extremal_design
+
+    shares, labels = split_list(pi, "--pi"), read_categories(categories, k)
+    asked = needed_demand(demand, "extremal")
+    found = extremal_design(shares, asked, labels, utility=utility, average=average)
+    way_out = "" if found.identifiable else AVERAGE if found.may_be_averaged else SUBSET
+    saved(found.design, output=output, force=force, as_json=as_json, more=found.to_dict(), note=way_out)
+
+
+@design.command(
+    short_help="several variables, each with a design of its own",
+    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"),
+)
+@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def kronecker(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+    """Several variables, each randomized by its own design; the first is slowest."""
+    from maskwell.designs.kronecker import Kronecker
+
+    made = Kronecker.of(load_design(path) for path in designs).with_provenance(family="kronecker")
+    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+
+
+@design.command(
+    short_help="one question asked several times of the same person",
+    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design repeated w.json w.json -o twice.json"),
+)
+@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def repeated(designs: tuple[str, ...], *, output: str | None, force: bool, as_json: bool) -> None:
+    """One question asked several times of the same person, by designs over the same categories.
+
+    The report is the tuple of all answers. Each further answer tells more about the person.
+    """
+    from maskwell.designs.kronecker import check_coded
+    from maskwell.procedures.joint_answers import repeated as build
+
+    made = build(check_coded([load_design(path) for path in designs], "repeated answers"))
+    saved(made, output=output, force=force, as_json=as_json, inputs=designs)
+
+
+@design.command(
+    short_help="several questions answered by one draw from one device",
+    epilog=example(
+        "maskwell design warner --p 1 -o true.json",
+        "maskwell design warner --p 0 -o false.json",
+        "maskwell design shared --outcome 3/4=true.json,true.json --outcome 1/4=false.json,false.json",
+    ),
+)
+@click.option(
+    "--outcome",
+    "outcomes",
+    metavar="W=D1,D2,...",
+    multiple=True,
+    required=True,
+    help="Chance of an outcome, and what it does to the answer of each question. Repeat for every outcome.",
+)
+@click.option("--allow-unidentifiable", is_flag=True, help="Make it even if shares cannot be estimated from it.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help=OUTPUT_HELP)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def shared(
+    outcomes: tuple[str, ...], *, allow_unidentifiable: bool, output: str | None, force: bool, as_json: bool
+) -> None:
+    """Several questions answered by one draw from one device.
+
+    The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
+    its own for every question use maskwell design kronecker instead.
+    """
+    from maskwell.designs.kronecker import check_coded
+    from maskwell.procedures.joint_answers import shared as build
+
+    read = [_outcome(text) for text in outcomes]
+    made = build(
+        [weight for weight, _ in read],
+        [check_coded([load_design(path) for path in paths], "a shared device") for _, paths in read],
+        shared_device=True,
+        allow_unidentifiable=allow_unidentifiable,
+    )
+    files = tuple(path for _, paths in read for path in paths)
+    saved(made, output=output, force=force, as_json=as_json, inputs=files)
+
+
+def _outcome(text: str) -> tuple[str, list[str]]:
+    """A chance and the files of an outcome.
+
+    >>> _outcome("3/4=a.json,b.json")
+    ('3/4', ['a.json', 'b.json'])
+    """
+    weight, sign, paths = text.partition("=")
+    if not sign:
+        raise ParameterError(
+            f"--outcome {text} has no design",
+            hint="give a chance and one design for each question: 3/4=d1.json,d2.json",
+        )
+    return weight, split_list(paths, "--outcome")

@@ -1,0 +1,118 @@
+"""``maskwell improve``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design, read_codes
+from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.cli.verify_command import with_certificate
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+    from maskwell.planning.improvement import Improvement
+    from maskwell.planning.one_sided import OneSided
+    from maskwell.planning.replacement import Replacement
+    from maskwell.privacy.criteria import Demand
+
+
+@click.command(
+    epilog=example(
+        "maskwell design chow --red 6 --blue 4 --draws 2 -o chow.json", "maskwell improve chow.json -o better.json"
+    )
+)
+@click.argument("design", metavar="D", type=FilePath())
+@demand_options
+@click.option("--sensitive", metavar="LABEL", help="Protect this category only, instead of all alike.")
+@click.option(
+    "--method",
+    type=click.Choice(["layers", "lemmas"]),
+    help="How the rows are split: by layers (default), or by the lemmas of the literature.",
+)
+@click.option("--exactly", is_flag=True, help="Improve even what only the last digits of floats leave to be gained.")
+@click.option("--allow-revealing", is_flag=True, help="Without a bound on parity: give the truth itself.")
+@click.option("-o", "--output", type=FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout.")
+@click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@json_option
+def improve(
+    design: str,
+    sensitive: str | None,
+    output: str | None,
+    certificate: str | None,
+    *,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Find a design that is as private as the one in the file D and tells more.
+
+    Without a demand the better design has the same parity. With one, it uses all that the demand allows; D must meet
+    it. The reports of D can be made from those of the better design by a second draw, so nothing is lost. Where
+    nothing can be gained, D2.json holds the design as it was, and the exit status is 0.
+
+    With --sensitive only one category is protected, as in a survey where nobody minds being found innocent. The exit
+    status is 1 where no better design of that kind is known.
+    """
+    from maskwell.core.atomic import check_outputs
+
+    if as_json and "-" in (output, certificate):
+        raise ParameterError("--json and - both need standard output", hint="write to a file")
+    if output is not None and output == certificate:
+        raise ParameterError(f"design and certificate would both be {output}", hint="give them different names")
+    check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
+    loaded, demand = load_design(design), given_demand(options)
+    found = _improved(design, loaded, demand, sensitive, options)
+    applies = getattr(found, "applies", True)
+    written = _written(found, demand, design, output, certificate, force=force) if applies else {}
+    if as_json:
+        print_json({**found.to_dict(), **written})
+    else:
+        lines = _text(found, design, written.get("output"))
+        proof = None if certificate == "-" else written.get("certificate")
+        print_lines(with_certificate(lines, proof), err="-" in written.values())
+    return OK if applies else ANSWER_IS_NO
+
+
+def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[str]:
+    from maskwell.planning.improvement import Improvement
+    from maskwell.reports.text_improve import improved_text, one_sided_text
+
+    shown = output if output != "-" else None
+    return improved_text(found, path, shown) if isinstance(found, Improvement) else one_sided_text(found, path, shown)
+
+
+def _improved(
+    path: str, design: Design, demand: Demand | None, sensitive: str | None, options: dict[str, Any]
+) -> Improvement | OneSided:
+    from maskwell.verbs.improve import improve as improve_design
+
+    codes = None if sensitive is None else read_codes(sensitive, "--sensitive", design)
+    if codes is not None and len(codes) > 1:
+        raise ParameterError(f"--sensitive {sensitive} names {len(codes)} categories", hint="name the one to protect")
+    return improve_design(
+        design,
+        demand,
+        sensitive=None if codes is None else design.inputs.labels[codes[0]],
+        method=options["method"],
+        exactly=options["exactly"],
+        allow_revealing=options["allow_revealing"],
+        name=path,
+    )
+
+
+def _written(
+    found: Replacement, demand: Demand | None, path: str, output: str | None, certificate: str | None, *, force: bool
+) -> dict[str, str]:
+    """Write the files that were asked for, both or none, and name them."""
+    from maskwell.core.atomic import write_files
+    from maskwell.designs.wire import dumps
+
+    contents = {
+        "output": (output, None if output is None else dumps(found.design).encode()),
+        "certificate": (certificate, None if certificate is None else found.certificate(demand).text().encode()),
+    }
+    return write_files(contents, force=force, inputs=[path])

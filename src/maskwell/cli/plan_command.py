@@ -1,0 +1,220 @@
+"""Options of ``maskwell plan`` for a survey whose designs are chosen.
+
+``maskwell plan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from maskwell.cli.options import (
+    LABELS_HELP,
+    FilePath,
+    demand_options,
+    example,
+    json_option,
+    needed_demand,
+    read_categories,
+    split_list,
+    typed_demand,
+)
+from maskwell.cli.output import print_json, print_lines
+from maskwell.cli.pictures import check_plot, plot_content, plot_option, with_plot
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.core.categories import Categories
+    from maskwell.planning.design_choice import Choice
+    from maskwell.reports.picture import Picture
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SURVEY = {
+    "category": ("A", "With D: the category of interest; without it, the one that is hardest to estimate."),
+    "power": ("P", "With D: the chance with which a test shall find the difference from --against."),
+    "against": ("S", "With D: the share of the category that a test shall tell from that in --pi."),
+    "alpha": ("A", "With --power or --against: the chance of a false alarm; 0.05 by default."),
+    "deff": ("F", "With D: design effect of the open question in a complex sample; 1 by default."),
+    "cv_weights": ("C", "With D: coefficient of variation of the weights; 0 by default."),
+    "strata": (
+        "FILE",
+        "Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
+    ),
+    "budget": ("B", "With --strata: what may be spent, where strata have a cost."),
+}
+
+
+def survey_options(command: F) -> F:
+    """All of them, as a decorator."""
+    for name, (metavar, help_) in reversed(SURVEY.items()):
+        kind: dict[str, Any] = {"type": FilePath()} if name == "strata" else {}
+        command = click.option(f"--{name.replace('_', '-')}", name, metavar=metavar, help=help_, **kind)(command)
+    return command
+
+
+LEVEL = "0.95"
+
+
+@click.command(
+    epilog=example(
+        "maskwell plan --k 10 --epsilon 1 --n 2000",
+        "maskwell plan --categories never,once,often --rho 0.1 0.5 --margin 0.03 -o design.json",
+        "maskwell design warner --p 0.7 -o warner.json",
+        "maskwell plan warner.json --margin 0.05 --pi 0.1,0.9",
+        "maskwell plan warner.json --power 0.8 --pi 0.1,0.9 --against 0.15",
+    )
+)
+@click.argument("designs", metavar="[D]...", type=FilePath(), nargs=-1)
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
+@demand_options
+@click.option("--n", metavar="N", help="Number of respondents: the margin is worked out.")
+@click.option("--margin", metavar="E", help="Half width of intervals that is wanted: N is worked out.")
+@click.option("--pi", metavar="A,B,...", help="True shares to plan for; equal by default, with D the worst ones.")
+@survey_options
+@click.option("--level", metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
+@click.option("-o", "--output", type=FilePath(), metavar="D.json", help="Where the recommended design goes.")
+@plot_option("privacy against error for all designs; with D, the margin against the respondents")
+@click.option(
+    "--picture",
+    type=click.Choice(["frontier", "variance"]),
+    help="With --plot: all designs over a range of privacy (default), or what the best one costs over k and gamma.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
+@json_option
+def plan(
+    designs: tuple[str, ...],
+    categories: str | None,
+    k: str | None,
+    *,
+    n: str | None,
+    margin: str | None,
+    pi: str | None,
+    level: str | None,
+    output: str | None,
+    plot: str | None,
+    picture: str | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Choose a design for a privacy demand, or plan a survey with designs that are chosen.
+
+    Without D: all designs ranked, one recommended, and how many respondents it needs. Subset selection of the best size
+    adds least variance. The gamma-diagonal design is recommended where it needs at most 5 % more respondents, because
+    a report is one category.
+
+    With a design file D: respondents for a margin, or for a test with a given power. With --strata or several files:
+    how to divide respondents among strata, or among samples.
+    """
+    from maskwell.cli.survey_plan import SURVEY, check_alone, plan_survey
+
+    survey, demand = (
+        {name: value for name, value in options.items() if (name in SURVEY) is which} for which in (True, False)
+    )
+    if designs or survey["strata"] is not None:
+        check_alone(categories=categories, k=k, output=output, picture=picture, demand=typed_demand(demand))
+        asked = {"n": n, "margin": margin, "pi": pi, "level": level, **survey}
+        plan_survey(designs, asked, plot=plot, force=force, as_json=as_json)
+        return
+    _check_no_survey(survey)
+    _choose(
+        categories,
+        k,
+        n=n,
+        margin=margin,
+        pi=pi,
+        level=level,
+        output=output,
+        plot=plot,
+        picture=picture,
+        force=force,
+        as_json=as_json,
+        demand=demand,
+    )
+
+
+def _check_no_survey(survey: dict[str, Any]) -> None:
+    """Raise for options that need a design file."""
+    for name, value in survey.items():
+        if value is not None:
+            raise ParameterError(
+                f"--{name.replace('_', '-')} plans a survey with a design that is chosen",
+                hint="name the design file: maskwell plan design.json ...",
+            )
+
+
+def _choose(
+    categories: str | None,
+    k: str | None,
+    *,
+    n: str | None,
+    margin: str | None,
+    pi: str | None,
+    level: str | None,
+    output: str | None,
+    plot: str | None,
+    picture: str | None,
+    force: bool,
+    as_json: bool,
+    demand: dict[str, Any],
+) -> None:
+    from maskwell.core.atomic import write_files
+    from maskwell.designs.wire import dumps
+    from maskwell.reports.text_plan import plan_text
+    from maskwell.verbs.choose import choose
+
+    labels = _needed_categories(categories, k)
+    asked = needed_demand(demand, "plan")
+    shares = None if pi is None else split_list(pi, "--pi")
+    _check_used(level=level, needs=n or margin, picture=picture, plot=plot)
+    _check_output(output, force=force, as_json=as_json)
+    check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
+    choice = choose(demand=asked, n=n, margin=margin, pi=shares, level=level or LEVEL, categories=labels)
+    drawn = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
+    text = None if output is None else dumps(choice.design).encode()
+    written = write_files({"output": (output, text), "plot": (plot, drawn)}, force=force)
+    if as_json:
+        print_json({**choice.to_dict(), **written})
+    else:
+        shown = None if output == "-" else output
+        print_lines(with_plot(plan_text(choice, shown, typed_demand(demand)), plot), err=output == "-")
+
+
+def _needed_categories(labels: str | None, k: str | None) -> Categories:
+    found = read_categories(labels, k)
+    if found is None:
+        raise ParameterError(
+            "plan needs the categories of the truth",
+            hint="say how many with --k 10, or name them with --categories a,b,c",
+        )
+    return found
+
+
+def _check_used(*, level: str | None, needs: str | None, picture: str | None, plot: str | None) -> None:
+    """Raise for options that would be left aside."""
+    if level is not None and needs is None:
+        raise ParameterError("--level without --n or --margin", hint="it is the level of intervals; give one of them")
+    if picture is not None and plot is None:
+        raise ParameterError("--picture without --plot", hint="say where the picture goes: --plot plan.svg")
+
+
+def _picture(choice: Choice, name: str) -> Picture:
+    from maskwell.reports.plots import plot_choice, plot_variance
+
+    if name == "frontier":
+        return plot_choice(choice)
+    return plot_variance(mark=(choice.design.k, choice.gamma))
+
+
+def _check_output(output: str | None, *, force: bool, as_json: bool) -> None:
+    from maskwell.core.atomic import check_output
+
+    if as_json and output == "-":
+        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
+    if output is not None:
+        check_output(output, force=force)

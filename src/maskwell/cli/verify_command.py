@@ -1,0 +1,84 @@
+"""``maskwell verify``.
+
+``--certificate C.json``: checked before any work, written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from maskwell.cli.options import FilePath, example, json_option
+from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
+from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+    from maskwell.privacy.criteria import Demand
+    from maskwell.privacy.design_audit import AverageSecurity
+
+
+@click.command(
+    epilog=example(
+        "maskwell design warner --p 0.7 -o warner.json",
+        "maskwell audit warner.json --rho 0.1 0.5 --certificate proof.json",
+        "maskwell verify proof.json --design warner.json",
+    )
+)
+@click.argument("certificate", metavar="C", type=FilePath())
+@click.option("--design", metavar="D", type=FilePath(), help="A design file that the certificate should be about.")
+@json_option
+def verify(certificate: str, design: str | None, *, as_json: bool) -> int:
+    """Check everything that the certificate in the file C claims, from the exact integers of its design.
+
+    The exit status is 1 when a check fails, or when the certificate proves that its demand is not met.
+    """
+    from maskwell.reports.text_certificate import verified_text
+    from maskwell.verbs.certify import verify as verify_certificate
+
+    found = verify_certificate(certificate, design=design)
+    if as_json:
+        print_json({"certificate": certificate, **found.to_dict()})
+    else:
+        print_lines(verified_text(found, certificate))
+    return OK if found.ok and found.meets is not False else ANSWER_IS_NO
+
+
+def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
+    """Raise unless a certificate may be written there, if one was asked for."""
+    if path is None:
+        return
+    from maskwell.core.atomic import check_output
+
+    if path == "-":
+        raise ParameterError("--certificate - would mix the proof with the report", hint="give the name of a file")
+    check_output(path, force=force, inputs=inputs)
+
+
+def certificate_content(path: str | None, design: Design, demand: Demand | AverageSecurity | None) -> bytes | None:
+    """The proof as the file will hold it, if one was asked for; made before anything is written."""
+    if path is None:
+        return None
+    from maskwell.privacy.design_audit import AverageSecurity
+    from maskwell.verbs.certify import certify
+
+    if isinstance(demand, AverageSecurity):
+        raise ParameterError(
+            "--certificate with --average-security, which bounds no parity",
+            hint="ask for a bound on parity, such as --epsilon 1, or leave the demand out",
+        )
+    return certify(design, demand).text().encode()
+
+
+def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:
+    """The lines of a command, with how to check the proof before the one that says what comes next.
+
+    >>> with_certificate(["Parity 3.", "Next: more"], "proof.json")
+    ['Parity 3.', 'The proof is in proof.json; to check it: maskwell verify proof.json', 'Next: more']
+    """
+    if path is None:
+        return list(lines)
+    return [*lines[:-1], f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}", lines[-1]]

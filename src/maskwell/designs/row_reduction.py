@@ -1,0 +1,293 @@
+"""Rows of a matrix that tell the same: merging them changes nothing.
+
+Two reports whose rows are proportional lead to the same posterior from every prior, and a row of zeros is a report that
+never comes. Merging a group G of proportional rows into their sum gives
+
+    original = C merged,       C[i, G] = |row i| / |sum of G|  for i in G
+    merged   = C_star original,   C_star[G, i] = 1  for i in G
+
+Both C and C_star have columns that sum to one, so the two matrices are equivalent. A row of zeros of the original gives
+a row of zeros of C, and any column of C_star.
+
+Source: [ChaiNayak2018, Remark 4.1 and Theorem 4.1].
+
+**Canonical order** is the same design with reports and categories in an order that does not depend on who wrote it
+down.
+
+Source: [Adeshiyan2011, Remarks 2.2 and 2.4, section 3.2]; which rows are merged is [ChaiNayak2018, Remark 4.1].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwell.core.arguments import Flag, as_list, check_kind
+from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
+from maskwell.core.exact import to_float
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
+from maskwell.designs.rational import Matrix, Rows
+from maskwell.errors import LabelError
+
+if TYPE_CHECKING:
+    from maskwell.designs.design import Design
+
+
+Groups = list[list[int]]
+RTOL = 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class Reduction:
+    """A matrix without zero and proportional rows, and the way back.
+
+    Attributes
+    ----------
+    rows
+        The merged rows, in the order in which they first occur.
+    groups
+        For each merged row the rows of the original that it stands for.
+    shares
+        For each row of the original its part of its merged row; 0 for a row of zeros.
+    exact
+        Whether ``C merged`` is the original exactly; False only where nearly proportional rows were merged.
+    """
+
+    rows: Matrix
+    groups: tuple[tuple[int, ...], ...]
+    shares: tuple[Fraction, ...]
+    exact: bool
+
+    @property
+    def merged(self) -> bool:
+        """Whether anything was dropped or added up."""
+        return len(self.rows) < len(self.shares)
+
+    @property
+    def C(self) -> Matrix:
+        """``original = C merged``, shape (m, number of groups)."""
+        pairs = zip(self.homes, self.shares, strict=True)
+        return [[share if g == home else Fraction(0) for g in range(len(self.groups))] for home, share in pairs]
+
+    @property
+    def C_star(self) -> Matrix:
+        """``merged = C_star original``, shape (number of groups, m); what never comes is put to the first group."""
+        return [[Fraction(g == home) for home in self.homes] for g in range(len(self.groups))]
+
+    @cached_property
+    def homes(self) -> list[int]:
+        """The group of each row of the original; the first one for rows of zeros."""
+        homes = [0] * len(self.shares)
+        for g, group in enumerate(self.groups):
+            for i in group:
+                homes[i] = g
+        return homes
+
+    def __repr__(self) -> str:
+        return f"Reduction({len(self.shares)} rows to {len(self.rows)}{'' if self.exact else ', not exactly'})"
+
+
+def reduce_rows(rows: Rows) -> Reduction:
+    """Drop rows of zeros and add up rows that are exactly proportional.
+
+    >>> tenths = [[Fraction(n, 10) for n in row] for row in ([3, 1], [3, 1], [4, 8])]
+    >>> merged = reduce_rows(tenths)
+    >>> merged, merged.C[0]
+    (Reduction(3 rows to 2), [Fraction(1, 2), Fraction(0, 1)])
+    """
+    return _reduction(rows, _exact_groups(rows))
+
+
+def reduce_rows_near(rows: Rows, rtol: float = RTOL) -> Reduction:
+    """The same for fractions that came from floats: rows are alike when their entries, normalised, agree within rtol.
+
+    >>> near = [[Fraction(1, 4), Fraction(1, 2)], [Fraction(3, 4) - Fraction(1, 10**12), Fraction(3, 2)]]
+    >>> reduce_rows(near), reduce_rows_near(near)
+    (Reduction(2 rows to 2), Reduction(2 rows to 1, not exactly))
+    """
+    return _reduction(rows, _near_groups(rows, rtol))
+
+
+def reduction_of(design: Design) -> Reduction:
+    """The design's matrix without reports that tell the same as others: as informative, with fewer reports.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> reduction_of(Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]])).groups
+    ((0, 1), (2,))
+    """
+    check_kind(Design, design=design)
+    return reduce_rows(design.exact_matrix())
+
+
+def equivalent(A: Rows, P: Rows, rtol: float = RTOL) -> bool:
+    """Whether two matrices tell the same: their merged rows agree up to order, one to one; exactly for ``rtol = 0``.
+
+    >>> whole, halves = [[Fraction(1), Fraction(1)]], [[Fraction(1, 2)] * 2] * 2
+    >>> equivalent(whole, halves)
+    True
+    """
+    if not rtol:
+        return sorted(reduce_rows(A).rows) == sorted(reduce_rows(P).rows)
+    first, second = reduce_rows_near(A, rtol).rows, reduce_rows_near(P, rtol).rows
+    return len(first) == len(second) and _match(first, second, rtol)
+
+
+def reduced_rows(P: Real, rtol: float = RTOL) -> Real:
+    """The merged rows of a matrix of floats.
+
+    >>> reduced_rows(np.array([[0.3, 0.1], [0.3, 0.1], [0.4, 0.8]])).round(3).tolist()
+    [[0.6, 0.2], [0.4, 0.8]]
+    """
+    rows = P[P.sum(axis=1) > 0]
+    return np.array([rows[group].sum(axis=0) for group in _alike(rows / rows.sum(axis=1, keepdims=True), rtol)])
+
+
+def _reduction(rows: Rows, groups: Iterable[Sequence[int]]) -> Reduction:
+    merged, shares, exact = [], [Fraction(0)] * len(rows), True
+    for group in groups:
+        total = [sum(column, Fraction(0)) for column in zip(*(rows[i] for i in group), strict=True)]
+        size = sum(total)
+        for i in group:
+            shares[i] = sum(rows[i], Fraction(0)) / size
+            exact = exact and all(shares[i] * t == p for t, p in zip(total, rows[i], strict=True))
+        merged.append(total)
+    return Reduction(merged, tuple(tuple(group) for group in groups), tuple(shares), exact)
+
+
+def _exact_groups(rows: Rows) -> Groups:
+    groups: dict[tuple[Fraction, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        if any(row):
+            groups.setdefault(_normalised(row), []).append(i)
+    return list(groups.values())
+
+
+def _normalised(row: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    total = sum(row, Fraction(0))
+    return tuple(p / total for p in row)
+
+
+def _near_groups(rows: Rows, rtol: float) -> Groups:
+    """Groups of exactly proportional rows, joined where they nearly are; a zero is never near to anything else."""
+    exact = _exact_groups(rows)
+    by_zeros: dict[tuple[bool, ...], Groups] = {}
+    for group in exact:
+        by_zeros.setdefault(tuple(map(bool, rows[group[0]])), []).append(group)
+    found: Groups = []
+    for groups in by_zeros.values():
+        shapes = np.array([[to_float(p) for p in _normalised(rows[group[0]])] for group in groups])
+        found += [sorted(i for g in alike for i in groups[g]) for alike in _alike(shapes, rtol)]
+    return sorted(found)
+
+
+def _alike(shapes: Real, rtol: float) -> Groups:
+    """Rows within rtol of the first one of their group, entry by entry; no grid, whose lines values may straddle."""
+    groups, left = [], np.ones(len(shapes), dtype=bool)
+    for i in range(len(shapes)):
+        if left[i]:
+            alike = left & np.isclose(shapes, shapes[i], rtol=rtol, atol=0).all(axis=1)
+            groups.append(np.flatnonzero(alike).tolist())
+            left &= ~alike
+    return groups
+
+
+def _match(first: Rows, second: Rows, rtol: float) -> bool:
+    """Whether every row of the first has a row of its own in the second, the nearest one that is left."""
+    left = np.array([[to_float(p) for p in row] for row in second])
+    for row in first:
+        wanted = np.array([to_float(p) for p in row])
+        fits = np.flatnonzero(np.isclose(left, wanted, rtol=rtol, atol=0).all(axis=1))
+        if not len(fits):
+            return False
+        left = np.delete(left, fits[np.abs(left[fits] - wanted).max(axis=1).argmin()], axis=0)
+    return True
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """A design in canonical order, and how to get there.
+
+    Attributes
+    ----------
+    design
+        The same probabilities, reordered; labels stay with their rows and columns.
+    reports
+        For each report of ``design`` the reports of the original that it stands for: one, or several when merged.
+    categories
+        For each category of ``design`` that of the original.
+    """
+
+    design: Dense
+    reports: tuple[tuple[int, ...], ...]
+    categories: tuple[int, ...]
+
+
+def canonical_order(
+    design: CodedDesign, *, most_sensitive_first: Iterable[Hashable] | None = None, merge: bool = False
+) -> Canonical:
+    """The design with its most incriminating report first.
+
+    Two categories: reports that never come are dropped, the others sorted by the ratio alpha_i / beta_i, largest first
+    (beta_i = 0 counts as infinite), ties by alpha_i. More categories: sorted by P[i, 1], largest first, ties by
+    P[i, 2], and so on.
+
+    where alpha and beta are the columns of P, and ``most_sensitive_first`` lists all categories in order of their
+    sensitivity; the order of the design if left out. ``merge`` adds up reports with proportional rows, which tell the
+    same; a merged report bears the tuple of their labels. (a, b) and (1 - a, 1 - b) come out alike, with a > b.
+    Source: [Adeshiyan2011, Remarks 2.2 and 2.4]; for more categories section 3.2 there, whose printed order is that of
+    categories instead of reports.
+
+    >>> design = Dense.of([["0.2", "0.6"], ["0.8", "0.4"]], Categories.of(["user", "other"]), Categories.of(["a", "b"]))
+    >>> found = canonical_order(design)
+    >>> found.design.outputs.labels, found.reports   # b points to users: twice as likely from them
+    (('b', 'a'), ((1,), (0,)))
+    """
+    check_kind(CodedDesign, design=design)
+    check_kind(Flag, merge=merge)
+    columns = _order(design.inputs, most_sensitive_first)
+    rows = [[row[j] for j in columns] for row in design.exact_matrix()]
+    groups = list(reduce_rows(rows).groups) if merge else [(i,) for i, row in enumerate(rows) if any(row)]
+    sums = {group: _added(rows, group) for group in groups}
+    ordered = sorted(groups, key=lambda group: _place(sums[group]), reverse=True)
+    labels = [_label(design.outputs, group) for group in ordered]
+    inputs = Categories.of(design.inputs.labels[j] for j in columns)
+    made = Dense.of([sums[group] for group in ordered], inputs, Categories.of(labels))
+    return Canonical(made.with_provenance(**design.provenance), tuple(ordered), tuple(columns))
+
+
+def _order(categories: Categories, wanted: Iterable[Hashable] | None) -> list[int]:
+    if wanted is None:
+        return list(range(len(categories)))
+    order = [categories.code(label) for label in as_list(wanted, "most_sensitive_first")]
+    if sorted(order) != list(range(len(categories))):
+        raise LabelError(
+            f"{len(set(order))} of {len(categories)} categories are ordered by sensitivity",
+            hint="name every category once, the most sensitive first",
+        )
+    return order
+
+
+def _added(rows: Sequence[Sequence[Fraction]], group: Sequence[int]) -> list[Fraction]:
+    return [sum(column, Fraction(0)) for column in zip(*(rows[i] for i in group), strict=True)]
+
+
+def _place(row: Sequence[Fraction]) -> tuple[Fraction | float, ...]:
+    """What rows are sorted by, largest first."""
+    if len(row) != 2:
+        return tuple(row)
+    alpha, beta = row
+    return (alpha / beta if beta else math.inf, alpha)
+
+
+def _label(outputs: Categories, group: Sequence[int]) -> Hashable:
+    labels = tuple(outputs.labels[i] for i in group)
+    return labels[0] if len(labels) == 1 else labels

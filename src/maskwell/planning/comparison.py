@@ -1,0 +1,428 @@
+"""A fair comparison of two designs: never at unequal privacy.
+
+What two designs tell is compared by the order of Blackwell, which needs no equal privacy, and by the variance that
+they add and by Fisher's information, which do: a design that protects less always looks better there. So the less
+private one is first made as private as the other, by parity or by another measure, and only then are they ranked. As
+one number never says all about protection, what every report would make somebody believe is shown beside it.
+
+**Efficiency** is how much more one design tells about the shares than another, at many true shares:
+
+    relative efficiency in a direction x:  (x' I_1 x) / (x' I_2 x)
+
+with Fisher's information I of one report. For two categories that is one number; for more its least and its greatest
+value over all directions are the extreme roots of ``det(I_1 - r I_2) = 0``. The first design is at least as good in
+every direction where ``I_1 - I_2`` has no negative eigenvalue (the order of Loewner). It is a statement about the
+shares that were looked at. The order of Blackwell implies it for all shares; not the other way round.
+
+Source: [Adeshiyan2011, sections 2.3 and 2.7, Theorem 3.3], [ChaiNayak2018, section 4].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from maskwell.core.arguments import as_list, check_kind
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number, Parity, to_float, to_text
+from maskwell.designs.design import MATRIX_LIMIT, Design
+from maskwell.designs.unary import Unary
+from maskwell.errors import TooLargeError
+from maskwell.estimation.information import fisher_information, mutual_information
+from maskwell.planning.equal_protection import Equalised, at_level
+from maskwell.planning.order import Order, check_same_categories, order_of
+from maskwell.privacy.criteria import alike
+from maskwell.privacy.measures import PARITY, Measure
+from maskwell.privacy.posterior import posterior
+
+ENTRIES = 100_000
+"""Matrices with more entries than this are not looked at for many shares."""
+
+MOST_CATEGORIES = 50
+TOLERANCE = 1e-10
+_SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
+
+Better = Literal["first", "second", "equal", "neither"]
+
+
+@dataclass(frozen=True, eq=False)
+class Efficiency:
+    """Two designs at many true shares.
+
+    Attributes
+    ----------
+    grid
+        The shares, shape (g, k).
+    information
+        For two categories that of both at each of them, shape (2, g); else None.
+    relative
+        The least and the greatest relative efficiency of the first, over all directions, shape (g, 2); NaN where the
+        second tells nothing in some direction.
+    better
+        Which one is at least as good in every direction at all of these shares.
+    """
+
+    grid: Real
+    information: Real | None
+    relative: Real
+    better: Better
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        one, two = (None, None) if self.information is None else self.information.tolist()
+        return {
+            "grid": self.grid.tolist(),
+            "information": None if one is None else {"first": one, "second": two},
+            "relative": [[None if np.isnan(x) else x for x in row] for row in self.relative.tolist()],
+            "loewner": self.better,
+        }
+
+
+def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) -> Efficiency | None:
+    """Compare what two designs tell at many true shares; None where they are too large for that.
+
+    Parameters
+    ----------
+    grid
+        True shares, shape (g, k), all above 0; by default some from rare to common, and even ones.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> warner = Dense.of([["41/42", "1/42"], ["1/42", "41/42"]])
+    >>> simmons = Dense.of([["0.82", "0.02"], ["0.18", "0.98"]])
+    >>> found = efficiency_of(warner, simmons, grid=np.array([[0.05, 0.95]]))
+    >>> found.better, round(float(found.relative[0, 0]), 3)   # at equal protection Warner's device is a fifth better
+    ('first', 1.205)
+    """
+    check_kind(Design, first=first, second=second)
+    if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
+        return None
+    points = (
+        default_grid(first.k)
+        if grid is None
+        else np.array([first.check_distribution(pi) for pi in as_list(grid, "grid")])
+    )
+    pairs = [(fisher_information(first, pi), fisher_information(second, pi)) for pi in points]
+    binary = np.array([[one[0, 0], two[0, 0]] for one, two in pairs]).T if first.k == 2 else None
+    return Efficiency(points, binary, np.array([_relative(*pair) for pair in pairs]), _better(pairs))
+
+
+def default_grid(k: int) -> Real:
+    """Even shares, and each category in turn rare or common; for two categories a finer row of shares.
+
+    >>> default_grid(3).shape
+    (7, 3)
+    """
+    if k == 2:
+        return np.array([[share, 1 - share] for share in _SHARES])
+    even = np.full((1, k), 1 / k)
+    mixed = [mix * np.eye(k) + (1 - mix) / k for mix in (0.5, 0.9)]
+    return np.vstack([even, *mixed])
+
+
+def _relative(one: Real, two: Real) -> tuple[float, float]:
+    from scipy.linalg import eigh
+
+    if np.linalg.eigvalsh(two)[0] <= TOLERANCE * np.abs(two).max() or not np.isfinite(one).all():
+        return (np.nan, np.nan)
+    roots = eigh(one, two, eigvals_only=True)
+    return float(roots[0]), float(roots[-1])
+
+
+def _better(pairs: list[tuple[Real, Real]]) -> Better:
+    forth = all(_at_least(one, two) for one, two in pairs)
+    back = all(_at_least(two, one) for one, two in pairs)
+    return "equal" if forth and back else "first" if forth else "second" if back else "neither"
+
+
+def _at_least(one: Real, two: Real) -> bool:
+    scale = max(float(np.linalg.norm(one)), float(np.linalg.norm(two)))
+    return bool(np.linalg.eigvalsh(one - two)[0] >= -TOLERANCE * scale)
+
+
+NO_BOUND = "neither design has a bound on {}, so no common protection can be named"
+EQUAL = 1e-9
+SHOWN_POSTERIORS = 1000
+"""Entries of a matrix up to which beliefs after every report are listed."""
+
+Winner = Literal["first", "second", "equal"]
+Which = Literal["first", "second", "both"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two designs side by side, at proportions ``pi`` (uniform by default), as they are.
+
+    Attributes
+    ----------
+    measure
+        How protection is measured: parity by default.
+    """
+
+    first: Design
+    second: Design
+    pi: Real | None
+    measure: Measure = PARITY
+
+    @cached_property
+    def order(self) -> Order:
+        """Which tells more, with its proof."""
+        return order_of(self.first, self.second)
+
+    @cached_property
+    def efficiency(self) -> Efficiency | None:
+        """How much more one tells than the other at many shares, ``pi`` being the first; None for large designs."""
+        grid = default_grid(self.first.k) if self.first.k <= MOST_CATEGORIES else None
+        inside = self.pi is not None and bool((self.pi > 0).all())
+        if grid is not None and self.pi is not None and inside:
+            grid = np.vstack([self.pi, grid])
+        return efficiency_of(self.first, self.second, grid=grid)
+
+    @property
+    def parities(self) -> tuple[Parity, Parity]:
+        """Of both."""
+        return self.first.parity_exact(), self.second.parity_exact()
+
+    @cached_property
+    def protections(self) -> tuple[Parity, Parity]:
+        """Of both, by the measure."""
+        return self.measure.value(self.first), self.measure.value(self.second)
+
+    @property
+    def equally_private(self) -> bool:
+        """Whether the protections agree: exactly, or within 1e-9 where a design is given as decimals, or rounded."""
+        return alike(*self.protections, decimals=self.first.rounded or self.second.rounded)
+
+    @property
+    def slack_used(self) -> bool:
+        """Whether the protections are equal only within slack; see :mod:`maskwell.privacy.criteria`."""
+        return self.equally_private and self.protections[0] != self.protections[1]
+
+    @property
+    def prior(self) -> Real:
+        """What is believed before a report: the prior of the measure, else ``pi``, else equal shares."""
+        if self.measure.prior:
+            return np.array([float(p) for p in self.measure.prior])
+        return self.first.uniform_prior() if self.pi is None else self.pi
+
+    @cached_property
+    def posteriors(self) -> tuple[Real | None, Real | None]:
+        """What is believed after each report of both, shape (m, k) each; None for large designs."""
+        one, two = (
+            posterior(design, self.prior) if design.has_entries_up_to(SHOWN_POSTERIORS) else None
+            for design in (self.first, self.second)
+        )
+        return one, two
+
+    @cached_property
+    def added_variances(self) -> tuple[float | None, float | None]:
+        """Of both, each with its best linear estimator; None where proportions cannot be estimated."""
+        one, two = (_added_variance(d, self.pi) for d in (self.first, self.second))
+        return one, two
+
+    @property
+    def winner_by_variance(self) -> Winner | None:
+        """Whose reports add less variance; None at unequal privacy, where that says nothing, or where one adds none."""
+        one, two = self.added_variances
+        if not self.equally_private or one is None or two is None:
+            return None
+        if abs(one - two) <= EQUAL * max(abs(one), abs(two)):
+            return "equal"
+        return "first" if one < two else "second"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "order": self.order.verdict,
+            "proof": _proof(self.order),
+            "parity": _both(*map(to_float, self.parities)),
+            "parity_exact": _both(*map(to_text, self.parities)),
+            "equally_private": self.equally_private,
+            "slack_used": self.slack_used,
+            "added_variance": _both(*self.added_variances),
+            "less_variance": self.winner_by_variance,
+            "information": _both(*(_information(d, self.pi) for d in (self.first, self.second))),
+            "mutual_information": _both(*(_mutual(d, self.pi) for d in (self.first, self.second))),
+            "guess_probability": _both(*(d.guess_probability() for d in (self.first, self.second))),
+            "measure": self._measured(),
+            "efficiency": None if self.efficiency is None else self.efficiency.to_dict(),
+            "posterior": {"prior": self.prior.tolist(), **_both(*map(_table, self.posteriors))},
+        }
+
+    def _measured(self) -> dict[str, Any]:
+        values = _both(*map(to_float, self.protections))
+        exact = _both(*map(to_text, self.protections))
+        return {**self.measure.to_dict(self.first), **values, "exact": exact}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FairComparison:
+    """Two designs as they are, and at equal protection.
+
+    Attributes
+    ----------
+    given
+        As they are.
+    equalised
+        With the less private one made as private as the other, or both brought to the protection that was asked for;
+        None when that cannot be done, for the reason ``why``.
+    changed, how
+        Which one was changed, and how; None and "unchanged" when they were equally private.
+    """
+
+    given: Comparison
+    equalised: Comparison | None
+    changed: Which | None
+    how: str
+    why: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = self.given.to_dict()
+        if not self.given.equally_private:
+            found["less_variance_because"] = "not ranked: the designs do not protect equally"
+        if self.equalised is None:
+            return {**found, "equalised": None, "not_equalised_because": self.why}
+        again = found if self.changed is None else self.equalised.to_dict()
+        return {**found, "equalised": {**again, "changed": self.changed, "how": self.how}}
+
+    def __repr__(self) -> str:
+        fair = self.equalised
+        after = (
+            ""
+            if fair is None
+            else f", at equal privacy {fair.order.verdict!r}, less variance {fair.winner_by_variance!r}"
+        )
+        return f"FairComparison({self.given.order.verdict!r}{after})"
+
+
+def compare(
+    first: Design,
+    second: Design,
+    *,
+    pi: Real | None = None,
+    measure: Measure | str = "parity",
+    at: Literal["first", "second"] | Number | None = None,
+) -> FairComparison:
+    """Compare two designs over the same categories, as they are and at equal protection.
+
+    Parameters
+    ----------
+    pi
+        Shares at which variances and information are evaluated; equal by default.
+    measure
+        How protection is measured: ``parity``, ``ratio`` (for the first category), or a
+        :class:`~maskwell.privacy.measures.Measure`.
+    at
+        The protection at which they are compared: that of the better protected one by default, that of the first or of
+        the second, or a number. A design that has to tell more than it does needs a family it can be tuned in.
+
+    >>> from maskwell.procedures.unrelated_questions import simmons
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> found = compare(warner("0.8"), simmons("0.8", "0.1"))
+    >>> found.given.added_variances[0] > found.given.added_variances[1], found.given.winner_by_variance   # parity 4, 41
+    (True, None)
+    >>> found.changed, found.equalised.order.verdict   # at equal parity Warner's device tells more
+    ('second', 'first')
+    >>> compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", at="second").how   # Lanke's equaliser
+    'warner with p = 41/42'
+    """
+    check_kind(Design, first=first, second=second)
+    check_kind(Measure | str, measure=measure)
+    check_same_categories(first, second)
+    _check_work(first, second)
+    shares = None if pi is None else first.check_distribution(pi)
+    given = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
+    if at is None and given.equally_private:
+        infinite = given.protections[0] == given.measure.limit
+        why = NO_BOUND.format(given.measure.spoken) if infinite else None
+        return FairComparison(given, None if infinite else given, None, "unchanged", why)
+    return _equalised(given, at)
+
+
+def _check_work(*designs: Design) -> None:
+    """Raise where the rank, which variances need, would take minutes."""
+    if not all(design.has_quick_rank() for design in designs):
+        raise TooLargeError(
+            f"designs over {designs[0].k:,} categories, too many of which depend on each other to be compared",
+            hint="compare designs of their parts, or what audit says of each",
+        )
+
+
+def _equalised(given: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:
+    target = _target(given, at)
+    if not given.measure.blank < target < given.measure.limit:
+        return FairComparison(given, None, None, "unchanged", _why_not(given, target))
+    try:
+        changes = [at_level(design, given.measure, Fraction(target)) for design in (given.first, given.second)]
+    except TooLargeError as error:
+        return FairComparison(given, None, None, "unchanged", error.message)
+    return _with(given, *changes)
+
+
+def _why_not(given: Comparison, target: Parity) -> str:
+    if target <= given.measure.blank:
+        return "one of the designs tells nothing at all"
+    if given.protections[0] == given.protections[1]:
+        return NO_BOUND.format(given.measure.spoken)
+    return f"the design that sets the protection has no bound on {given.measure.spoken}"
+
+
+def _target(given: Comparison, at: Literal["first", "second"] | Number | None) -> Parity:
+    one, two = given.protections
+    if at is None:
+        return min(one, two)
+    if isinstance(at, str) and at in ("first", "second"):
+        return one if at == "first" else two
+    return given.measure.read(at)
+
+
+def _with(given: Comparison, one: Equalised, two: Equalised) -> FairComparison:
+    hows = {name: found.how for name, found in (("first", one), ("second", two)) if found.how != "unchanged"}
+    fair = replace(given, first=one.design, second=two.design)
+    changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
+    return FairComparison(given, fair, changed, " and ".join(hows.values()) or "unchanged", None)
+
+
+def _added_variance(design: Design, pi: Real | None) -> float | None:
+    if not design.identifiable:
+        return None
+    return design.added_variance_of("best-linear") if isinstance(design, Unary) else design.added_variance(pi)
+
+
+def _table(found: Real | None) -> Any:
+    """Beliefs for JSON; null after a report that cannot occur."""
+    return None if found is None else [[None if math.isnan(p) else p for p in row] for row in found.tolist()]
+
+
+def _both(first: Any, second: Any) -> dict[str, Any]:
+    return {"first": first, "second": second}
+
+
+def _proof(order: Order) -> dict[str, Any]:
+    """What proves the verdict: a garbling where one can be made from the other, a gain matrix where it cannot."""
+    forth, back = order.first_for_second.to_dict(), order.second_for_first.to_dict()
+    main = back if order.verdict == "second" else forth
+    shown: dict[str, Any] = {
+        name: main[name] for name in ("garbling", "garbling_exact", "keep", "gain", "gain_exact") if name in main
+    }
+    return {**shown, "exact": order.exact, "first_for_second": forth, "second_for_first": back}
+
+
+def _information(design: Design, pi: Real | None) -> Any:
+    """Fisher's, a number for two categories, else a matrix; None where the design is too large to be written out."""
+    if not design.has_entries_up_to(MATRIX_LIMIT) or design.k > 100:
+        return None
+    found = fisher_information(design, pi)
+    return float(found[0, 0]) if design.k == 2 else found.tolist()
+
+
+def _mutual(design: Design, pi: Real | None) -> float | None:
+    if not design.has_entries_up_to(MATRIX_LIMIT):
+        return None
+    found = mutual_information(design, pi)
+    return found if math.isfinite(found) else None

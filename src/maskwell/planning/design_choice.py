@@ -1,0 +1,440 @@
+"""Choosing a design for k categories and a privacy demand: the ranked table, and a recommendation with its reason.
+
+All designs that meet the demand are compared at the parity that it allows, by the variance V_R that randomization adds
+to the estimated shares. Local l-diversity stands beside the table: it has no bound on parity, so there is no parity at
+which it could be compared.
+
+**Recommended** is subset selection of the minimax size, which adds least variance; or the gamma-diagonal design when it
+needs at most 5 % more respondents for the same error, because its report is one category, which is short to send and
+simple to explain. Designs that depend on assumed shares, and designs that are not admissible, are never recommended.
+
+Source: [NayakZhai2019, section 3.2] for the minimax design, [ChaiNayak2018, Theorem 4.4 and Proposition 4.1] for the
+gamma-diagonal one; the rule of 5 % is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import check_kind
+from maskwell.core.arrays import Real
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, to_float, to_text
+from maskwell.core.printed import Printed
+from maskwell.designs.design import Design, check_two
+from maskwell.errors import ParameterError
+from maskwell.planning.candidates import (
+    Candidate,
+    gamma_diagonal,
+    matching_diversity,
+    minimax_subset,
+    unary_encodings,
+)
+from maskwell.planning.extremal import LIMIT, extremal_design
+from maskwell.planning.sample_size import (
+    check_level,
+    check_margin,
+    check_n,
+    margin_of,
+    margin_warnings,
+    needed_n,
+    worst_share_variance,
+)
+from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size
+from maskwell.privacy.criteria import Demand
+from maskwell.procedures.design_builders import check_shares, numbered
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Option:
+    """A line of the table.
+
+    Attributes
+    ----------
+    candidate
+        The design and its estimator.
+    meets
+        Whether the demand is met.
+    guess_probability
+        Chance that the best guess of the truth from one report is right, for somebody who believes in equal shares, or
+        in those that were assumed.
+    rank
+        From 1 for the least added variance; None for designs that cannot be compared.
+    added_variance
+        V_R; None where shares cannot be estimated.
+    variance
+        The largest ``n Var(pi_hat_j)`` of one share.
+    rms_error, margin
+        With a number of respondents: the root mean square error of one share, and the half width of its interval.
+    n
+        How many respondents would give the margin of the choice.
+    dominated_by
+        For designs that are not admissible: the line that adds less variance at the same parity, whatever the shares.
+    note
+        What must be known about it.
+    """
+
+    candidate: Candidate
+    meets: bool
+    guess_probability: float
+    rank: int | None = None
+    added_variance: float | None = None
+    variance: float | None = None
+    rms_error: float | None = None
+    margin: float | None = None
+    n: int | None = None
+    dominated_by: str | None = None
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """For programs."""
+        return self.candidate.name
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return self.candidate.label
+
+    @property
+    def design(self) -> Design:
+        """The design."""
+        return self.candidate.design
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        design = self.design
+        return {
+            "rank": self.rank,
+            "name": self.name,
+            "label": self.label,
+            "family": self.candidate.family,
+            "estimator": self.candidate.estimator,
+            "parity": design.parity(),
+            "meets": self.meets,
+            "identifiable": design.identifiable,
+            "added_variance": self.added_variance,
+            "rms_error": self.rms_error,
+            "margin": self.margin,
+            "n": self.n,
+            "guess_probability": self.guess_probability,
+            "report_bits": design.report_bits(),
+            "wire_bits": self.candidate.wire_bits,
+            "admissible": design.is_admissible(),
+            "dominated_by": self.dominated_by,
+            "note": self.note,
+        }
+
+    def __repr__(self) -> str:
+        return f"Option({self.rank}, {self.label!r}, V_R={self.added_variance})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """The ranked designs for a demand, and the one that is recommended.
+
+    Attributes
+    ----------
+    options
+        Ranked by added variance, those that cannot be compared last.
+    recommended
+        One of them.
+    reason
+        Why, in words.
+    n, margin, level
+        How many respondents, the half width of the intervals of the recommended design, and their level; n and margin
+        are None when neither was given.
+    pi
+        The shares that were assumed; None for equal shares.
+    notes, warnings
+        What must be known about the table, and what the margin cannot tell.
+    worst_n, worst_margin
+        The same for the recommended design whatever the true shares are.
+    direct_n, direct_margin
+        The same if the question were asked directly, without any protection.
+
+    >>> from maskwell.planning.design_choice import choose
+    >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
+    >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
+    ('gamma-diagonal', 0.08)
+    """
+
+    demand: Demand
+    gamma: Fraction
+    options: tuple[Option, ...]
+    recommended: Option
+    reason: str
+    level: float
+    n: int | None
+    margin: float | None
+    pi: tuple[Fraction, ...] | None
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    worst_n: int | None = None
+    worst_margin: float | None = None
+    direct_n: int | None = None
+    direct_margin: float | None = None
+
+    @property
+    def design(self) -> Design:
+        """The recommended design."""
+        return self.recommended.design
+
+    @property
+    def ranked(self) -> tuple[Option, ...]:
+        """The options that can be compared."""
+        return tuple(option for option in self.options if option.rank is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "k": self.design.k,
+            "demand": self.demand.to_dict(),
+            "gamma": to_float(self.gamma),
+            "n": self.n,
+            "margin": self.margin,
+            "level": self.level,
+            "pi": None if self.pi is None else list(map(to_text, self.pi)),
+            "recommended": self.recommended.name,
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "worst_case": {"n": self.worst_n, "margin": self.worst_margin},
+            "asked_directly": {"n": self.direct_n, "margin": self.direct_margin},
+            "designs": [option.to_dict() for option in self.options],
+            "design": self.design.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"Choice for {self.demand.text}: {self.recommended.label}"]
+        return "\n".join([*lines, *(f"  {option!r}" for option in self.options)])
+
+
+SIMPLER = 0.05
+"""How many more respondents, as a share, the simpler design may need and still be preferred."""
+
+
+def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
+    """The simpler design if it costs little, else the one that adds least variance."""
+    by_name = {option.name: option for option in options}
+    diagonal, subset = by_name["k-ary"], by_name.get("subset")
+    least = "adds the least variance in the worst case of all designs of this parity"
+    if subset is None:
+        two = "; of two categories, no design of this parity tells more" if diagonal.design.k == 2 else ""
+        return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"
+    assert diagonal.added_variance is not None and subset.added_variance is not None
+    more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1
+    if more <= SIMPLER:
+        return diagonal, (
+            f"the gamma-diagonal design needs {_more(more)} respondents than {subset.label}, which "
+            f"adds the least variance in the worst case; up to {_more(SIMPLER)} it is preferred, because a report is "
+            "one category"
+        )
+    return subset, (
+        f"{subset.label} {least}; the gamma-diagonal design, whose report is one category, would need "
+        f"{_more(more)} respondents (up to {_more(SIMPLER)} it would be preferred)"
+    )
+
+
+def _more(share: float) -> str:
+    """How many more, in percent, or as a multiple when it is much.
+
+    >>> _more(0.05), _more(0.3417), _more(12.3)
+    ('5 % more', '34 % more', '13.3 times as many')
+    """
+    times = f"{Printed(1 + share):.3g}" if share < 999 else f"{Printed(1 + share):,.0f}"
+    return f"{Printed(100 * share):.2g} % more" if share < 1 else f"{times} times as many"
+
+
+UNIDENTIFIABLE = "shares cannot be estimated from its reports"
+NO_BOUND = "no bound on parity: not comparable, does not meet the demand"
+
+
+def choose(
+    k: int,
+    demand: Demand | Number,
+    *,
+    n: Number | None = None,
+    margin: Number | None = None,
+    pi: Iterable[Number] | None = None,
+    level: Number = 0.95,
+    categories: Categories | None = None,
+) -> Choice:
+    """The designs for k categories under a demand, ranked, and which one to take.
+
+    Parameters
+    ----------
+    demand
+        What is asked for; a number is a bound gamma on parity.
+    n, margin
+        The number of respondents, or the half width of intervals that is wanted; at most one of them.
+    pi
+        True shares to plan for, equal by default. With them, the extremal design for these shares is in the table.
+    level
+        Of the intervals.
+    categories
+        The labels of the k categories; 0, 1, 2, ... by default.
+
+    >>> choose(10, Demand.from_gamma(2)).recommended.label
+    'subset selection of size 3'
+    """
+    check_kind(Categories | None, categories=categories)
+    categories = _check_labels(check_k(k), categories)
+    demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
+    gamma, sure = gamma_of(demand), check_level(level)
+    if n is not None and margin is not None:
+        raise ParameterError("n and margin are both given", hint="give one of them: the other one is worked out")
+    wanted_n = None if n is None else check_n(n)
+    wanted_margin = None if margin is None else check_margin(margin)
+    shares = None if pi is None else _check_shares(pi, len(categories))
+    at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
+
+    options, notes = _lines(categories, demand, shares, at)
+    recommended, reason = recommend(options, float(at @ (1 - at)))
+    planned = _Plan.of(recommended, sure, wanted_n, wanted_margin)
+    options = [planned.filled(option, at) for option in options]
+    return Choice(
+        demand=demand,
+        gamma=gamma,
+        options=tuple(options),
+        recommended=next(option for option in options if option.candidate is recommended.candidate),
+        reason=reason,
+        level=sure,
+        pi=shares,
+        notes=tuple(notes),
+        warnings=() if planned.margin is None else margin_warnings(planned.margin, at),
+        **planned.summary(recommended.design, at),
+    )
+
+
+# ---- the lines
+
+
+def _lines(
+    categories: Categories, demand: Demand, shares: tuple[Fraction, ...] | None, at: Real
+) -> tuple[list[Option], list[str]]:
+    """All lines, ranked, those that cannot be compared last; and what else must be said."""
+    prior = None if shares is None else at
+    diagonal, subset = gamma_diagonal(categories, demand), minimax_subset(categories, demand)
+    best = diagonal if minimax_size(len(categories), demand) == 1 else subset
+    found = [*dict.fromkeys([diagonal, best]), *unary_encodings(categories, demand)]
+    extremal, notes = (None, []) if shares is None else _extremal(shares, demand, categories, found)
+    found += [] if extremal is None else [extremal]
+    lines = [_line(candidate, best, demand, at, prior) for candidate in found]
+    lines.sort(key=lambda line: math.inf if line.added_variance is None else line.added_variance)
+    usable = [line.added_variance is not None for line in lines]
+    lines = [
+        replace(line, rank=i if fits else None) for i, (line, fits) in enumerate(zip(lines, usable, strict=True), 1)
+    ]
+    diverse = matching_diversity(categories, demand)
+    beside = [] if diverse is None else [replace(_line(diverse, best, demand, at, prior), note=NO_BOUND)]
+    return [*lines, *beside], notes
+
+
+def _line(candidate: Candidate, best: Candidate, demand: Demand, at: Real, prior: Real | None) -> Option:
+    design = candidate.design
+    line = Option(candidate, demand.allows(design.parity_exact()), design.guess_probability(prior))
+    if not design.identifiable:
+        return replace(line, note=UNIDENTIFIABLE)
+    return replace(
+        line,
+        added_variance=candidate.added_variance(at),
+        variance=float(candidate.share_variance(at).max()),
+        dominated_by=best.name if candidate.estimator is not None else None,
+        note=_note(candidate, best),
+    )
+
+
+def _note(candidate: Candidate, best: Candidate) -> str:
+    if candidate.family == "extremal":
+        return "optimal for the assumed shares only"
+    if candidate.estimator is not None:
+        return f"its reports with no or all bits tell nothing; {best.spoken} adds less variance"
+    return "adds the least variance in the worst case" if candidate is best else ""
+
+
+def _extremal(
+    shares: tuple[Fraction, ...], demand: Demand, categories: Categories, known: list[Candidate]
+) -> tuple[Candidate | None, list[str]]:
+    """The extremal design for the assumed shares, unless it is one of those that are there already."""
+    if len(shares) > LIMIT:
+        return None, [f"the extremal design is not worked out for more than {LIMIT} categories"]
+    design = extremal_design(shares, demand, categories, average=True).design
+    same = next((candidate for candidate in known if _alike(candidate.design, design)), None)
+    if same is not None:
+        return None, [f"the extremal design for the assumed shares is {same.spoken}"]
+    return Candidate("extremal", "extremal, for these shares", "extremal", design), []
+
+
+def _alike(first: Design, second: Design) -> bool:
+    """The same structure with the same reports; their parities may differ by what rounding cost."""
+    return first.kind == second.kind and first.outputs == second.outputs
+
+
+# ---- numbers of respondents
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Respondents and margin of the recommended design, where one of them was given."""
+
+    level: float
+    n: int | None
+    margin: float | None
+
+    @classmethod
+    def of(cls, recommended: Option, level: float, n: int | None, margin: float | None) -> _Plan:
+        assert recommended.variance is not None
+        if n is not None:
+            return cls(level, n, margin_of(recommended.variance, n, level))
+        if margin is not None:
+            return cls(level, needed_n(recommended.variance, margin, level), margin)
+        return cls(level, None, None)
+
+    def filled(self, option: Option, at: Real) -> Option:
+        """A line with its errors at this n, and the n that it would need for this margin."""
+        if self.n is None or self.margin is None or option.variance is None or option.added_variance is None:
+            return option
+        total = option.added_variance + float(at @ (1 - at))
+        return replace(
+            option,
+            rms_error=math.sqrt(total / (len(at) * self.n)),
+            margin=margin_of(option.variance, self.n, self.level),
+            n=needed_n(option.variance, self.margin, self.level),
+        )
+
+    def summary(self, design: Design, at: Real) -> dict[str, Any]:
+        """N and margin, and both of them in the worst case and without protection."""
+        if self.n is None or self.margin is None:
+            return {"n": None, "margin": None}
+        variances = {"worst": worst_share_variance(design), "direct": float((at * (1 - at)).max())}
+        found: dict[str, Any] = {"n": self.n, "margin": self.margin}
+        for name, variance in variances.items():
+            found[f"{name}_n"] = needed_n(variance, self.margin, self.level)
+            found[f"{name}_margin"] = margin_of(variance, self.n, self.level)
+        return found
+
+
+# ---- checks
+
+
+def _check_labels(k: int, categories: Categories | None) -> Categories:
+    if categories is None:
+        return Categories.numbered(k)
+    check_two(categories)
+    if len(categories) != k:
+        raise ParameterError(f"{len(categories)} labels for {k} categories", hint=f"give {k} labels", k=k)
+    return categories
+
+
+def _check_shares(pi: Iterable[Number], k: int) -> tuple[Fraction, ...]:
+    given = numbered(pi, "pi")
+    if len(given) != k:
+        raise ParameterError(f"{len(given)} shares for {k} categories", hint="give one share for each category", k=k)
+    return tuple(check_shares(given)[0])

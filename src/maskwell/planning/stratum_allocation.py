@@ -1,0 +1,387 @@
+"""Respondents divided among the parts of a survey: strata, or samples that use different designs; in whole numbers.
+
+``pi_hat = sum_h W_h pi_hat_h`` with known shares W_h of the population, a design and true shares of its own in each
+stratum. With ``c_h^2 = n_h Var(pi_hat_h)`` and a cost e_h for each respondent, the variance for a given cost, and the
+cost for a given variance, is least for
+
+    n_h  proportional to  W_h c_h / sqrt(e_h)
+
+Where the number of respondents is given, costs do not matter: the variance is least with all e_h = 1.
+
+Source: after Kim and Warde (2004), as given in [Adeshiyan2011, Remark 2.5], for Warner's device; other designs and
+costs are derived.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import as_floats, as_list, list_of
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number, as_fraction, to_float
+from maskwell.core.printed import Printed
+from maskwell.designs.design import Design
+from maskwell.designs.matrix_reading import SUM_TOLERANCE
+from maskwell.errors import ParameterError
+from maskwell.planning.sample_size import ROUNDING, check_category, check_level, check_margin, check_n, margin_of
+from maskwell.planning.unit_variance import Sampling, UnitVariance, unit_variance
+
+FEWEST = 2
+"""Respondents that each part gets: with fewer there is no standard error."""
+
+_HIGHEST_COST = 10**100
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Allocation:
+    """Respondents divided among strata or samples.
+
+    Attributes
+    ----------
+    kind
+        "strata" or "samples".
+    names, designs
+        Of the parts.
+    fractions
+        Best shares of the respondents, shape (parts,).
+    counts
+        Whole numbers of respondents.
+    variance
+        Of the estimate, with these whole numbers.
+    best_variance
+        The least one that as many respondents could give if they could be divided: a bound that rounding cannot beat.
+        Where costs decided about the division, the least one for the same cost.
+    plain_variance
+        With the respondents divided by the size of the strata, or equally among samples, at the same n or the same
+        cost; None where that cannot be had.
+    level
+        Of the interval.
+    cost
+        Of all respondents, each of them 1 where no costs were given.
+    gap
+        By which factor the shares could at most be improved, less one; 0 for strata, which have a formula.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    designs: tuple[Design, ...]
+    fractions: Real
+    counts: tuple[int, ...]
+    variance: float
+    best_variance: float
+    plain_variance: float | None
+    level: float
+    cost: float
+    gap: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """All respondents."""
+        return sum(self.counts)
+
+    @property
+    def margin(self) -> float:
+        """Half width of the interval of the estimate."""
+        return margin_of(self.variance, 1, self.level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        parts = [
+            {"name": name, "fraction": share, "n": n}
+            for name, share, n in zip(self.names, self.fractions.tolist(), self.counts, strict=True)
+        ]
+        return {
+            "n": self.n,
+            "margin": self.margin,
+            "level": self.level,
+            self.kind: parts,
+            "variance": self.variance,
+            "best_variance": self.best_variance,
+            "plain_variance": self.plain_variance,
+            "cost": self.cost,
+            "gap": self.gap,
+            **self.details,
+            "design": [design.to_dict() for design in self.designs],
+        }
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}: {n:,}" for name, n in zip(self.names, self.counts, strict=True))
+        return f"Allocation({parts}; margin {Printed(self.margin):.4g})"
+
+
+def check_names(names: Sequence[str]) -> None:
+    """At least one name, and none of them twice."""
+    if not names:
+        raise ParameterError("no part of the survey is named", hint="give at least one")
+    twice = next((name for name in names if list(names).count(name) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"{twice} is named twice", hint="give every part a name of its own")
+
+
+def check_costs(costs: Sequence[Number]) -> tuple[Fraction, ...]:
+    """What one respondent of each part costs, above 0."""
+    found = tuple(as_fraction(cost, "cost") for cost in as_list(costs, "costs"))
+    if min(found, default=Fraction(0)) <= 0:
+        raise ParameterError(
+            f"cost = {to_float(min(found, default=Fraction(0))):g} is not above 0",
+            hint="give what one respondent costs",
+            costs=costs,
+        )
+    if max(found) > _HIGHEST_COST or min(found) < Fraction(1, _HIGHEST_COST):
+        raise ParameterError("a cost is too large or too small", hint="give costs in ordinary units of money")
+    return found
+
+
+Counts = tuple[int, ...]
+
+
+def whole_numbers(shares: Real, n: int, *, least: Sequence[int]) -> Counts:
+    """N split by the method of the largest remainder, each part having at least its ``least``.
+
+    Parts whose share would give less are fixed at it, and the rest is split again among the others.
+
+    >>> whole_numbers(np.array([0.687, 0.312, 0.001]), 500, least=[2, 2, 2])   # nobody is left with a single one
+    (342, 156, 2)
+    """
+    found, free = list(least), [share > 0 for share in shares.tolist()]
+    left = n - sum(x for x, is_free in zip(least, free, strict=True) if not is_free)
+    while True:
+        weights = np.where(free, shares, 0.0)
+        wanted = weights / weights.sum() * left
+        short = [i for i, is_free in enumerate(free) if is_free and wanted[i] < least[i]]
+        if not short:
+            break
+        for i in short:
+            free[i] = False
+            left -= least[i]
+    for i, part in enumerate(_largest_remainder(wanted, left)):
+        found[i] = part if free[i] else found[i]
+    return tuple(found)
+
+
+def _largest_remainder(wanted: Real, n: int) -> list[int]:
+    """Rounded down, and one more for the largest remainders, the first of equals first."""
+    floors = np.floor(wanted + 1e-9).astype(int)
+    order = np.argsort(-(wanted - floors), kind="stable")
+    floors[order[: n - int(floors.sum())]] += 1
+    return [int(x) for x in floors]
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """A part of the population.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    share
+        Its known share of the population.
+    design
+        The design used in it.
+    pi
+        True shares of the categories to plan for, shape (k,).
+    cost
+        Of one respondent, in any unit.
+    category
+        The label of the category that is estimated; the first if it is left out.
+    """
+
+    name: str
+    share: Number
+    design: Design
+    pi: Sequence[float] | Real
+    cost: Number = 1
+    category: Hashable | None = None
+
+    def variance(self, sampling: Sampling) -> UnitVariance:
+        """``n_h Var(pi_hat_h)``."""
+        if self.category is not None:
+            check_category(self.design, self.category)
+        return unit_variance(self.design, as_floats(self.pi, "pi"), category=self.category, sampling=sampling)
+
+
+def allocate_strata(
+    strata: Sequence[Stratum],
+    *,
+    n: Number | None = None,
+    margin: Number | None = None,
+    budget: Number | None = None,
+    level: Number = 0.95,
+    deff: Number = 1,
+    cv_weights: Number = 0,
+) -> Allocation:
+    """The division among strata that gives the least variance.
+
+    Parameters
+    ----------
+    strata
+        At least one; their shares sum to 1.
+    n, margin, budget
+        One of them: all respondents, the half width of the interval that is wanted, or what may be spent. Costs decide
+        about the division for a margin or a budget; with n they are only added up.
+    level
+        Of the interval.
+    deff, cv_weights
+        Of the sample within each stratum.
+
+    Returns
+    -------
+    Allocation
+        Rounded by largest remainder, at least two in each stratum.
+
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
+    >>> found = allocate_strata(parts, n=500)
+    >>> found.counts, round(found.variance, 6)   # the weaker device needs more than its share
+    ((344, 156), 0.002243)
+    """
+    strata = list_of(Stratum, strata, "strata")
+    parts = _Strata.of(strata, Sampling.of(deff, cv_weights), priced=n is None)
+    given = {"n": n, "margin": margin, "budget": budget}
+    if len([value for value in given.values() if value is not None]) != 1:
+        raise ParameterError(
+            "one of n, margin and budget says how large the survey is",
+            hint="give exactly one of them",
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    sure = check_level(level)
+    if budget is not None:
+        counts = parts.for_budget(as_fraction(budget, "budget"))
+    elif margin is not None:
+        counts = parts.for_variance((check_margin(margin) / margin_of(1, 1, sure)) ** 2)
+    else:
+        counts = parts.for_n(check_n(0 if n is None else n))
+    return parts.allocation(counts, sure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Strata:
+    names: tuple[str, ...]
+    designs: tuple[Design, ...]
+    W: Real
+    c: Real
+    costs: tuple[Fraction, ...]
+    prices: Real
+    """What counts in the division: costs where the money is limited, ones where the respondents are."""
+    details: dict[str, Any]
+
+    @classmethod
+    def of(cls, strata: Sequence[Stratum], sampling: Sampling, *, priced: bool) -> _Strata:
+        check_names([stratum.name for stratum in strata])
+        shares = [as_fraction(s.share, f"share of {s.name}") for s in strata]
+        for stratum, share in zip(strata, shares, strict=True):
+            if not 0 < share <= 1:
+                raise ParameterError(
+                    f"the share of stratum {stratum.name} is {stratum.share}", hint="give a share above 0, at most 1"
+                )
+        total = sum(shares, Fraction(0))
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise ParameterError(
+                f"the shares of the strata sum to {to_float(total):.10g}, not 1",
+                hint="these shares must sum to 1; nothing is rescaled for you",
+            )
+        variances = [stratum.variance(sampling) for stratum in strata]
+        rows = [{"name": s.name, "share": float(w)} for s, w in zip(strata, shares, strict=True)]
+        details = {"unit_variances": [row | v.to_dict() for row, v in zip(rows, variances, strict=True)]}
+        costs = check_costs([stratum.cost for stratum in strata])
+        return cls(
+            tuple(stratum.name for stratum in strata),
+            tuple(stratum.design for stratum in strata),
+            np.array([float(share) for share in shares]),
+            np.sqrt([v.total for v in variances]),
+            costs,
+            np.array([float(cost) if priced else 1.0 for cost in costs]),
+            details,
+        )
+
+    @property
+    def fractions(self) -> Real:
+        ideal = self.W * self.c / np.sqrt(self.prices)
+        if not ideal.any():
+            raise ParameterError(
+                "nothing is to be learned: every stratum has a variance of 0",
+                hint="plan for shares other than 0 and 1, or ask openly",
+            )
+        return np.asarray(ideal / ideal.sum())
+
+    @property
+    def _least(self) -> tuple[int, ...]:
+        return (FEWEST,) * len(self.names)
+
+    def variance(self, counts: Sequence[float] | Real) -> float:
+        return float(((self.W * self.c) ** 2 / np.asarray(counts)).sum())
+
+    def for_n(self, n: int) -> tuple[int, ...]:
+        least = FEWEST * len(self.names)
+        if n < least:
+            raise ParameterError(
+                f"n = {n:,} respondents for {len(self.names):,} strata: each needs {FEWEST}",
+                hint=f"give at least {least:,}, or join strata",
+                n=n,
+            )
+        return whole_numbers(self.fractions, n, least=self._least)
+
+    def for_variance(self, wanted: float) -> tuple[int, ...]:
+        """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``wanted``."""
+        exactly = self.variance(self.fractions) / wanted
+        if len(set(self.costs)) > 1:
+            return tuple(max(FEWEST, math.ceil(n * (1 - ROUNDING))) for n in exactly * self.fractions)
+        n = max(FEWEST * len(self.names), math.ceil(exactly * (1 - ROUNDING)))
+        while self.variance(counts := self.for_n(n)) > wanted * (1 + ROUNDING):
+            n += 1
+        return counts
+
+    def for_budget(self, budget: Fraction) -> tuple[int, ...]:
+        """As much as the budget buys: the best division rounded down, then one by one where it helps most."""
+        least = FEWEST * sum(self.costs)
+        if budget < least:
+            raise ParameterError(
+                f"a budget of {to_float(budget):,.10g} is not enough for {FEWEST} respondents in each stratum",
+                hint=f"that costs {to_float(least):,.10g}",
+                budget=float(budget),
+            )
+        ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)
+        counts = [max(FEWEST, math.floor(n)) for n in ideal.tolist()]
+        while (spent := self._cost(counts)) > budget:
+            counts[max((i for i, n in enumerate(counts) if n > FEWEST), key=lambda i: counts[i] - ideal[i])] -= 1
+        left = budget - spent
+        while (best := self._most_useful(counts, left)) is not None:
+            counts[best] += 1
+            left -= self.costs[best]
+        return tuple(counts)
+
+    def _most_useful(self, counts: list[int], left: Fraction) -> int | None:
+        """Where one more respondent lowers the variance most for the money; None where none can be paid."""
+        gains = (self.W * self.c) ** 2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
+        payable = [i for i, cost in enumerate(self.costs) if cost <= left]
+        return max(payable, key=lambda i: gains[i], default=None)
+
+    def _cost(self, counts: Sequence[int]) -> Fraction:
+        return sum((cost * n for cost, n in zip(self.costs, counts, strict=True)), Fraction(0))
+
+    def allocation(self, counts: tuple[int, ...], level: float) -> Allocation:
+        return Allocation(
+            kind="strata",
+            names=self.names,
+            designs=self.designs,
+            fractions=self.fractions,
+            counts=counts,
+            variance=(variance := self.variance(counts)),
+            best_variance=min(variance, self._divided(self.fractions, counts)),
+            plain_variance=self._divided(self.W, counts),
+            level=level,
+            cost=float(self._cost(counts)),
+            details=self.details,
+        )
+
+    def _divided(self, shares: Real, counts: tuple[int, ...]) -> float:
+        """The variance with other shares of the respondents, at the same price as ``counts``."""
+        return self.variance(shares * (np.array(counts) @ self.prices) / (shares @ self.prices))

@@ -1,0 +1,311 @@
+"""Questions with several answers, asked by cards.
+
+- Greenberg and others' device: a sensitive question with several answers, or an unrelated one with as many.
+- Abul-Ela, Greenberg and Horvitz' device: a deck with one statement for each category, in several samples.
+- Greenberg and others' deck: a statement for each category and an unrelated question, in several samples.
+- Bourke and Dalenius' deck: every card lists all categories in its own order; report the place of yours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.dense import Dense
+from maskwell.designs.design import check_two
+from maskwell.designs.mixture import Mixture
+from maskwell.errors import ParameterError
+from maskwell.procedures.design_builders import (
+    NO_PROTECTION,
+    UNRELATED,
+    check_list,
+    check_shares,
+    named,
+    numbered,
+    one_of_several,
+    one_source,
+    with_unrelated,
+    yes_or_no,
+)
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+REVEALING = "a category with beta = 0 is only reported by those who belong to it"
+
+
+def greenberg(
+    categories: Categories, p: Number, beta: Sequence[Number], *, allow_unidentifiable: bool = False
+) -> Mixture:
+    """Answer the sensitive question or, by chance, an innocuous one with the same k answers.
+
+        P = p I + (1 - p) beta 1'
+
+    where ``p`` is the chance of the sensitive question and ``beta``, shape (k,), are the known shares of the answers to
+    the other one. This **is** the jar of :func:`~maskwell.procedures.forced_answers.liu_chow` with q = (1 - p) beta;
+    any p above 0 can be estimated from.
+    Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
+
+    >>> design = greenberg(Categories.of(["never", "late", "in time"]), "0.6", ["1/2", "1/4", "1/4"])
+    >>> design.parity_exact(), design.provenance["same_as"]
+    (Fraction(7, 1), 'liu-chow --p 3/5 --q 1/5,1/10,1/10')
+    """
+    check_two(categories)
+    answers = numbered(beta, "beta")
+    if len(answers) != len(categories):
+        raise ParameterError(
+            f"{len(answers)} numbers in beta for {len(categories)} categories", hint="give one for each"
+        )
+    own, (shares, settled) = check_probability(p, "p"), check_shares(answers)
+    fixed = [(1 - own) * share for share in shares]
+    return named(
+        Mixture.of(own, fixed, categories),
+        family="greenberg",
+        parameters={"p": own, "beta": shares},
+        needs="p above 0",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        same_as=f"liu-chow --p {own} --q {','.join(map(str, fixed))}",
+        warning=NO_PROTECTION if own == 1 else REVEALING if own and not all(fixed) else "",
+    )
+
+
+GREENBERG = Procedure(
+    name="greenberg",
+    build=greenberg,
+    summary="a question with several answers, or an unrelated one with known shares",
+    source="after Greenberg et al. 1969",
+    example="--k 3 --p 0.6 --beta 1/2,1/4,1/4",
+    parameters=(
+        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
+        Parameter("beta", Kind.PROBABILITIES, "known shares of the answers to the unrelated question"),
+    ),
+    truths=None,
+    reports=None,
+    reports_named=False,
+)
+
+
+def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
+    """Draw a card that names one category, and say whether you belong to it.
+
+        Pr(yes | j) = p_j,   sum_j p_j = 1
+
+    where ``probabilities`` are p_1..p_k, the shares of the cards in the deck of this sample. With k categories, k - 1
+    samples or more with different decks give all shares; for k = 2 one will do, and it is Warner's. A deck of equal
+    shares tells nothing.
+    Source: after Abul-Ela, Greenberg and Horvitz (1967), named in [Adeshiyan2011, section 3.1]; P derived from the
+    instruction.
+
+    >>> design = abul_ela(Categories.of(["never", "late", "in time"]), ["0.6", "0.2", "0.2"])
+    >>> design.parity_exact(), design.identifiable   # a yes is three times likelier from the first category
+    (Fraction(3, 1), False)
+    """
+    check_two(categories)
+    k, cards = len(categories), numbered(probabilities, "probabilities")
+    if len(cards) != k:
+        raise ParameterError(f"{len(cards)} probabilities for {k} categories", hint="give one for each")
+    p, settled = check_shares(cards)
+    return one_of_several(
+        yes_or_no(p, categories),
+        family="abul-ela",
+        parameters={"probabilities": p},
+        needs="probabilities that are not all equal",
+        samples=f"one of {k - 1} samples or more: {k} shares need {k - 1} different decks",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+    )
+
+
+ABUL_ELA = Procedure(
+    name="abul-ela",
+    build=abul_ela,
+    summary="cards that name a category; yes or no; one of several samples",
+    source="after Abul-Ela, Greenberg and Horvitz 1967",
+    example="--k 3 --probabilities 0.6,0.2,0.2",
+    parameters=(Parameter("probabilities", Kind.PROBABILITIES, "shares of the cards that name each category"),),
+    truths=None,
+)
+
+
+CATEGORY = "category"
+
+
+def greenberg_statements(
+    categories: Categories,
+    statements: Sequence[Number],
+    unrelated: Number,
+    beta: Number | None = None,
+    *,
+    allow_unidentifiable: bool = False,
+) -> Dense:
+    """Draw a card that names a category, or asks an innocuous question; say yes or no.
+
+        Pr(yes | j) = p_j + p_0 beta,   p_0 + sum_j p_j = 1
+
+    where ``statements`` are p_1..p_k, the shares of the cards "I belong to category j", ``unrelated`` is p_0, that of
+    the innocuous question, and ``beta`` the known share of yes to it. With k categories, k - 1 samples or more with
+    different decks give all shares.
+    Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
+
+    >>> three = Categories.of(["never", "late", "in time"])
+    >>> [str(x) for x in greenberg_statements(three, ["0.5", "0.2", "0.1"], "0.2", "1/2").exact_matrix()[0]]
+    ['3/5', '3/10', '1/5']
+
+    Without ``beta`` the design is over pairs of the category and the unrelated answer y, 1 for yes, and one sample more
+    is needed:
+
+        Pr(yes | j, y) = p_j + p_0 y
+
+    >>> greenberg_statements(three, ["0.5", "0.2", "0.1"], "0.2").k   # three categories, each with yes and with no
+    6
+    """
+    check_two(categories)
+    k, cards = len(categories), numbered(statements, "statements")
+    if len(cards) != k:
+        raise ParameterError(f"{len(cards)} statements for {k} categories", hint="give the share of one for each")
+    (p0, *p), settled = check_shares({"unrelated": unrelated, **cards})
+    given: dict[str, object] = {"statements": p, "unrelated": p0}
+    if beta is None:
+        design = yes_or_no([own + p0 * y for own in p for y in (1, 0)], with_unrelated(categories))
+        notes: dict[str, object] = {"variables": [CATEGORY, UNRELATED], "wanted": CATEGORY}
+    else:
+        known = check_probability(beta, "beta")
+        given["beta"] = known
+        design, notes = yes_or_no([own + p0 * known for own in p], categories), {}
+    return one_of_several(
+        design,
+        family="greenberg-statements",
+        parameters=given,
+        needs="statements that are not all equal",
+        samples=_samples(k, unknown=beta is None),
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        **notes,
+    )
+
+
+def _samples(k: int, *, unknown: bool) -> str:
+    """What must come together.
+
+    >>> _samples(3, unknown=True)
+    'one of 3 samples or more: 3 shares and an unknown beta need 3 different decks'
+    """
+    need = k if unknown else k - 1
+    what = f"{k} shares and an unknown beta" if unknown else f"{k} shares"
+    return f"one of {need} samples or more: {what} need {need} different decks"
+
+
+GREENBERG_STATEMENTS = Procedure(
+    name="greenberg-statements",
+    build=greenberg_statements,
+    summary="cards that name a category or ask something unrelated; one of several samples",
+    source="after Greenberg et al. 1969",
+    example="--k 3 --statements .5,.2,.1 --unrelated .2",
+    parameters=(
+        Parameter("statements", Kind.PROBABILITIES, "shares of the cards that name each category"),
+        Parameter("unrelated", Kind.PROBABILITY, "share of the cards with the unrelated question"),
+        Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
+    ),
+    truths=None,
+)
+
+
+def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
+    """Draw a card and report the place, 1 to k, of your category on it.
+
+        P[i, j] = w[(i - j) mod k]
+
+    where ``weights`` are w[0]..w[k-1]; card r, of share w[r], lists the categories in their order, moved on by r places
+    (a cyclic Latin square). The singular values of P are the absolute discrete Fourier coefficients of w, and none of
+    them may vanish: equal weights fail, and so does (0.4, 0.2, 0.1, 0.3).
+    Source: after Bourke and Dalenius (1976), named in [Adeshiyan2011, section 3.1]; cyclic form derived.
+
+    >>> design = bourke_dalenius(Categories.of(["never", "late", "in time"]), ["0.7", "0.2", "0.1"])
+    >>> design.parity_exact()   # place 1 is seven times likelier from the first category than from the second
+    Fraction(7, 1)
+    """
+    check_two(categories)
+    k, shares = len(categories), numbered(weights, "weights")
+    if len(shares) != k:
+        raise ParameterError(f"{len(shares)} weights for {k} categories", hint="give one for each", weights=weights)
+    w, settled = check_shares(shares)
+    return named(
+        Dense.of([[w[(i - j) % k] for j in range(k)] for i in range(k)], categories, Categories.of(range(1, k + 1))),
+        family="bourke-dalenius",
+        parameters={"weights": w},
+        needs="weights without a vanishing Fourier coefficient, such as one weight above 1/2",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        warning=NO_PROTECTION if max(w) == 1 else "",
+    )
+
+
+def permutation_deck(
+    categories: Categories,
+    weights: Sequence[Number],
+    orders: Sequence[Sequence[Hashable]],
+    *,
+    allow_unidentifiable: bool = False,
+) -> Dense:
+    """The same with any orders: draw a card and report the place, 1 to k, of your category on it.
+
+        P = sum_r w_r Pi_r,   Pi_r[i, j] = 1 where card r lists category j at place i
+
+    where ``weights`` are the shares w_r of the cards and ``orders`` the k ``categories`` as each card lists them.
+    Source: after Bourke and Dalenius (1976), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
+
+    >>> answers = Categories.of(["never", "late", "in time"])
+    >>> deck = permutation_deck(answers, ["3/4", "1/4"], [["never", "late", "in time"], ["in time", "late", "never"]])
+    >>> [str(x) for x in deck.exact_matrix()[1]]   # both cards list it second: whoever was late is found out
+    ['0', '1', '0']
+    """
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
+    check_two(categories)
+    cards = [_places(categories, order) for order in check_list(orders, "orders")]
+    shares = numbered(weights, "weights")
+    if len(shares) != len(cards):
+        raise ParameterError(f"{len(shares)} weights for {len(cards)} cards", hint="give one for each", weights=weights)
+    w, settled = check_shares(shares)
+    k = len(categories)
+    P = [
+        [sum((share for share, card in zip(w, cards, strict=True) if card[i] == j), Fraction(0)) for j in range(k)]
+        for i in range(k)
+    ]
+    design = Dense.of(P, categories, Categories.of(range(1, k + 1)))
+    return named(
+        design,
+        family="permutation-deck",
+        parameters={"weights": w, "orders": [" ".join(str(place) for place in card) for card in cards]},
+        needs="cards whose orders and weights tell the categories apart, such as one card above 1/2",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        warning=one_source(design),
+    )
+
+
+def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
+    """The codes of the categories in the order of a card.
+
+    >>> _places(Categories.of(["a", "b"]), ["b", "a"])
+    [1, 0]
+    """
+    codes = [categories.code(label) for label in check_list(order, "order")]
+    if sorted(codes) != list(range(len(categories))):
+        raise ParameterError(
+            f"a card lists {len(set(codes))} of {len(categories)} categories", hint="list every category once on a card"
+        )
+    return codes
+
+
+BOURKE_DALENIUS = Procedure(
+    name="bourke-dalenius",
+    build=bourke_dalenius,
+    summary="cards list the categories in different orders; report the place of yours",
+    source="after Bourke and Dalenius 1976",
+    example="--categories a,b,c --weights 0.7,0.2,0.1",
+    parameters=(Parameter("weights", Kind.PROBABILITIES, "shares of the k cards, by how far they move the list on"),),
+    truths=None,
+    reports=None,
+)

@@ -1,0 +1,181 @@
+"""Reports made for a privacy demand: one category, a set of them, or a bit for each.
+
+- k-ary randomized response: the truth, or any category with equal chance.
+- Subset selection: name several categories, the true one more often among them than not.
+- Local l-diversity: name your category and some random others.
+- Basic RAPPOR: one bit for each category, every bit kept or flipped with the same chance.
+- Optimised unary encoding: the true bit is a fair coin, the others are rarely set.
+"""
+
+from __future__ import annotations
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number
+from maskwell.designs.subset import LocalDiversity, Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.procedures.design_builders import named, one_demand
+from maskwell.procedures.procedure import Kind, Parameter, Procedure, demand
+
+
+def kary(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Uniform:
+    """Every wrong report is equally likely, gamma times less than the truth.
+
+        P[i, i] = gamma / (gamma + k - 1),   P[i, j] = 1 / (gamma + k - 1)
+
+    where k is the number of ``categories`` and ``gamma``, above 1, is given or is e to the power ``epsilon``, then
+    rounded so that the exact parity does not exceed it.
+    Source: [ChaiNayak2018, Theorem 4.4].
+
+    >>> design = kary(Categories.numbered(4), gamma=3)
+    >>> design.exact_matrix()[0][0]   # four answers and parity 3: half of the reports are true
+    Fraction(1, 2)
+    """
+    name, value = one_demand(gamma=gamma, epsilon=epsilon)
+    make = Uniform.from_gamma if name == "gamma" else Uniform.from_epsilon
+    return named(make(value, categories), family="k-ary", parameters={name: value})
+
+
+KARY = Procedure(
+    name="k-ary",
+    build=kary,
+    summary="the truth, or any category with equal chance",
+    source="Chai and Nayak 2018, Theorem 4.4",
+    example="--categories never,once,often --epsilon 1",
+    parameters=(demand(),),
+    truths=None,
+    reports=None,
+    reports_named=False,
+    may_fail=False,
+)
+
+
+def subset(categories: Categories, *, size: int, gamma: Number | None = None, epsilon: Number | None = None) -> Subset:
+    """Report a set of categories; each set is gamma times likelier when it holds the truth.
+
+        Pr(truth in the set) = q gamma / (q gamma + k - q)
+
+    where q is ``size``, from 1 to k - 1, and ``gamma``, above 1, is given or is e to the power ``epsilon``, then
+    rounded so that the exact parity does not exceed it.
+    Source: [NayakZhai2019, section 3.2]; the size that adds least variance is chosen by
+    ``maskwell.planning.set_sizes.minimax_size``.
+
+    >>> design = subset(Categories.numbered(4), size=2, gamma=3)
+    >>> design.include   # three reports in four name the truth, beside one other category
+    Fraction(3, 4)
+    """
+    name, value = one_demand(gamma=gamma, epsilon=epsilon)
+    make = Subset.from_gamma if name == "gamma" else Subset.from_epsilon
+    design = make(value, categories, size=size)
+    return named(design, family="subset", parameters={"size": design.size, name: value})
+
+
+SUBSET = Procedure(
+    name="subset",
+    build=subset,
+    summary="a set of categories, more likely with the true one in it",
+    source="Nayak and Zhai 2019, section 3.2",
+    example="--k 10 --gamma 3",
+    parameters=(
+        Parameter("size", Kind.COUNT, "how many categories a report names; the minimax size if left out", planned=True),
+        demand(),
+    ),
+    truths=None,
+    reports=None,
+    reports_named=False,
+    may_fail=False,
+)
+
+
+def ldiverse(categories: Categories, l: int) -> LocalDiversity:  # noqa: E741 (the literature's name)
+    """Report a set of l categories that holds the truth and l - 1 others, drawn with equal chance.
+
+        Pr(S | j) = 1 / C(k - 1, l - 1) for every set S of l categories that holds j
+
+    where ``l`` goes from 2 to k - 1 for k ``categories``. Parity is infinite: a report rules the other categories out.
+    Source: [NayakZhai2019, section 4].
+
+    >>> design = ldiverse(Categories.numbered(5), 2)
+    >>> design.guess_probability()   # two categories named, either may be true
+    0.5
+    """
+    design = LocalDiversity.of(l, categories)
+    return named(design, family="l-diverse", parameters={"l": design.size})
+
+
+LDIVERSE = Procedure(
+    name="l-diverse",
+    build=ldiverse,
+    summary="the true category and l - 1 random others",
+    source="Nayak and Zhai 2019, section 4",
+    example="--k 10 --l 3",
+    parameters=(Parameter("l", Kind.COUNT, "how many categories a report names"),),
+    truths=None,
+    reports=None,
+    reports_named=False,
+    may_fail=False,
+)
+
+
+def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Unary:
+    """Write the truth as bits, one of them 1, and keep each bit with probability p.
+
+        p / (1 - p) = sqrt(gamma)
+
+    where ``gamma``, above 1, is given or is e to the power ``epsilon``; p is rounded so that the exact parity does not
+    exceed it.
+    Source: after [Erlingsson2014]; p derived from the parity given in :mod:`maskwell.designs.unary`.
+
+    >>> design = rappor(Categories.numbered(3), gamma=4)
+    >>> design.keep, design.parity_exact()   # two bits differ between two truths, each worth a factor 2
+    (Fraction(2, 3), Fraction(4, 1))
+    """
+    name, value = one_demand(gamma=gamma, epsilon=epsilon)
+    make = Unary.rappor_from_gamma if name == "gamma" else Unary.rappor_from_epsilon
+    return named(make(value, categories), family="rappor", parameters={name: value})
+
+
+RAPPOR = Procedure(
+    name="rappor",
+    build=rappor,
+    summary="one bit for each category, all flipped with the same chance",
+    source="after Erlingsson et al. 2014",
+    example="--k 10 --epsilon 1",
+    parameters=(demand(),),
+    truths=None,
+    reports=None,
+    reports_named=False,
+    may_fail=False,
+)
+
+
+def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Unary:
+    """One bit for each category: the true one is 1 with chance 1/2, each other with chance r.
+
+        r = 1 / (gamma + 1)
+
+    where ``gamma``, above 1, is given or is e to the power ``epsilon``; r is rounded so that the exact parity does not
+    exceed it.
+    Source: after [Wang2017]; r derived from the parity given in :mod:`maskwell.designs.unary`.
+
+    >>> design = oue(Categories.numbered(3), gamma=4)
+    >>> design.flip, design.parity_exact()   # a false bit is set once in five reports
+    (Fraction(1, 5), Fraction(4, 1))
+    """
+    name, value = one_demand(gamma=gamma, epsilon=epsilon)
+    make = Unary.oue_from_gamma if name == "gamma" else Unary.oue_from_epsilon
+    return named(make(value, categories), family="oue", parameters={name: value})
+
+
+OUE = Procedure(
+    name="oue",
+    build=oue,
+    summary="one bit for each category: a fair coin for the truth, rare ones elsewhere",
+    source="after Wang et al. 2017",
+    example="--k 10 --epsilon 1",
+    parameters=(demand(),),
+    truths=None,
+    reports=None,
+    reports_named=False,
+    may_fail=False,
+)

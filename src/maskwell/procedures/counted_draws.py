@@ -1,0 +1,163 @@
+"""Yes-or-no questions with more than two reports: a number is drawn, and reported by the group one belongs to.
+
+- Kuk's device: draw cards from one of two decks and tell how many are red.
+- Chow's device: draw balls from an urn and tell how many are red, or how many are blue.
+- Christofides' device: a number by chance; one group reports it, the other counts from the far end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.dense import Dense
+from maskwell.errors import ParameterError
+from maskwell.procedures.design_builders import check_count, check_shares, numbered, of_two_truths
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+MOST_DRAWS = 1000
+
+
+def kuk(theta1: Number, theta2: Number, draws: int, *, allow_unidentifiable: bool = False) -> Dense:
+    """Draw cards with replacement from your own deck and report the number of red ones.
+
+        Pr(z | A) = C(r, z) theta1^z (1 - theta1)^(r - z),   Pr(z | not A) the same with theta2,   z = 0..r
+
+    where ``theta1`` and ``theta2`` are the red shares of the deck for members of A and of the deck for others, and
+    ``draws`` is r. The two must differ. Protection fades fast with r: parity is its value for one draw to the power r.
+    Source: [Adeshiyan2011, section 2.5], after Kuk (1990).
+
+    >>> [float(kuk("0.7", "0.2", draws).parity_exact()) for draws in (1, 3)]   # three cards tell far more than one
+    [3.5, 42.875]
+    """
+    theta1, theta2 = check_probability(theta1, "theta1"), check_probability(theta2, "theta2")
+    r = check_count(draws, "draws", low=1, high=MOST_DRAWS)
+    return of_two_truths(
+        _binomial(r, theta1),
+        _binomial(r, theta2),
+        family="kuk",
+        parameters={"theta1": theta1, "theta2": theta2, "draws": r},
+        needs="theta1 different from theta2",
+        reports=Categories.numbered(r + 1),
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+def _binomial(r: int, theta: Fraction) -> list[Fraction]:
+    return [comb(r, z) * theta**z * (1 - theta) ** (r - z) for z in range(r + 1)]
+
+
+KUK = Procedure(
+    name="kuk",
+    build=kuk,
+    summary="the number of red cards drawn from one of two decks",
+    source="Adeshiyan 2011, section 2.5, after Kuk 1990",
+    example="--theta1 0.8 --theta2 0.2 --draws 3",
+    parameters=(
+        Parameter("theta1", Kind.PROBABILITY, "red share of the deck for the sensitive group"),
+        Parameter("theta2", Kind.PROBABILITY, "red share of the deck for the others"),
+        Parameter("draws", Kind.COUNT, "cards drawn, with replacement"),
+    ),
+    reports=None,
+)
+
+
+MOST_BALLS = 10**6
+
+
+def chow(
+    red: int, blue: int, draws: int, *, allow_revealing: bool = False, allow_unidentifiable: bool = False
+) -> Dense:
+    """Draw balls without replacement; members of A report how many are red, others how many are blue.
+
+        Pr(z | A) = C(L, z) C(M, r - z) / C(L + M, r),   Pr(z | not A) = Pr(r - z | A),   z = 0..r
+
+    where ``red`` is L, ``blue`` is M and ``draws`` is r. Red and blue must differ in number. With more draws than the
+    rarer colour has balls some reports are impossible for one group and betray the other, which is refused unless
+    ``allow_revealing``.
+    Source: [Adeshiyan2011, section 2.5], after Leysieffer and Warner (1976).
+
+    >>> design = chow(5, 3, 2)
+    >>> [str(row[0]) for row in design.exact_matrix()], design.parity_exact()   # two reds point to A, but not for sure
+    (['3/28', '15/28', '5/14'], Fraction(10, 3))
+    """
+    L, M = check_count(red, "red", low=1, high=MOST_BALLS), check_count(blue, "blue", low=1, high=MOST_BALLS)
+    r = check_count(draws, "draws", low=1, high=min(L + M, MOST_DRAWS))
+    if r > min(L, M) and not allow_revealing:
+        raise ParameterError(
+            f"draws = {r} from {L} red and {M} blue balls: some reports could only come from one group",
+            hint=f"draw at most min(red, blue) = {min(L, M)}, or allow revealing reports",
+            red=red,
+            blue=blue,
+            draws=draws,
+        )
+    members = [Fraction(comb(L, z) * comb(M, r - z), comb(L + M, r)) for z in range(r + 1)]
+    return of_two_truths(
+        members,
+        members[::-1],
+        family="chow",
+        parameters={"red": L, "blue": M, "draws": r},
+        needs="red different from blue",
+        reports=Categories.numbered(r + 1),
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+CHOW = Procedure(
+    name="chow",
+    build=chow,
+    summary="the number of red, or of blue, balls drawn from an urn",
+    source="Adeshiyan 2011, section 2.5, after Leysieffer and Warner 1976",
+    example="--red 6 --blue 4 --draws 2",
+    parameters=(
+        Parameter("red", Kind.COUNT, "red balls in the urn"),
+        Parameter("blue", Kind.COUNT, "blue balls in the urn"),
+        Parameter("draws", Kind.COUNT, "balls drawn, without replacement"),
+        Parameter("allow_revealing", Kind.FLAG, "allow reports that only one group can give", required=False),
+    ),
+    reports=None,
+)
+
+
+def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
+    """A spinner shows J from 1 to m; members of A report m + 1 - J, others J.
+
+        Pr(i | A) = p[m + 1 - i],   Pr(i | not A) = p[i]
+
+    where ``probabilities`` are p[1]..p[m], which must not read the same backwards.
+    Source: [Adeshiyan2011, section 2.5], after Christofides (2003).
+
+    >>> design = christofides(["1/2", "1/3", "1/6"])
+    >>> design.parity_exact()   # a 3 is three times likelier from members of A; a 2 tells nothing
+    Fraction(3, 1)
+    """
+    places = numbered(probabilities, "probabilities")
+    if len(places) < 2:
+        raise ParameterError(
+            f"{len(places)} probabilities: the device needs two numbers or more", hint="give two or more"
+        )
+    p, settled = check_shares(places)
+    return of_two_truths(
+        p[::-1],
+        p,
+        family="christofides",
+        parameters={"probabilities": p},
+        needs="probabilities that do not read the same backwards",
+        reports=Categories.of(range(1, len(p) + 1)),
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+    )
+
+
+CHRISTOFIDES = Procedure(
+    name="christofides",
+    build=christofides,
+    summary="a random number, or its mirror image for the sensitive group",
+    source="Adeshiyan 2011, section 2.5, after Christofides 2003",
+    example="--probabilities 1/2,1/3,1/6",
+    parameters=(Parameter("probabilities", Kind.PROBABILITIES, "chances of the numbers 1, 2, ..."),),
+    reports=None,
+)

@@ -1,0 +1,263 @@
+"""What the devices share: checked parameters, the form of two truths, and the note of where a design came from.
+
+A device that needs more than one sample, or that tells more of a person than the sensitive answer, has an ordinary
+design too, over all that decides the report: pairs of truths, or kinds of respondents. Alone it may not be
+identifiable; together with a second sample of another design over the same truths it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeVar
+
+from maskwell.core.arguments import as_count, as_list, shown_short
+from maskwell.core.categories import Categories
+from maskwell.core.exact import GivenDecimal, Number, check_probability, is_decimal, to_decimal, to_float
+from maskwell.core.phrases import shorten
+from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
+from maskwell.designs.matrix_reading import SUM_TOLERANCE, exact_columns
+from maskwell.errors import NotIdentifiableError, ParameterError, WrongTypeError
+
+YES_NO = Categories.of(("yes", "no"))
+NO_PROTECTION = "no protection"
+REVEALING = "some reports can only come from the sensitive category"
+
+D = TypeVar("D", bound=Design)
+
+
+def check_list(values: Any, name: str) -> list[Any]:
+    """A list, or an error where one number or a text was given."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise WrongTypeError(
+            f"{name} = {shown_short(values)} is not a list", hint=f"give {name} as a list", value=values
+        )
+    return as_list(values, name)
+
+
+def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
+    """Probabilities that sum to one, as fractions, and the largest change that made floats do so.
+
+    Floats such as 0.16666666666666666 are read as the simple fractions that they stand for.
+
+    >>> check_shares({"truth": 0.75, "yes": 1 / 6, "no": 1 / 12})[0]
+    [Fraction(3, 4), Fraction(1, 6), Fraction(1, 12)]
+    """
+    total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
+    exact = not any(map(is_decimal, shares.values()))
+    if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
+        raise ParameterError(
+            f"{_summed(list(shares))} = {to_float(total):.10g}, not 1",
+            hint="these shares must sum to 1, fractions exactly; nothing is rescaled for you",
+            shares=dict(shares),
+        )
+    (numerators,), noted = exact_columns([[value] for value in shares.values()])
+    found = [Fraction(n, sum(numerators)) for n in numerators]
+    return [share if exact else GivenDecimal(share) for share in found], noted.get("settled", 0.0)
+
+
+def _summed(names: Sequence[str]) -> str:
+    """The sum in words: all names when few, the ends when many.
+
+    >>> _summed(["a", "b"]), _summed(list("abcdef"))
+    ('a + b', 'a + b + ... + f')
+    """
+    return " + ".join(names if len(names) <= 4 else [*names[:2], "...", names[-1]])
+
+
+def numbered(values: Iterable[Number], name: str) -> dict[str, Number]:
+    """List entries under the names that errors use.
+
+    >>> numbered([0.2, 0.8], "q")
+    {'q[0]': 0.2, 'q[1]': 0.8}
+    """
+    return {f"{name}[{i}]": value for i, value in enumerate(check_list(values, name))}
+
+
+def check_count(value: Number, name: str, *, low: int, high: int) -> int:
+    """A whole number in a range."""
+    count = as_count(value, name)
+    if not low <= count <= high:
+        raise ParameterError(
+            f"{name} = {count} is not from {low} to {high:,}",
+            hint=f"give a whole number from {low} to {high:,}",
+            **{name: value},
+        )
+    return count
+
+
+def of_two_truths(
+    sensitive: Sequence[Fraction],
+    other: Sequence[Fraction],
+    *,
+    family: str,
+    parameters: Mapping[str, object],
+    needs: str,
+    reports: Categories = YES_NO,
+    allow_unidentifiable: bool = False,
+    **notes: object,
+) -> Dense:
+    """The design of a device for one sensitive category and its complement.
+
+        P[i, 0] = sensitive[i],   P[i, 1] = other[i]
+
+    where ``sensitive`` and ``other`` (shape (m,), often called alpha and beta) are the chances of each report.
+    Source: [Adeshiyan2011, section 2.5].
+    """
+    design = Dense.of([[a, b] for a, b in zip(sensitive, other, strict=True)], YES_NO, reports)
+    return named(
+        design,
+        family=family,
+        parameters=parameters,
+        needs=needs,
+        allow_unidentifiable=allow_unidentifiable,
+        warning=_warning(sensitive, other),
+        **notes,
+    )
+
+
+def _warning(sensitive: Sequence[Fraction], other: Sequence[Fraction]) -> str:
+    pairs = list(zip(sensitive, other, strict=True))
+    if not any(a and b for a, b in pairs):
+        return NO_PROTECTION
+    return REVEALING if any(a and not b for a, b in pairs) else ""
+
+
+def named(
+    design: D,
+    *,
+    family: str,
+    parameters: Mapping[str, object],
+    needs: str = "",
+    allow_unidentifiable: bool = False,
+    **notes: object,
+) -> D:
+    """The design with its family and parameters noted, after the check that proportions can be estimated from it.
+
+    ``needs`` says which parameters would do, for the hint of the error; empty where every allowed one does. Notes that
+    say nothing (an empty warning, no change to the numbers given) are left out. Probabilities that were given as
+    decimals are noted; a demand is not a probability, and what is made for it keeps to it exactly.
+    """
+    texts = {name: _text(value) for name, value in parameters.items()}
+    if needs and not allow_unidentifiable:
+        _check_identifiable(design, family, parameters, needs)
+    decimals = [part for value in parameters.values() for part in _parts(value) if isinstance(part, GivenDecimal)]
+    return design.noting_decimals(*decimals).with_provenance(
+        family=family, parameters=texts, **{name: note for name, note in notes.items() if note}
+    )
+
+
+def _parts(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _check_identifiable(design: Design, family: str, parameters: Mapping[str, object], needs: str) -> None:
+    try:
+        design.check_identifiable()
+    except NotIdentifiableError as error:
+        given = ", ".join(f"{name} = {_typed(value)}" for name, value in parameters.items())
+        raise NotIdentifiableError(
+            f"{family} with {given}: shares cannot be estimated",
+            hint=f"give {needs}",
+            values=error.values,
+            **error.objects,
+        ) from error
+
+
+def _typed(value: object) -> str:
+    return to_decimal(value) if isinstance(value, Fraction) else shorten(_text(value))
+
+
+def _text(value: Any) -> str:
+    """A parameter as it could be typed again.
+
+    >>> _text(Fraction(3, 4)), _text((Fraction(1, 2), Fraction(1, 3)))
+    ('3/4', '1/2,1/3')
+    """
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Number]:
+    """The one of the two that was given, with its name.
+
+    >>> one_demand(gamma=3, epsilon=None)
+    ('gamma', 3)
+    """
+    given = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
+    if len(given) != 1:
+        said = "both gamma and epsilon" if given else "no privacy demand"
+        raise ParameterError(f"{said} given, where one demand is needed", hint="give either gamma or epsilon")
+    return given[0]
+
+
+ONE_SOURCE = "some reports can only come from one category"
+UNRELATED = "unrelated answer"
+
+
+def with_unrelated(own: Categories = YES_NO) -> Categories:
+    """Pairs of an own and an unrelated answer, the own one slowest.
+
+    >>> with_unrelated().labels
+    (('yes', 'yes'), ('yes', 'no'), ('no', 'yes'), ('no', 'no'))
+    """
+    return Categories.of(product(own.labels, YES_NO.labels))
+
+
+def yes_or_no(chances: Sequence[Fraction], truths: Categories) -> Dense:
+    """The design of a yes-or-no answer.
+
+        P[yes, j] = chances[j],   P[no, j] = 1 - chances[j]
+
+    where ``chances``, shape (k,), are those of a yes for each of the k ``truths``. Source: derived, by definition.
+
+    >>> yes_or_no([Fraction(1), Fraction(1, 3)], YES_NO).matrix()[1].round(3).tolist()   # two in three say no
+    [0.0, 0.667]
+    """
+    return Dense.of([list(chances), [1 - chance for chance in chances]], truths, YES_NO)
+
+
+def one_of_several(
+    design: Dense,
+    *,
+    family: str,
+    parameters: Mapping[str, object],
+    needs: str,
+    samples: str,
+    allow_unidentifiable: bool = False,
+    **notes: object,
+) -> Dense:
+    """The design of one sample among several, after the check that it tells anything at all.
+
+    ``samples`` says in one sentence what must come together before shares can be estimated; it is kept in the
+    provenance unless this design alone will do. ``needs`` says which parameters would tell something.
+    """
+    if design.rank() < 2 and not allow_unidentifiable:
+        raise NotIdentifiableError(
+            f"{family}: every truth gives the same reports, so such a sample tells nothing",
+            hint=f"give {needs}",
+            parameters=dict(parameters),
+        )
+    return named(
+        design,
+        family=family,
+        parameters=parameters,
+        needs="",
+        allow_unidentifiable=True,
+        samples="" if design.identifiable else samples,
+        warning=one_source(design),
+        **notes,
+    )
+
+
+def one_source(design: Dense) -> str:
+    """A warning where a report can come from one truth only; empty where none can.
+
+    >>> one_source(yes_or_no([Fraction(1), Fraction(1, 2)], YES_NO)), one_source(Dense.of([[1, 0], [0, 1]]))
+    ('some reports can only come from one category', 'no protection')
+    """
+    sources = [sum(p > 0 for p in row) for row in design.exact_matrix() if any(row)]
+    if max(sources) == 1:
+        return NO_PROTECTION
+    return ONE_SOURCE if min(sources) == 1 else ""

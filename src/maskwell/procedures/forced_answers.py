@@ -1,0 +1,204 @@
+"""Chance tells some respondents what to say; some follow the rules, some do not.
+
+- Forced response: dice say whether to answer truthfully, to say yes, or to say no.
+- Liu and Chow's jar: a red ball asks for the truth, a white one says what to report.
+- Cheating detection: forced yes in two samples, and a third kind of respondent who says no whatever happens.
+- Stochastic lie detector: carriers of a trait say yes or lie, the others use Warner's cards; two samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.dense import Dense
+from maskwell.designs.design import check_two
+from maskwell.designs.mixture import Mixture
+from maskwell.errors import ParameterError
+from maskwell.procedures.design_builders import (
+    NO_PROTECTION,
+    check_shares,
+    named,
+    numbered,
+    of_two_truths,
+    one_of_several,
+    yes_or_no,
+)
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+
+def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Answer truthfully, or say what the dice say.
+
+        Pr(yes | A) = truth + yes,   Pr(yes | not A) = yes,   truth + yes + no = 1
+
+    where ``truth``, ``yes`` and ``no`` are the chances of the three instructions. Any truth above 0 can be estimated
+    from. With yes = 0 a yes betrays membership of A.
+    Source: after Boruch (1971) and Fox and Tracy (1986); P derived from the instruction.
+
+    Two dice: a sum of 2 to 4 means yes (6 of 36), 11 or 12 no (3 of 36), anything else the truth.
+
+    >>> design = forced("27/36", "6/36", "3/36")
+    >>> [str(x) for x in design.exact_matrix()[0]], design.parity_exact()   # a no is ten times likelier from outsiders
+    (['11/12', '1/6'], Fraction(10, 1))
+    """
+    (t, y, n), settled = check_shares({"truth": truth, "yes": yes, "no": no})
+    return of_two_truths(
+        [t + y, n],
+        [y, t + n],
+        family="forced",
+        parameters={"truth": t, "yes": y, "no": n},
+        needs="truth above 0",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+    )
+
+
+FORCED = Procedure(
+    name="forced",
+    build=forced,
+    summary="dice say: the truth, yes, or no",
+    source="after Boruch 1971 and Fox and Tracy 1986",
+    example="--truth 3/4 --yes 1/6 --no 1/12",
+    parameters=(
+        Parameter("truth", Kind.PROBABILITY, "chance to be asked for the truth"),
+        Parameter("yes", Kind.PROBABILITY, "chance to be told to say yes"),
+        Parameter("no", Kind.PROBABILITY, "chance to be told to say no"),
+    ),
+)
+
+
+REVEALING_BALL = "a category with q = 0 is only reported by those who belong to it"
+
+
+def liu_chow(categories: Categories, p: Number, q: Sequence[Number], *, allow_unidentifiable: bool = False) -> Mixture:
+    """Report your category if the ball is red, otherwise the category written on it.
+
+        P = p I + q 1',   p + sum(q) = 1
+
+    where ``p`` is the share of red balls and ``q``, shape (k,), those of the white balls of each category. Any p above
+    0 can be estimated from. The unrelated question of Greenberg et al. (1969) with k answers of known shares beta is
+    the case q = (1 - p) beta.
+    Source: [Adeshiyan2011, Example 3.1], after Liu and Chow (1976).
+
+    >>> design = liu_chow(Categories.of(["never", "late", "in time"]), "0.6", ["0.2", "0.1", "0.1"])
+    >>> design.parity_exact()   # "late" is seven times likelier from those who were late
+    Fraction(7, 1)
+    """
+    check_two(categories)
+    white = numbered(q, "q")
+    if len(white) != len(categories):
+        raise ParameterError(
+            f"{len(white)} numbers in q for {len(categories)} categories", hint="give one for each", q=q
+        )
+    (red, *fixed), settled = check_shares({"p": p, **white})
+    warning = NO_PROTECTION if red == 1 else REVEALING_BALL if red and not all(fixed) else ""
+    return named(
+        Mixture.of(red, fixed, categories),
+        family="liu-chow",
+        parameters={"p": red, "q": fixed},
+        needs="p above 0",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        warning=warning,
+    )
+
+
+LIU_CHOW = Procedure(
+    name="liu-chow",
+    build=liu_chow,
+    summary="a ball asks for the truth or says what to report",
+    source="Adeshiyan 2011, Example 3.1, after Liu and Chow 1976",
+    example="--categories never,once,often --p 1/2 --q 1/6,1/6,1/6",
+    parameters=(
+        Parameter("p", Kind.PROBABILITY, "share of balls that ask for the truth"),
+        Parameter("q", Kind.PROBABILITIES, "shares of balls that name each category"),
+    ),
+    truths=None,
+    reports=None,
+    reports_named=False,
+)
+
+
+HONEST_OR_NOT = ("honest yes", "honest no", "always no")
+SAMPLES = "ask two samples with different p: together they give the shares of the three kinds of people"
+
+
+def cheating(p: Number) -> Dense:
+    """By chance say yes whatever is true, otherwise answer; some say no against the rules.
+
+        Pr(yes) = 1, p, 0   for honest yes, honest no, always no
+
+    where ``p`` is the chance of a forced yes in this sample. Two samples with different p give the three shares. The
+    share of people in A lies between that of the honest yes and that sum with those who always say no.
+    Source: after Clark and Desharnais (1998); P derived from the instruction.
+
+    >>> [str(x) for x in cheating("1/5").exact_matrix()[0]]   # who always says no never says yes
+    ['1', '1/5', '0']
+    """
+    chance = check_probability(p, "p")
+    return one_of_several(
+        yes_or_no([Fraction(1), chance, Fraction(0)], Categories.of(HONEST_OR_NOT)),
+        family="cheating-detection",
+        parameters={"p": chance},
+        needs="p from 0 to 1",
+        samples=SAMPLES,
+    )
+
+
+CHEATING = Procedure(
+    name="cheating-detection",
+    build=cheating,
+    summary="forced yes, with people who say no against the rules; one of two samples",
+    source="after Clark and Desharnais 1998",
+    example="--p 1/5",
+    parameters=(Parameter("p", Kind.PROBABILITY, "chance of a forced yes in this sample"),),
+    truths=HONEST_OR_NOT,
+    may_fail=False,
+)
+
+
+CARRIERS = ("honest carrier", "lying carrier", "non-carrier")
+
+
+def lie_detector(p: Number) -> Dense:
+    """Carriers say yes, or lie and say no; non-carriers say whether the statement on their card is true of them.
+
+        Pr(yes) = 1, 0, 1 - p   for honest carrier, lying carrier, non-carrier
+
+    where ``p`` is the share of cards that say "I am a carrier" in this sample. Two samples with different p give the
+    three shares. With them
+
+        pi = share(honest) + share(lying),   t = share(honest) / pi
+
+    where pi is the share of carriers and t the chance that a carrier tells the truth. The matrix is that of
+    :func:`~maskwell.procedures.forced_answers.cheating` with a forced yes of chance 1 - p, and people who always say no
+    taken for carriers.
+    Source: after Moshagen, Musch and Erdfelder (2012); P derived, and it reproduces the published pi = 0.8707 with
+    standard error 0.0411 and t = 0.6358 of 1256 answers with p = 2/12 and 10/12.
+
+    >>> [str(x) for x in lie_detector("1/6").exact_matrix()[0]]   # here most non-carriers say yes
+    ['1', '0', '5/6']
+    """
+    share = check_probability(p, "p")
+    return one_of_several(
+        yes_or_no([Fraction(1), Fraction(0), 1 - share], Categories.of(CARRIERS)),
+        family="lie-detector",
+        parameters={"p": share},
+        needs="p from 0 to 1",
+        samples=SAMPLES,
+    )
+
+
+LIE_DETECTOR = Procedure(
+    name="lie-detector",
+    build=lie_detector,
+    summary="carriers say yes or lie, others use Warner's cards; one of two samples",
+    source="after Moshagen, Musch and Erdfelder 2012; matrix derived",
+    example="--p 1/6",
+    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement in this sample"),),
+    truths=CARRIERS,
+    may_fail=False,
+)

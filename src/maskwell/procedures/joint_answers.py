@@ -1,0 +1,157 @@
+"""Several answers of one person, kept together.
+
+- Several questions answered by one draw: the device is shared, so the reports hang together.
+- The same person asked more than once: several devices, one truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.dense import Dense
+from maskwell.designs.design import EXACT_LIMIT
+from maskwell.designs.kronecker import Kronecker, check_coded
+from maskwell.designs.rational import Matrix
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.procedures.design_builders import check_list, check_shares, named, numbered
+
+TOGETHER = (
+    "one draw answers all questions: a report rules out some combinations of answers, such as whether two of them "
+    "agree, which separate draws would hide"
+)
+
+
+def shared(
+    weights: Sequence[Number],
+    outcomes: Iterable[Iterable[CodedDesign]],
+    *,
+    shared_device: bool,
+    allow_unidentifiable: bool = False,
+) -> Dense:
+    """Several questions answered by one draw from one device.
+
+        P = sum_r w_r (M_1r x M_2r x ...)
+
+    where ``weights`` are w_r, the chances of the outcomes r of the device, and ``outcomes`` holds for each of them one
+    design M_tr for each question t: what happens to the answer of that question when the device shows r. The first
+    question is slowest. ``shared_device`` must be said: with a draw of its own for every question the design is the
+    product :meth:`~maskwell.designs.kronecker.Kronecker.of`, and an estimate by the wrong one of the two is wrong.
+    Source: derived from the instruction; separate draws are [Adeshiyan2011, Example 3.2].
+
+    One Warner card for two questions, P = p I + (1 - p) (F x F), where F swaps yes and no:
+
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> truth, opposite = warner(1), warner(0)
+    >>> both = shared(["3/4", "1/4"], [[truth, truth], [opposite, opposite]], shared_device=True)
+    >>> [str(x) for x in both.exact_matrix()[0]], both.parity()   # yes to both: the answers agree, for sure
+    (['3/4', '0', '0', '1/4'], inf)
+    """
+    check_kind(Flag, shared_device=shared_device, allow_unidentifiable=allow_unidentifiable)
+    if not shared_device:
+        raise ParameterError(
+            "shared_device = False: every question has a draw of its own",
+            hint="then it is a product: Kronecker.of([...]), or maskwell design kronecker",
+        )
+    shown = [check_coded(parts, "a shared device") for parts in check_list(outcomes, "outcomes")]
+    shares, settled = check_shares(numbered(weights, "weights"))
+    _check_fit(shares, shown)
+    products = [Kronecker.of(parts) for parts in shown]
+    P = _mixed(shares, [made.exact_matrix() for made in products])
+    design = Dense.of(P, products[0].inputs, products[0].outputs).noting_decimals(*products)
+    return named(
+        design,
+        family="shared",
+        parameters={"weights": shares},
+        needs="outcomes that tell the combinations of answers apart",
+        allow_unidentifiable=allow_unidentifiable,
+        settled=settled,
+        questions=len(shown[0]),
+        warning=TOGETHER if _tells_together(design, shares, shown) else "",
+    )
+
+
+def _check_fit(shares: Sequence[Fraction], shown: Sequence[tuple[CodedDesign, ...]]) -> None:
+    if len(shares) != len(shown):
+        raise ParameterError(f"{len(shares)} weights for {len(shown)} outcomes", hint="give one for each outcome")
+    if len(shown[0]) < 2:
+        raise ParameterError("one question only", hint="a shared device needs two questions or more")
+    first = [(part.inputs, part.outputs) for part in shown[0]]
+    for r, parts in enumerate(shown):
+        if [(part.inputs, part.outputs) for part in parts] != first:
+            raise ParameterError(
+                f"outcome {r} has other questions, categories or reports than outcome 0",
+                hint="give every outcome one design for each question, with the same labels and in the same order",
+            )
+    entries = math.prod(part.k * part.m for part in shown[0])
+    if entries > EXACT_LIMIT:
+        raise TooLargeError(
+            f"{len(first)} questions make a matrix of {entries:,} entries, too large to write out",
+            hint="ask fewer questions with one draw",
+        )
+
+
+def _mixed(weights: Sequence[Fraction], matrices: Sequence[Matrix]) -> Matrix:
+    """The sum of the matrices, each times its weight."""
+    rows = zip(*matrices, strict=True)
+    return [[_dot(weights, cells) for cells in zip(*row, strict=True)] for row in rows]
+
+
+def _dot(weights: Sequence[Fraction], cells: Sequence[Fraction]) -> Fraction:
+    return sum((w * cell for w, cell in zip(weights, cells, strict=True)), Fraction(0))
+
+
+def _tells_together(design: Dense, shares: Sequence[Fraction], shown: Sequence[tuple[CodedDesign, ...]]) -> bool:
+    """Whether reports rule out combinations of answers though no report rules out an answer to one question."""
+    margins = [
+        Dense.of(_mixed(shares, [part.exact_matrix() for part in parts]), parts[0].inputs, parts[0].outputs)
+        for parts in zip(*shown, strict=True)
+    ]
+    return design.parity_exact() == math.inf and all(margin.parity_exact() < math.inf for margin in margins)
+
+
+def repeated(designs: Iterable[CodedDesign]) -> Dense:
+    """Every respondent answers by each of several devices, drawn independently; the reports are kept together.
+
+        P[(i, j), x] = P_1[i, x] P_2[j, x]
+
+    where P_1, P_2, ... are the matrices of the ``designs``, all over the same categories; the first report is slowest.
+    Each further answer tells more: parities multiply at most. Unlike a Kronecker product, the truth is one.
+    Source: derived; reports are independent once the truth is known.
+
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> twice = repeated([warner("3/4"), warner("3/4")])
+    >>> twice.outputs.labels[0], twice.parity_exact()   # asked twice: yes and yes is nine times likelier from members
+    (('yes', 'yes'), Fraction(9, 1))
+    """
+    parts = _same_truths(check_coded(designs, "repeated answers"))
+    count = math.prod(part.m for part in parts)
+    if count * parts[0].k > EXACT_LIMIT:
+        raise TooLargeError(
+            f"{len(parts)} answers make {count:,} different reports, too many to write out",
+            hint="ask fewer times, or with devices of fewer reports",
+        )
+    rows = [_times(cells) for cells in product(*(part.exact_matrix() for part in parts))]
+    labels = Categories.of(product(*(part.outputs.labels for part in parts)))
+    return Dense.of(rows, parts[0].inputs, labels).noting_decimals(*parts).with_provenance(family="repeated")
+
+
+def _times(cells: Sequence[Sequence[Fraction]]) -> list[Fraction]:
+    return [math.prod(column, start=Fraction(1)) for column in zip(*cells, strict=True)]
+
+
+def _same_truths(parts: tuple[CodedDesign, ...]) -> tuple[CodedDesign, ...]:
+    different = [part for part in parts if part.inputs != parts[0].inputs]
+    if different:
+        raise ParameterError(
+            "the devices ask for different things: their categories differ",
+            hint="one question asked again has the same categories; several questions make a product",
+            categories=[parts[0].inputs, different[0].inputs],
+        )
+    return parts

@@ -1,0 +1,217 @@
+"""Two questions at once, and one answer to both: no device is needed.
+
+- Crosswise model: whether the answers to the two agree.
+- Triangular model: whether any of the two applies.
+
+How far an estimate moves when the innocuous trait is less, or more, common than was assumed, is its sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.arguments import as_real, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.dense import Dense
+from maskwell.errors import NotIdentifiableError, ParameterError
+from maskwell.procedures.design_builders import of_two_truths
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+CROSSWISE_REPORTS = ("same", "different")
+
+
+def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Say whether your answers to the sensitive and to an innocuous question are the same.
+
+        Pr(same | A) = q,   Pr(same | not A) = 1 - q
+
+    where ``q`` is the known share of yes to the innocuous question, which must be unrelated to the sensitive one. No
+    device is needed. This **is** Warner's design with p = q; any q but 1/2 can be estimated from.
+    Source: after Yu, Tian and Tang (2008); P derived from the instruction.
+
+    >>> design = crosswise("1/6")   # mother born in January or February
+    >>> design.parity_exact(), design.provenance["same_as"]
+    (Fraction(5, 1), 'warner --p 1/6')
+    """
+    q = check_probability(q, "q")
+    return of_two_truths(
+        [q, 1 - q],
+        [1 - q, q],
+        family="crosswise",
+        parameters={"q": q},
+        needs="q away from 1/2",
+        reports=Categories.of(CROSSWISE_REPORTS),
+        allow_unidentifiable=allow_unidentifiable,
+        same_as=f"warner --p {q}",
+    )
+
+
+CROSSWISE = Procedure(
+    name="crosswise",
+    build=crosswise,
+    summary="whether the answers to a sensitive and an innocuous question are the same",
+    source="after Yu, Tian and Tang 2008",
+    example="--q 1/6",
+    parameters=(Parameter("q", Kind.PROBABILITY, "known share of yes to the innocuous question"),),
+    reports=CROSSWISE_REPORTS,
+)
+
+
+TRIANGULAR_REPORTS = ("at least one", "neither")
+
+
+def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Say whether at least one of the sensitive and an innocuous trait applies to you.
+
+        Pr(at least one | A) = 1,   Pr(at least one | not A) = q
+
+    where ``q`` is the known share of people with the innocuous trait, which must be unrelated to the sensitive one. No
+    device is needed. The design is that of :func:`~maskwell.procedures.statement_cards.mangat` with p = 1 - q; any q
+    below 1 can be estimated from. Parity is infinite: "neither" is only said outside A.
+    Source: after Yu, Tian and Tang (2008); P derived from the instruction.
+
+    >>> design = triangular("1/4")   # mother born in January, February or March
+    >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]
+    (['1', '1/4'], 'mangat --p 3/4')
+    """
+    q = check_probability(q, "q")
+    return of_two_truths(
+        [Fraction(1), Fraction(0)],
+        [q, 1 - q],
+        family="triangular",
+        parameters={"q": q},
+        needs="q below 1",
+        reports=Categories.of(TRIANGULAR_REPORTS),
+        allow_unidentifiable=allow_unidentifiable,
+        same_as=f"mangat --p {1 - q}",
+    )
+
+
+TRIANGULAR = Procedure(
+    name="triangular",
+    build=triangular,
+    summary="whether a sensitive or an innocuous trait applies, or neither",
+    source="after Yu, Tian and Tang 2008",
+    example="--q 1/4",
+    parameters=(Parameter("q", Kind.PROBABILITY, "known share of people with the innocuous trait"),),
+    reports=TRIANGULAR_REPORTS,
+)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """An estimate by a trait of assumed share q, and how it moves with q.
+
+    Attributes
+    ----------
+    family
+        ``"crosswise"`` or ``"triangular"``.
+    q, lam_hat
+        The assumed share of the innocuous trait, and the observed share of the first report ("same", "at least one").
+    pi_hat
+        The estimate at ``q``.
+    derivative
+        d pi_hat / d q.
+
+    >>> found = sensitivity_to_q("triangular", q="1/4", lam_hat=0.42)
+    >>> round(found.pi_hat, 6), round(found.derivative, 6)
+    (0.226667, -1.031111)
+    >>> round(found.standard_error(0.03, q_error=0.01), 4)   # q came from a survey of its own
+    0.0317
+    """
+
+    family: str
+    q: float
+    lam_hat: float
+    pi_hat: float
+    derivative: float
+
+    def estimate_at(self, q: Number) -> float:
+        """The estimate if the share were another one, exactly."""
+        return _checked(self.family).estimate(self.lam_hat, _share(self.family, q))
+
+    def variance_added(self, q_error: float) -> float:
+        """What an estimated q adds to the variance of the estimate: (d pi_hat / d q)^2 times the variance of q.
+
+        ``q_error`` is the standard error of q, from a sample of its own. Source: derived (delta method).
+        """
+        return (self.derivative * _error(q_error, "q_error")) ** 2
+
+    def standard_error(self, error: float, *, q_error: float) -> float:
+        """The standard error of the estimate, ``error``, with that of q added."""
+        return math.sqrt(_error(error, "error") ** 2 + self.variance_added(q_error))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "family": self.family,
+            "q": self.q,
+            "lam_hat": self.lam_hat,
+            "pi_hat": self.pi_hat,
+            "derivative": self.derivative,
+        }
+
+
+def sensitivity_to_q(family: str, *, q: Number, lam_hat: Number) -> Sensitivity:
+    """How the estimate of the crosswise or the triangular model moves with the assumed share q.
+
+        crosswise    pi_hat = (lam_hat - (1 - q)) / (2 q - 1),   d pi_hat / d q = (1 - 2 lam_hat) / (2 q - 1)^2
+        triangular   pi_hat = (lam_hat - q) / (1 - q),           d pi_hat / d q = -(1 - lam_hat) / (1 - q)^2
+
+    where ``q`` is the share of people with the innocuous trait and ``lam_hat`` the observed share of "same", or of "at
+    least one". A q that is wrong by d biases the estimate by about d times the derivative.
+    Source: derived.
+
+    >>> round(sensitivity_to_q("crosswise", q="1/4", lam_hat=0.6).derivative, 6)   # q too high by 0.01: 0.008 too low
+    -0.8
+    """
+    model, share = _checked(family), _share(family, q)
+    lam = float(check_probability(lam_hat, "lam_hat"))
+    return Sensitivity(family, share, lam, model.estimate(lam, share), model.derivative(lam, share))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The estimate and its derivative as functions of the share of reports and of q, and the q where both fail."""
+
+    estimate: Callable[[float, float], float]
+    derivative: Callable[[float, float], float]
+    fails_at: float
+
+
+_LARGEST_ERROR = 1e100
+_MODELS = {
+    "crosswise": _Model(
+        lambda lam, q: (lam - (1 - q)) / (2 * q - 1), lambda lam, q: (1 - 2 * lam) / (2 * q - 1) ** 2, 0.5
+    ),
+    "triangular": _Model(lambda lam, q: (lam - q) / (1 - q), lambda lam, q: -(1 - lam) / (1 - q) ** 2, 1.0),
+}
+
+
+def _checked(family: str) -> _Model:
+    check_kind(str, family=family)
+    if family not in _MODELS:
+        raise ParameterError(f"{family!r} has no share q of a trait", hint=f"give one of {', '.join(_MODELS)}")
+    return _MODELS[family]
+
+
+def _share(family: str, q: Number) -> float:
+    share = float(check_probability(q, "q"))
+    if share == _MODELS[family].fails_at:
+        raise NotIdentifiableError(
+            f"{family} with q = {q}: shares cannot be estimated", hint=f"give a q other than {share:g}", q=q
+        )
+    return share
+
+
+def _error(value: float, name: str) -> float:
+    error = as_real(value, name)
+    if not 0 <= error <= _LARGEST_ERROR:
+        what = "negative" if error < 0 else "too large"
+        raise ParameterError(f"{name} = {value} is {what}", hint="a standard error is 0 or more", value=value)
+    return error

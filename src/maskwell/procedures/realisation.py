@@ -1,0 +1,225 @@
+"""From a design to the thing that lies on the table: which cards, dice or spinner, and what they realise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, Literal, cast
+
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import common_denominator, to_text
+from maskwell.designs.design import Design
+from maskwell.errors import ParameterError
+from maskwell.privacy.criteria import SLACK_IN_WORDS
+from maskwell.procedures.classical_cards import Known, best_deck, instructed, known_procedure
+from maskwell.procedures.decks import MOST_CARDS, Deck, check_entries, check_words, deck_of_any_size, make_deck
+from maskwell.procedures.dice_spinner import (
+    DiceTable,
+    Spinner,
+    dice_table,
+    faces_in_words,
+    make_spinner,
+    sizes_in_tenths,
+)
+from maskwell.procedures.procedure import single_answers
+from maskwell.procedures.small_decks import bounded_deck
+
+Medium = Literal["cards", "dice", "spinner"]
+MEDIA: tuple[Medium, ...] = ("cards", "dice", "spinner")
+TWICE = ("simmons-twice", "mangat-singh-singh-twice")
+OWN_WAY = (
+    "simmons",
+    "soberanis-cruz",
+    "mangat-singh-singh",
+    "greenberg-statements",
+    "crosswise",
+    "triangular",
+    "kuk",
+    "chow",
+    *TWICE,
+)
+"""Procedures that are carried out with other things than cards that tell what to say."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Device:
+    """A way to carry out a design with real people.
+
+    Attributes
+    ----------
+    general
+        The deck that has a line for each truth on every card: it exists for every design.
+    deck
+        The cards that are used: classical or simple ones where the design has them, else those of ``general``. Where
+        the truths are kinds of people, some of whom do not follow the rules, they ask as if everybody did.
+    dice, spinner
+        What stands in for the cards, if anything does.
+    procedure
+        A named procedure that is carried out in its own way, without the cards.
+    """
+
+    general: Deck
+    deck: Deck
+    dice: DiceTable | None = None
+    spinner: Spinner | None = None
+    procedure: Known | None = None
+
+    @property
+    def realised(self) -> Design:
+        """The design that the device realises, to be used in estimation."""
+        return self.general.realised
+
+    @property
+    def form(self) -> str:
+        """What lies on the table: cards, dice, coins, spinner, or the name of the procedure."""
+        if self.procedure is not None:
+            return self.procedure.family
+        if self.dice is not None:
+            return "coins" if self.dice.faces == 2 else "dice"
+        return "cards" if self.spinner is None else "spinner"
+
+    def warnings(self) -> list[str]:
+        """What must not be overlooked."""
+        found = [] if self.general.exact else [_rounded(self.general)]
+        return [*found, *(() if self.spinner is None else self.spinner.warnings())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a JSON answer; cards and kinds count the general deck, whatever is printed."""
+        wished, found = self.general.parities
+        return {
+            "cards": self.general.size,
+            "kinds": self.general.kinds,
+            "exact": self.general.exact,
+            "error": float(self.general.error),
+            "error_exact": to_text(self.general.error),
+            "realised": [[to_text(p) for p in row] for row in self.realised.exact_matrix()],
+            "parity": {"asked": self.general.wish.parity(), "realised": self.realised.parity()},
+            "parity_exact": {"asked": to_text(wished), "realised": to_text(found)},
+            "less_private": self.general.less_private,
+            "deck": _cards(self.general),
+            "used": {"form": self.form, "cards": self.deck.size, "kinds": self.deck.kinds, "deck": _cards(self.deck)},
+            **(_thrown(self.dice) if self.dice is not None else {}),
+            **(_spun(self.spinner) if self.spinner is not None else {}),
+            "design": self.realised.to_dict(),
+            "warnings": self.warnings(),
+        }
+
+
+def make_device(
+    design: Design,
+    *,
+    medium: Medium = "cards",
+    most: int | None = None,
+    not_less_private: bool = False,
+    general: bool = False,
+    dice: int | None = None,
+    faces: int = 6,
+) -> Device:
+    """The device for a design: exact, or rounded to at most so many cards.
+
+    Parameters
+    ----------
+    medium
+        "cards", "dice" or "spinner".
+    most
+        Round to at most so many cards; by default the device is exact, and more than 1000 cards are refused.
+    not_less_private
+        Round only to decks that tell no more than the design (:func:`~maskwell.procedures.small_decks.bounded_deck`).
+    general
+        Print a line for each truth on every card, also where a named procedure has cards of its own.
+    dice, faces
+        Of a dice table; as few dice as can be by default.
+
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> device = make_device(warner("0.7"))
+    >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
+    (Deck(size=10, kinds=2, form='warner', exact=True), 3)
+    """
+    check_kind(Design, design=design)
+    check_kind(str, medium=medium)
+    check_kind(Flag, not_less_private=not_less_private, general=general)
+    if medium not in MEDIA:
+        raise ParameterError(f"medium = {medium!r}", hint=f"one of {', '.join(MEDIA)}")
+    if not_less_private and most is None:
+        raise ParameterError(
+            "an exact device has the privacy of its design", hint="leave it out, or say how many cards: --deck N"
+        )
+    check_entries(design)
+    check_words(design)
+    own = known_procedure(design) if medium == "cards" and most is None and not general else None
+    if own is not None and own.family in OWN_WAY and _few_cards(own) and _answers_are_named(own, design):
+        cards = deck_of_any_size(design)
+        return Device(general=cards, deck=cards, procedure=own)
+    laid = _general(design, most, medium, not_less_private=not_less_private)
+    asked = instructed(laid)
+    plain = laid if asked is None else make_deck(asked, most=max(MOST_CARDS, laid.size))
+    deck = plain if general else best_deck(plain)
+    return Device(
+        general=laid,
+        deck=deck,
+        dice=dice_table(deck, dice=dice, faces=faces) if medium == "dice" else None,
+        spinner=make_spinner(deck) if medium == "spinner" else None,
+    )
+
+
+def _few_cards(own: Known) -> bool:
+    """Whether the procedure needs no more cards than people can shuffle."""
+    shares = [own.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in own.parameters]
+    together = common_denominator([*own.parameters.get("statements", ()), own.parameters.get("unrelated", Fraction(0))])
+    return together <= MOST_CARDS and all(int(share.denominator) <= MOST_CARDS for share in shares)
+
+
+def _answers_are_named(own: Known, design: Design) -> bool:
+    """Whether each of two answers has its own words, where people answer twice."""
+    if own.family not in TWICE:
+        return True
+    answers = single_answers(cast(Categories, design.outputs))
+    return list(cast(Categories, design.outputs).labels) == list(product(answers, repeat=2))
+
+
+def _general(design: Design, most: int | None, medium: Medium, *, not_less_private: bool) -> Deck:
+    if most is None:
+        return make_deck(design, most=MOST_CARDS)
+    sizes = sizes_in_tenths(most) if medium == "spinner" else None
+    return bounded_deck(design, most, not_less_private=not_less_private, sizes=sizes)
+
+
+def _rounded(deck: Deck) -> str:
+    """What rounding did, to the probabilities and to the privacy."""
+    wished, found = deck.parities
+    if deck.less_private and isinstance(found, float):
+        privacy = "a report can now reveal the answer, because some probability was rounded to 0"
+    elif deck.less_private:
+        privacy = "it is less private than was asked for"
+    else:
+        near = f" ({SLACK_IN_WORDS})" if found > wished else ""
+        privacy = "it is at least as private as was asked for" if found < wished else f"its parity is the same{near}"
+    moved = f"probabilities moved by up to {float(deck.error):.2g}"
+    return f"this is not the design that was asked for: {moved}, and {privacy}; estimate with what the deck realises"
+
+
+def _cards(deck: Deck) -> list[Mapping[str, Any]]:
+    reports, truths = deck.reports, deck.truths
+    return [
+        {"copies": card.copies, "answers": {t: reports[i] for t, i in zip(truths, card.answers, strict=True)}}
+        for card in deck.cards
+    ]
+
+
+def _thrown(table: DiceTable) -> dict[str, Any]:
+    runs = [
+        {"from": faces_in_words(table, run.first), "to": faces_in_words(table, run.last), "kind": run.kind}
+        for run in table.runs()
+    ]
+    sums = table.sums()
+    by_sum = None if sums is None else [{"from": low, "to": high, "kind": kind} for low, high, kind in sums]
+    shape = {"dice": table.dice, "faces": table.faces, "outcomes": table.outcomes, "table": runs, "sums": by_sum}
+    return {"expected_rolls": float(table.expected_rolls), "throws": shape}
+
+
+def _spun(spinner: Spinner) -> dict[str, Any]:
+    sectors = [{"from": float(s.start), "to": float(s.stop), "kind": s.kind} for s in spinner.sectors]
+    return {"spinner": {"sectors": sectors, "in_tenths": spinner.in_tenths}}

@@ -1,0 +1,218 @@
+"""Warner's cards, which say the sensitive statement or its opposite, and the devices built on them.
+
+- Warner's device: a deck of two statements, one the opposite of the other.
+- Kim and Warde's procedure: Warner's device in every stratum, each with a deck of its own.
+- Mangat and Singh's device: the direct question, or Warner's cards.
+- Mangat's device: members of the sensitive group say yes, the others use Warner's cards.
+- Singh and Joarder's device: Warner's cards, and a second card for members who were about to say no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from fractions import Fraction
+
+from maskwell.core.arguments import as_mapping
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.dense import Dense
+from maskwell.procedures.design_builders import of_two_truths
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+
+def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Draw a card unseen and say whether its statement is true of you.
+
+        Pr(yes | A) = p,   Pr(yes | not A) = 1 - p
+
+    where ``p``, from 0 to 1, is the share of cards that say "I belong to A"; the others say "I do not belong to A".
+    Any p but 1/2 can be estimated from; p and 1 - p are the same device with the answers swapped. 0 and 1 are direct
+    questions.
+    Source: [Adeshiyan2011, eq. (2.1)], after [Warner1965].
+
+    >>> design = warner("3/4")
+    >>> design.parity_exact()   # "yes" is three times likelier from members of A than from others
+    Fraction(3, 1)
+    """
+    p = check_probability(p, "p")
+    return of_two_truths(
+        [p, 1 - p],
+        [1 - p, p],
+        family="warner",
+        parameters={"p": p},
+        needs="p away from 1/2",
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+WARNER = Procedure(
+    name="warner",
+    build=warner,
+    summary="cards that say the sensitive statement or its opposite",
+    source="Adeshiyan 2011, eq. (2.1), after Warner 1965",
+    example="--p 0.7",
+    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+)
+
+
+def kim_warde(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """The design of one stratum: Warner's cards with the share of that stratum.
+
+        Pr(yes | A) = p,   Pr(yes | not A) = 1 - p
+
+    where ``p`` is the share of cards that say "I belong to A" in the deck of this stratum. There is no matrix beyond
+    that of :func:`warner`: the strata are a matter of sampling, each estimated by its own design and added up by its
+    known share.
+    Source: [Adeshiyan2011, Remark 2.5], after Kim and Warde (2004).
+
+    >>> kim_warde("0.7").provenance["same_as"]
+    'warner --p 7/10'
+    """
+    design = warner(p, allow_unidentifiable=allow_unidentifiable)
+    share = design.exact_matrix()[0][0]
+    return design.with_provenance(family="kim-warde", same_as=f"warner --p {share}")
+
+
+def kim_warde_strata(p: Mapping[Hashable, Number]) -> dict[Hashable, Dense]:
+    """The designs of all strata.
+
+    ``p`` maps each stratum to the share of its cards that say "I belong to A".
+    Source: [Adeshiyan2011, Remark 2.5], after Kim and Warde (2004).
+
+    >>> decks = kim_warde_strata({"town": "0.7", "country": "0.8"})
+    >>> {stratum: str(design.parity_exact()) for stratum, design in decks.items()}   # townspeople are better protected
+    {'town': '7/3', 'country': '4'}
+    """
+    as_mapping(p, "p")
+    return {stratum: kim_warde(share) for stratum, share in p.items()}
+
+
+KIM_WARDE = Procedure(
+    name="kim-warde",
+    build=kim_warde,
+    summary="Warner's cards, with a deck of its own for every stratum",
+    source="Adeshiyan 2011, Remark 2.5, after Kim and Warde 2004",
+    example="--p 0.7",
+    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement in this stratum"),),
+)
+
+
+def equivalent_warner(t: Number, p: Number) -> Fraction:
+    """The share of cards with which Warner's device is the same design.
+
+        p' = t + (1 - t) p
+
+    where ``t`` and ``p`` are as in :func:`mangat_singh`. Source: derived; both columns of P agree.
+
+    >>> equivalent_warner("0.3", "0.7")   # the two stages buy nothing that 79 cards in 100 do not
+    Fraction(79, 100)
+    """
+    t, p = check_probability(t, "t"), check_probability(p, "p")
+    return t + (1 - t) * p
+
+
+def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """With chance t answer directly, otherwise use Warner's cards.
+
+        Pr(yes | A) = t + (1 - t) p,   Pr(yes | not A) = (1 - t) (1 - p)
+
+    where ``t`` is the chance of the direct question and ``p`` the share of cards with the sensitive statement. The two
+    probabilities sum to one, so this **is** Warner's device with another share of cards (:func:`equivalent_warner`).
+    Source: [Adeshiyan2011, chapter 1], after Mangat and Singh (1990).
+
+    >>> mangat_singh("0.3", "0.7").provenance["same_as"]
+    'warner --p 79/100'
+    """
+    t, p = check_probability(t, "t"), check_probability(p, "p")
+    a = equivalent_warner(t, p)
+    return of_two_truths(
+        [a, 1 - a],
+        [1 - a, a],
+        family="mangat-singh",
+        parameters={"t": t, "p": p},
+        needs="t and p with t + (1 - t) p away from 1/2",
+        allow_unidentifiable=allow_unidentifiable,
+        same_as=f"warner --p {a}",
+    )
+
+
+MANGAT_SINGH = Procedure(
+    name="mangat-singh",
+    build=mangat_singh,
+    summary="the direct question or Warner's cards, in two stages",
+    source="Adeshiyan 2011, chapter 1, after Mangat and Singh 1990",
+    example="--t 0.4 --p 0.7",
+    parameters=(
+        Parameter("t", Kind.PROBABILITY, "chance of the direct question"),
+        Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),
+    ),
+)
+
+
+def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Say yes if you belong to A, whatever the card; otherwise say whether the card is true of you.
+
+        Pr(yes | A) = 1,   Pr(yes | not A) = 1 - p
+
+    where ``p`` is the share of cards that say "I belong to A". Any p above 0 can be estimated from. A no comes only
+    from people outside A, so parity is infinite, though no report betrays a member of A.
+    Source: after Mangat (1994), named in [Adeshiyan2011, section 2.3]; P derived from the instruction.
+
+    >>> design = mangat("0.7")
+    >>> [str(x) for x in design.exact_matrix()[0]], design.parity()   # three in ten outsiders say yes and give cover
+    (['1', '3/10'], inf)
+    """
+    p = check_probability(p, "p")
+    return of_two_truths(
+        [Fraction(1), Fraction(0)],
+        [1 - p, p],
+        family="mangat",
+        parameters={"p": p},
+        needs="p above 0",
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+MANGAT = Procedure(
+    name="mangat",
+    build=mangat,
+    summary="members say yes, the others use Warner's cards",
+    source="after Mangat 1994",
+    example="--p 0.7",
+    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+)
+
+
+def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Use Warner's cards; a member of A whose card asks for a no draws once more and answers the second card.
+
+        Pr(yes | A) = p + (1 - p) p,   Pr(yes | not A) = 1 - p
+
+    where ``p`` is the share of cards that say "I belong to A"; the others say "I do not belong to A". Estimation fails
+    only where the two chances meet, near p = 0.381966.
+    Source: after Singh and Joarder (1997); P derived, and it reproduces the published mean 0.334225 of 170 answers with
+    p = 0.6.
+
+    >>> design = singh_joarder("0.6")
+    >>> [str(x) for x in design.exact_matrix()[0]]   # 84 in 100 members say yes, 40 in 100 others
+    ['21/25', '2/5']
+    """
+    p = check_probability(p, "p")
+    a, b = p + (1 - p) * p, 1 - p
+    return of_two_truths(
+        [a, 1 - a],
+        [b, 1 - b],
+        family="singh-joarder",
+        parameters={"p": p},
+        needs="p away from (3 - sqrt(5)) / 2, which is near 0.381966",
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+SINGH_JOARDER = Procedure(
+    name="singh-joarder",
+    build=singh_joarder,
+    summary="Warner's cards, with a second draw for members about to say no",
+    source="after Singh and Joarder 1997; matrix derived",
+    example="--p 0.6",
+    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
+)

@@ -1,0 +1,350 @@
+"""Yes-or-no questions that hide behind an unrelated one.
+
+- Simmons' device: the sensitive question, or an unrelated one whose yes-rate is known or is estimated too.
+- Soberanis-Cruz' device: the sensitive question, or an unrelated one whose yes-rate is known for everybody.
+- Devore's device: the sensitive question, or one that everybody answers with yes.
+- Mangat, Singh and Singh's device: members say yes, the others use cards with an unrelated question.
+- Simmons' device used twice by the same person, with an unrelated question whose yes-rate nobody knows.
+- Mangat, Singh and Singh's device used twice by the same person, with a trait whose share nobody knows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, check_probability
+from maskwell.designs.dense import Dense
+from maskwell.procedures.design_builders import (
+    UNRELATED,
+    named,
+    of_two_truths,
+    one_of_several,
+    one_source,
+    with_unrelated,
+    yes_or_no,
+)
+from maskwell.procedures.joint_answers import repeated
+from maskwell.procedures.procedure import Kind, Parameter, Procedure
+
+OWN = "own answer"
+SIMMONS_SAMPLES = "beta is unknown: ask two samples with different p; the first answer of each pair is wanted"
+
+
+def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool = False) -> Dense:
+    """Answer the sensitive question or, by chance, an innocuous one.
+
+        Pr(yes | A) = p + (1 - p) beta,   Pr(yes | not A) = (1 - p) beta
+
+    where ``p`` is the chance of the sensitive question and ``beta`` the known share of yes to the other one (born in
+    June, or an answer printed on a second card). Any p above 0 can be estimated from. With beta = 0 a yes betrays
+    membership of A; with beta = 1 every member of A says yes.
+    Source: [Adeshiyan2011, eq. (2.3)], after Greenberg et al. (1969).
+
+    >>> design = simmons("0.8", "0.1")
+    >>> design.parity_exact()   # far less protection than Warner's 4 with the same p
+    Fraction(41, 1)
+
+    Without ``beta`` the design is over the pairs of own and unrelated answer (x, y), each 1 for yes:
+
+        Pr(yes | x, y) = p x + (1 - p) y
+
+    Two samples with different p then give both margins; the two answers need not be independent. The pair is the
+    truth that is protected: to someone who knows y, a report may settle x. To someone who only knows how common y is,
+    it is the design with that beta.
+    Source: after Greenberg et al. (1969), named in [Adeshiyan2011, Remark 2.3]; P derived from the instruction.
+
+    >>> unknown = simmons("3/4")
+    >>> [str(x) for x in unknown.exact_matrix()[0]], unknown.identifiable   # one of two samples
+    (['1', '3/4', '1/4', '0'], False)
+    """
+    p = check_probability(p, "p")
+    if beta is None:
+        return _unknown(p)
+    beta = check_probability(beta, "beta")
+    a, b = p + (1 - p) * beta, (1 - p) * beta
+    return of_two_truths(
+        [a, 1 - a],
+        [b, 1 - b],
+        family="simmons",
+        parameters={"p": p, "beta": beta},
+        needs="p above 0",
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+def _unknown(p: Fraction) -> Dense:
+    """Every p tells something: 0 asks only the unrelated question, which a second sample may well do."""
+    return one_of_several(
+        yes_or_no([Fraction(1), p, 1 - p, Fraction(0)], with_unrelated()),
+        family="simmons",
+        parameters={"p": p},
+        needs="p from 0 to 1",
+        samples=SIMMONS_SAMPLES,
+        variables=[OWN, UNRELATED],
+        wanted=OWN,
+    )
+
+
+SIMMONS = Procedure(
+    name="simmons",
+    build=simmons,
+    summary="the sensitive question or an unrelated one; without --beta, one of two samples",
+    source="Adeshiyan 2011, eq. (2.3), after Greenberg et al. 1969",
+    example="--p 0.7 --beta 1/4",
+    parameters=(
+        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
+        Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
+    ),
+)
+
+
+def soberanis_cruz(p: Number, alpha: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Answer the sensitive question or, by chance, an innocuous one known for the whole population.
+
+        Pr(yes | A) = p + (1 - p) alpha,   Pr(yes | not A) = (1 - p) alpha
+
+    where ``p`` is the chance of the sensitive question and ``alpha`` the share of yes to the other one, known for the
+    population. This **is** the design of :func:`~maskwell.procedures.unrelated_questions.simmons` with beta = alpha.
+    Source: after Soberanis-Cruz and others (2008); P derived, and it reproduces the published total 196.43 of 290
+    answers with p = 0.7 and alpha = 0.5.
+
+    >>> design = soberanis_cruz("0.7", "0.5")
+    >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]
+    (['17/20', '3/20'], 'simmons --p 7/10 --beta 1/2')
+    """
+    p, alpha = check_probability(p, "p"), check_probability(alpha, "alpha")
+    a, b = p + (1 - p) * alpha, (1 - p) * alpha
+    return of_two_truths(
+        [a, 1 - a],
+        [b, 1 - b],
+        family="soberanis-cruz",
+        parameters={"p": p, "alpha": alpha},
+        needs="p above 0",
+        allow_unidentifiable=allow_unidentifiable,
+        same_as=f"simmons --p {p} --beta {alpha}",
+    )
+
+
+SOBERANIS_CRUZ = Procedure(
+    name="soberanis-cruz",
+    build=soberanis_cruz,
+    summary="the sensitive question or an unrelated one known for the population",
+    source="after Soberanis-Cruz and others 2008; matrix derived",
+    example="--p 0.7 --alpha 0.5",
+    parameters=(
+        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
+        Parameter("alpha", Kind.PROBABILITY, "known share of yes to the unrelated question"),
+    ),
+)
+
+
+def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Answer the sensitive question or, by chance, one that is true of everybody.
+
+        Pr(yes | A) = 1,   Pr(yes | not A) = 1 - p
+
+    where ``p`` is the chance of the sensitive question. Any p above 0 can be estimated from. This **is** the design of
+    :func:`~maskwell.procedures.unrelated_questions.simmons` with beta = 1, and has the matrix of
+    :func:`~maskwell.procedures.statement_cards.mangat`: a no comes only from outside A.
+    Source: after Devore (1977); P derived, and it reproduces the published mean 0.868982 of 240 answers with p = 0.7.
+
+    >>> design = devore("0.7")
+    >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]   # no yes betrays a member of A
+    (['1', '3/10'], 'simmons --p 7/10 --beta 1')
+    """
+    p = check_probability(p, "p")
+    return of_two_truths(
+        [Fraction(1), Fraction(0)],
+        [1 - p, p],
+        family="devore",
+        parameters={"p": p},
+        needs="p above 0",
+        allow_unidentifiable=allow_unidentifiable,
+        same_as=f"simmons --p {p} --beta 1",
+    )
+
+
+DEVORE = Procedure(
+    name="devore",
+    build=devore,
+    summary="the sensitive question or one that everybody answers with yes",
+    source="after Devore 1977; matrix derived",
+    example="--p 0.7",
+    parameters=(Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),),
+)
+
+
+MEMBERS = "own answer"
+MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])
+"""Own and unrelated answer; members never answer the unrelated question."""
+MEMBERS_SAMPLES = "alpha is unknown: ask two samples, or twice, with different p; the first answer is wanted"
+
+
+def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidentifiable: bool = False) -> Dense:
+    """Say yes if you belong to A; otherwise draw a card that asks about A or about an innocuous trait.
+
+        Pr(yes | A) = 1,   Pr(yes | not A) = (1 - p) alpha
+
+    where ``p`` is the chance of the sensitive question and ``alpha`` the known share of the innocuous trait. A no comes
+    only from outside A; with alpha = 0 a yes betrays membership.
+    Source: after Mangat, Singh and Singh (1992); P derived, and it reproduces the published total 1206.5 of 802 answers
+    with p = 0.6 and alpha = 0.5.
+
+    >>> design = mangat_singh_singh("0.6", "0.5")
+    >>> [str(x) for x in design.exact_matrix()[0]]   # one outsider in five gives cover to the members
+    ['1', '1/5']
+
+    Without ``alpha`` there are three kinds of people, (own, unrelated): members, and others with and without the trait.
+
+        Pr(yes) = 1, 1 - p, 0   for (yes, any), (no, yes), (no, no)
+
+    A second sample with another p, or a second answer of the same people
+    (:func:`~maskwell.procedures.unrelated_questions.mangat_singh_singh_twice`), gives their shares.
+
+    >>> mangat_singh_singh("0.6").matrix()[0].tolist()
+    [1.0, 0.4, 0.0]
+    """
+    p = check_probability(p, "p")
+    if alpha is None:
+        return _unknown_trait(p)
+    alpha = check_probability(alpha, "alpha")
+    b = (1 - p) * alpha
+    return of_two_truths(
+        [Fraction(1), Fraction(0)],
+        [b, 1 - b],
+        family="mangat-singh-singh",
+        parameters={"p": p, "alpha": alpha},
+        needs="p above 0, or alpha below 1",
+        allow_unidentifiable=allow_unidentifiable,
+    )
+
+
+def _unknown_trait(p: Fraction) -> Dense:
+    return one_of_several(
+        yes_or_no([Fraction(1), 1 - p, Fraction(0)], MEMBERS_KINDS),
+        family="mangat-singh-singh",
+        parameters={"p": p},
+        needs="p from 0 to 1",
+        samples=MEMBERS_SAMPLES,
+        variables=[MEMBERS, UNRELATED],
+        wanted=MEMBERS,
+    )
+
+
+MANGAT_SINGH_SINGH = Procedure(
+    name="mangat-singh-singh",
+    build=mangat_singh_singh,
+    summary="members say yes, others draw a card; without --alpha, one of two samples",
+    source="after Mangat, Singh and Singh 1992; matrix derived",
+    example="--p 0.6 --alpha 0.5",
+    parameters=(
+        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question, for those outside the group"),
+        Parameter("alpha", Kind.PROBABILITY, "known share of the unrelated trait", required=False),
+    ),
+)
+
+
+PAIRS = tuple(with_unrelated().labels)
+
+
+def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Draw from two boxes; each time answer the sensitive question or the unrelated one.
+
+        P[(i, j), (x, y)] = Pr(i | x, y; p1) Pr(j | x, y; p2),   Pr(yes | x, y; p) = p x + (1 - p) y
+
+    where ``p1`` and ``p2``, which must differ, are the chances of the sensitive question in the two boxes, and (x, y)
+    is the pair of own and unrelated answer, 1 for yes. Four reports and four truths: P has an inverse, so the only
+    unbiased score of the own answer is
+
+        U = ((1 - p2) I - (1 - p1) J) / (p1 - p2)
+
+    where I and J are 1 for yes; the estimate of the share of x is the mean of U. The unrelated answer need not be
+    independent of the own one, and nobody needs to know how common it is.
+    Source: after Horvitz et al. (1967) and Greenberg et al. (1969); P derived, and it reproduces the published mean
+    0.121317 of 188 pairs of answers with p1 = 0.6 and p2 = 0.7.
+
+    >>> design = simmons_twice("0.6", "0.7")
+    >>> design.k, design.m, design.identifiable   # two answers do the work of two samples
+    (4, 4, True)
+    """
+    p1, p2 = check_probability(p1, "p1"), check_probability(p2, "p2")
+    made = repeated([simmons(p1), simmons(p2)])
+    return named(
+        made,
+        family="simmons-twice",
+        parameters={"p1": p1, "p2": p2},
+        needs="p1 different from p2",
+        allow_unidentifiable=allow_unidentifiable,
+        variables=[OWN, UNRELATED],
+        wanted=OWN,
+        warning=one_source(made),
+    )
+
+
+SIMMONS_TWICE = Procedure(
+    name="simmons-twice",
+    build=simmons_twice,
+    summary="two boxes of cards with the sensitive and an unrelated question; two answers",
+    source="after Horvitz et al. 1967 and Greenberg et al. 1969; matrix derived",
+    example="--p1 0.6 --p2 0.7",
+    parameters=(
+        Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
+        Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
+    ),
+    truths=PAIRS,
+    truths_named=False,
+    reports=PAIRS,
+)
+
+
+def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:
+    """Members say yes twice; the others draw from two boxes, each time about A or about an innocuous trait.
+
+        P[(i, j), x] = Pr(i | x; p1) Pr(j | x; p2),   Pr(yes | x; p) = 1, 1 - p, 0
+
+    for the kinds x of people (yes, any), (no, yes), (no, no), where ``p1`` and ``p2`` are the chances of the sensitive
+    question in the two boxes. Four reports for three kinds leave a choice of unbiased scores. The published estimate
+    takes
+
+        U = ((1 - p2) I - (1 - p1) J) / (p1 - p2)
+
+    where I and J are 1 for yes. "Yes, no" and "no, yes" are proportional rows of P and tell the same, so merging them
+    (:func:`~maskwell.designs.row_reduction.reduction_of`) leaves one score only, of smaller variance; it also needs no
+    p1 different from p2.
+    Source: after Mangat, Singh and Singh (1992); P derived, and U reproduces the published mean 0.656 of 500 pairs of
+    answers with p1 = 0.6 and p2 = 0.8.
+
+    >>> from maskwell.designs.row_reduction import reduction_of
+    >>> design = mangat_singh_singh_twice("0.6", "0.8")
+    >>> design.identifiable, reduction_of(design).groups   # the two mixed reports tell the same
+    (True, ((0,), (1, 2), (3,)))
+    """
+    p1, p2 = check_probability(p1, "p1"), check_probability(p2, "p2")
+    made = repeated([mangat_singh_singh(p1), mangat_singh_singh(p2)])
+    return named(
+        made,
+        family="mangat-singh-singh-twice",
+        parameters={"p1": p1, "p2": p2},
+        needs="p1 and p2 that are not both 0 nor both 1",
+        allow_unidentifiable=allow_unidentifiable,
+        variables=[MEMBERS, UNRELATED],
+        wanted=MEMBERS,
+        warning=one_source(made),
+    )
+
+
+MANGAT_SINGH_SINGH_TWICE = Procedure(
+    name="mangat-singh-singh-twice",
+    build=mangat_singh_singh_twice,
+    summary="members say yes twice, others draw from two boxes with an unrelated question",
+    source="after Mangat, Singh and Singh 1992; matrix derived",
+    example="--p1 0.6 --p2 0.8",
+    parameters=(
+        Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
+        Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
+    ),
+    truths=tuple(MEMBERS_KINDS.labels),
+    truths_named=False,
+    reports=tuple(with_unrelated().labels),
+)

@@ -1,0 +1,64 @@
+"""Auditing a design: what it promises, against a demand if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number
+from maskwell.errors import ParameterError
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.design_audit import Audit, AverageSecurity
+from maskwell.privacy.design_audit import audit as audit_design
+from maskwell.verbs.user_input import DesignOrPath, read_demand, read_design
+
+
+def audit(
+    design: DesignOrPath,
+    demand: Demand | AverageSecurity | None = None,
+    prior: Real | None = None,
+    *,
+    sensitive: Iterable[Hashable] = (),
+    average_security: Number | None = None,
+    **words: Any,
+) -> Audit:
+    """What a design promises, from its exact numbers.
+
+    Parameters
+    ----------
+    design
+        The design, or the path of its file.
+    demand
+        What it should meet; or, as a keyword, ``gamma``, ``epsilon``, ``beta``, ``bayes_factor``, ``rho`` (two numbers)
+        or ``curves`` (the path of a table).
+    prior
+        Shares of the categories that an attacker believes in; equal by default.
+    sensitive
+        Categories for which to show how far a report can speak for them: by their labels, or by their codes where no
+        label is a whole number.
+    average_security
+        Security on average only, from 1 to 2; not recommended.
+
+    >>> from maskwell.verbs.make_design import make_design
+    >>> audit(make_design("warner", p="0.7"), epsilon=1).meets   # a parity of 7/3 is below e
+    True
+    """
+    return audit_design(
+        read_design(design), audited_demand(demand, average_security, words), prior, sensitive=sensitive
+    )
+
+
+def audited_demand(
+    demand: Demand | AverageSecurity | None, average_security: Number | None, words: dict[str, Any]
+) -> Demand | AverageSecurity | None:
+    """The one demand that was stated, if any; security on average is one."""
+    on_average = isinstance(demand, AverageSecurity)
+    stated = read_demand(None if on_average else demand, words)  # type: ignore[arg-type]
+    if average_security is not None and stated is not None:
+        raise ParameterError(
+            f"{stated.text} and --average-security {average_security} are two demands", hint="give one"
+        )
+    if average_security is not None:
+        return AverageSecurity.of(average_security)
+    return demand if on_average else stated

@@ -1,0 +1,45 @@
+"""Certificates: making one for a design, and checking one, from the file or from what it holds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from maskwell.privacy.certificate import Certificate
+from maskwell.privacy.certificate import certify as certify_design
+from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.provable_claims import Improves
+from maskwell.verbs.user_input import DesignOrPath, read_demand, read_design
+
+
+def certify(
+    design: DesignOrPath, demand: Demand | None = None, *, improvement: Improves | None = None, **words: Any
+) -> Certificate:
+    """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
+
+    The design may be the path of its file; the demand may be stated as a keyword, such as ``epsilon=1``.
+
+    >>> from maskwell.verbs.make_design import make_design
+    >>> verify(certify(make_design("warner", p="0.7"), rho=("0.1", "0.5"))).ok
+    True
+    """
+    return certify_design(read_design(design), read_demand(demand, words), improvement=improvement)
+
+
+def verify(certificate: Certificate | str | Path | Any, *, design: DesignOrPath | None = None) -> Verified:
+    """Work out anew all that a certificate claims.
+
+    Parameters
+    ----------
+    certificate
+        The path of its file, the certificate, or what its file holds, read as JSON.
+    design
+        The design that the certificate should be about, or its file, if that is to be checked too.
+    """
+    about = None if design is None else read_design(design)
+    if isinstance(certificate, str | os.PathLike):
+        return verify_file(Path(certificate) if not isinstance(certificate, str) else certificate, design=about)
+    content = certificate.to_dict() if isinstance(certificate, Certificate) else certificate
+    return verify_certificate(content, design=about)

@@ -1,0 +1,56 @@
+"""Choosing a design for a privacy demand: the ranked table, the recommendation, and how many respondents it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number
+from maskwell.errors import ParameterError
+from maskwell.planning.design_choice import Choice
+from maskwell.planning.design_choice import choose as choose_design
+from maskwell.privacy.criteria import Demand
+from maskwell.verbs.user_input import needed_demand, read_categories
+
+
+def choose(
+    k: int | None = None,
+    demand: Demand | Number | None = None,
+    *,
+    categories: Categories | Iterable[Hashable] | None = None,
+    n: Number | None = None,
+    margin: Number | None = None,
+    pi: Iterable[Number] | None = None,
+    level: Number = 0.95,
+    **words: Any,
+) -> Choice:
+    """The designs for some categories under a demand, ranked, and which one to take: ``.design``.
+
+    Parameters
+    ----------
+    k, categories
+        How many categories there are, or their labels.
+    demand
+        What is asked for, as a :class:`~maskwell.privacy.criteria.Demand` or as a bound gamma on parity; or, as a
+        keyword, ``gamma``, ``epsilon``, ``beta``, ``bayes_factor``, ``rho`` (two numbers) or ``curves`` (a table).
+    n, margin
+        The number of respondents, or the half width of intervals that is wanted; at most one of them.
+    pi
+        True shares to plan for, equal by default. With them, the extremal design for these shares is in the table.
+    level
+        Of the intervals.
+
+    >>> choice = choose(categories=["never", "once", "often"], epsilon=1)
+    >>> choice.design.inputs.labels, choice.recommended.label
+    (('never', 'once', 'often'), 'gamma-diagonal')
+    """
+    labels = read_categories(categories, k)
+    if labels is None:
+        raise ParameterError(
+            "plan needs the categories of the truth",
+            hint="say how many with --k 10, or name them with --categories a,b,c",
+        )
+    asked = Demand.from_gamma(demand) if demand is not None and not isinstance(demand, Demand) else demand
+    stated = needed_demand(asked, words, "plan")
+    return choose_design(len(labels), stated, n=n, margin=margin, pi=pi, level=level, categories=labels)

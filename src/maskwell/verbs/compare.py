@@ -1,0 +1,41 @@
+"""Comparing two designs fairly: which one tells more, as they are and at equal protection."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Number
+from maskwell.planning.comparison import FairComparison
+from maskwell.planning.comparison import compare as compare_designs
+from maskwell.privacy.measures import Measure
+from maskwell.verbs.user_input import DesignOrPath, read_design
+
+
+def compare(
+    first: DesignOrPath,
+    second: DesignOrPath,
+    *,
+    pi: Real | None = None,
+    measure: Measure | str = "parity",
+    at: Literal["first", "second"] | Number | None = None,
+) -> FairComparison:
+    """Compare two designs over the same categories, as they are and at equal protection.
+
+    Parameters
+    ----------
+    first, second
+        The designs, or the paths of their files.
+    pi
+        Expected shares of the categories; equal by default.
+    measure
+        How protection is measured: ``parity``, ``ratio``, or a :class:`~maskwell.privacy.measures.Measure`.
+    at
+        Compare at the protection of one of them, or at a value; at that of the better protected one by default.
+
+    >>> from maskwell.verbs.make_design import make_design
+    >>> fair = compare(make_design("warner", p="0.8"), make_design("warner", p="0.7"))
+    >>> fair.changed   # the one that protects less is made as private as the other
+    'first'
+    """
+    return compare_designs(read_design(first, "first"), read_design(second, "second"), pi=pi, measure=measure, at=at)

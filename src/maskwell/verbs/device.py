@@ -1,0 +1,108 @@
+"""The physical device that carries out a design: cards, dice, coins or a spinner, and the sheets to print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from maskwell.core.arguments import as_count
+from maskwell.core.atomic import write_files
+from maskwell.core.exact import Number
+from maskwell.designs.wire import dumps
+from maskwell.errors import ParameterError
+from maskwell.procedures.realisation import Device, make_device
+from maskwell.reports.device_page import SheetOptions, device_page
+from maskwell.verbs.user_input import DesignOrPath, read_design
+
+
+def device(
+    design: DesignOrPath,
+    *,
+    deck: Number | None = None,
+    dice: bool = False,
+    coins: bool = False,
+    spinner: bool = False,
+    faces: Number | None = None,
+    throws: Number | None = None,
+    general: bool = False,
+    not_less_private: bool = False,
+    output: str | Path | None = None,
+    realised: str | Path | None = None,
+    sheets: SheetOptions | None = None,
+    overwrite: bool = False,
+) -> Device:
+    """Cards, dice, coins or a spinner that carry out a design, written as sheets to print if asked.
+
+    Parameters
+    ----------
+    design
+        The design, or the path of its file.
+    deck
+        At most so many cards, or what stands for them, rounded if need be; then the design that the device realises
+        must be used to estimate.
+    dice, coins, spinner
+        In place of cards; at most one of them.
+    faces, throws
+        Faces of a die, 6 by default, and how many are thrown.
+    general
+        A line for each true answer on every card, whatever the procedure.
+    not_less_private
+        Round only to decks of at most the parity of the design.
+    output, realised
+        Where the sheets, and the design that the device realises, go; written both or not at all.
+    sheets
+        The questions as they are printed, and the paper.
+    overwrite
+        Replace files that exist.
+
+    >>> from maskwell.verbs.make_design import make_design
+    >>> [(card.face, card.copies) for card in device(make_design("warner", p="0.7")).deck.cards]
+    [('statement 0', 7), ('statement 1', 3)]
+    """
+    media = [name for name, chosen in (("dice", dice), ("coins", coins), ("spinner", spinner)) if chosen]
+    if len(media) > 1:
+        raise ParameterError(f"--{' and --'.join(media)} are two devices", hint="choose one")
+    thrown = bool(media) and media[0] != "spinner"
+    if (throws is not None and not thrown) or (faces is not None and media != ["dice"]):
+        raise ParameterError("--faces and --throws go with --dice", hint="add --dice, or leave them out")
+    made = make_device(
+        read_design(design),
+        medium="dice" if thrown else "spinner" if media else "cards",
+        most=None if deck is None else _most(deck),
+        not_less_private=not_less_private,
+        general=general,
+        dice=None if throws is None else as_count(throws, "throws"),
+        faces=2 if media == ["coins"] else 6 if faces is None else as_count(faces, "faces") or 6,
+    )
+    if output is not None or realised is not None:
+        write_device(made, sheets or SheetOptions(), output, realised, overwrite=overwrite)
+    return made
+
+
+def _most(deck: Number) -> int:
+    most = as_count(deck, "--deck")
+    if most < 1:
+        raise ParameterError(f"--deck {deck}: a deck has at least one card", hint="for instance --deck 20")
+    return most
+
+
+def write_device(
+    made: Device,
+    sheets: SheetOptions,
+    output: str | Path | None,
+    realised: str | Path | None,
+    *,
+    overwrite: bool = False,
+    inputs: tuple[str, ...] = (),
+) -> dict[str, str]:
+    """Write the sheets and the design that the device realises, both or none, and name the files."""
+    contents = {
+        "output": (
+            None if output is None else str(output),
+            None if output is None else device_page(made, sheets).encode(),
+        ),
+        "realised_file": (
+            None if realised is None else str(realised),
+            None if realised is None else dumps(made.realised).encode(),
+        ),
+    }
+    return write_files(contents, force=overwrite, inputs=list(inputs))

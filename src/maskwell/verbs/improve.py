@@ -1,0 +1,124 @@
+"""Improving a design: one that is as private and tells more."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any, overload
+
+from maskwell.core.exact import Number, told_apart
+from maskwell.designs.design import Design
+from maskwell.errors import ParameterError
+from maskwell.planning.improvement import Improvement
+from maskwell.planning.improvement import improve as improve_design
+from maskwell.planning.one_sided import OneSided, improve_one_sided
+from maskwell.privacy.criteria import Demand
+from maskwell.verbs.user_input import DesignOrPath, read_demand, read_design
+
+
+@overload
+def improve(design: DesignOrPath, demand: None = None, *, sensitive: str | int) -> OneSided: ...
+
+
+@overload
+def improve(
+    design: DesignOrPath,
+    demand: Demand | None = None,
+    *,
+    sensitive: None = None,
+    gamma: Number | None = None,
+    method: str | None = None,
+    exactly: bool = False,
+    allow_revealing: bool = False,
+    name: str | None = None,
+    **words: Any,
+) -> Improvement: ...
+
+
+@overload
+def improve(
+    design: DesignOrPath,
+    demand: Demand | None = None,
+    *,
+    sensitive: Hashable | None = None,
+    gamma: Number | None = None,
+    method: str | None = None,
+    exactly: bool = False,
+    allow_revealing: bool = False,
+    name: str | None = None,
+    **words: Any,
+) -> Improvement | OneSided: ...
+
+
+def improve(
+    design: DesignOrPath,
+    demand: Demand | None = None,
+    *,
+    sensitive: Hashable | None = None,
+    gamma: Number | None = None,
+    method: str | None = None,
+    exactly: bool = False,
+    allow_revealing: bool = False,
+    name: str | None = None,
+    **words: Any,
+) -> Improvement | OneSided:
+    """An admissible design that is as private as a design and tells all that it does, and more.
+
+    Parameters
+    ----------
+    design
+        The design, or the path of its file.
+    demand
+        What the design meets, and the better one may use up; or, as a keyword, ``epsilon``, ``beta``, ``bayes_factor``,
+        ``rho`` (two numbers) or ``curves`` (a table). Without any, the better design has the same parity.
+    sensitive
+        Protect this category only, instead of all alike, as where nobody minds being found innocent; then there is one
+        way, and the protection of the design is kept.
+    gamma
+        The same as a parity, not below that of the design.
+    method, exactly, allow_revealing
+        As in :func:`maskwell.planning.improvement.improve`; by layers unless another method is named.
+    name
+        What the design is called in an error; its path by default.
+
+    >>> from maskwell.verbs.make_design import make_design
+    >>> better = improve(make_design("chow", red=6, blue=4, draws=2))
+    >>> better.design.parity_exact() == better.original.parity_exact()   # it protects as well
+    True
+    """
+    chosen, stated = read_design(design), read_demand(demand, words)
+    if sensitive is not None:
+        _check_one_way(stated, gamma, method=method, exactly=exactly, allow_revealing=allow_revealing)
+        return improve_one_sided(chosen, sensitive=sensitive)
+    if stated is not None and gamma is not None:
+        raise ParameterError(f"{stated.text} and gamma are two demands", hint="give one")
+    if stated is not None:
+        _check_met(chosen, stated, name or ("the design" if isinstance(design, Design) else str(design)))
+        gamma = max(stated.reachable, chosen.parity_exact())
+    found = improve_design(
+        chosen, gamma=gamma, method=method or "layers", exactly=exactly, allow_revealing=allow_revealing
+    )
+    return found if stated is None else replace(found, slack_used=stated.verdict(chosen).slack_used)
+
+
+def _check_met(design: Design, demand: Demand, name: str) -> None:
+    if demand.met_by(design):
+        return
+    parity, _ = told_apart(design.parity_exact(), demand.gamma_exact)
+    raise ParameterError(
+        f"{name} does not meet {demand.text}: its parity is {parity}",
+        hint="improvement never adds noise; make a design that meets it: maskwell plan --help",
+    )
+
+
+def _check_one_way(demand: Demand | None, gamma: Number | None, **options: str | bool | None) -> None:
+    """Raise where what protects all categories alike was given for one sensitive category."""
+    if demand is not None or gamma is not None:
+        raise ParameterError(
+            "--sensitive and a demand",
+            hint="a demand protects all categories alike; leave it out, and the protection of D is kept",
+        )
+    if any(options.values()):
+        raise ParameterError(
+            "--sensitive with --method, --exactly or --allow-revealing", hint="leave them out: there is one way"
+        )

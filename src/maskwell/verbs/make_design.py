@@ -1,0 +1,151 @@
+"""Making the design of a named family, from its parameters or from a privacy demand in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.exact import Number, to_text
+from maskwell.designs.design import Design
+from maskwell.errors import ParameterError
+from maskwell.planning.set_sizes import builder_parameters, gamma_of, minimax_size, remembering
+from maskwell.planning.tuning import TUNABLE, Tunable, tuned
+from maskwell.privacy.criteria import Demand
+from maskwell.procedures.procedure import Procedure
+from maskwell.procedures.registry import procedure_named
+from maskwell.verbs.user_input import DEMAND_WORDS, LANGUAGES, read_categories, read_demand
+
+
+def make_design(
+    family: str,
+    *,
+    categories: Categories | Iterable[Hashable] | None = None,
+    k: Number | None = None,
+    reports: Categories | Iterable[Hashable] | None = None,
+    demand: Demand | None = None,
+    ratio: Number | None = None,
+    allow_unidentifiable: bool = False,
+    **parameters: Any,
+) -> Design:
+    """The design of a named family, as ``maskwell design FAMILY`` makes it; parameters bear the same names.
+
+    Parameters
+    ----------
+    family
+        A name of :data:`maskwell.procedures.registry.PROCEDURES`, such as ``warner`` or ``k-ary``.
+    categories, k
+        Labels of the true categories, or how many there are.
+    reports
+        Labels of the reports, where the family lets them be named.
+    demand
+        What the design shall meet, in place of the parameter that decides about protection; or, as a keyword,
+        ``gamma``, ``epsilon``, ``beta``, ``bayes_factor``, ``rho`` (two numbers) or ``curves`` (a table), unless the
+        family has a parameter of that name.
+    ratio
+        In place of a demand: how many times likelier a report may be from the sensitive category.
+    allow_unidentifiable
+        Make it even if shares cannot be estimated from its reports.
+
+    >>> warner = make_design("warner", p="0.7")
+    >>> warner.parity_exact(), warner.outputs.labels   # "yes" is 7/3 times likelier from those concerned
+    (Fraction(7, 3), ('yes', 'no'))
+    >>> make_design("warner", gamma=3).provenance["parameters"]   # the cards that a demand allows
+    {'p': '3/4'}
+    >>> make_design("subset", k=10, rho=("0.1", "0.5")).size   # the size that adds least variance
+    1
+    """
+    check_kind(str, family=family)
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
+    procedure, labels = procedure_named(family), read_categories(categories, k)
+    values, words = split_words(procedure, parameters)
+    asked = stated_protection(procedure, demand, ratio, words)
+    if asked is not None:
+        values = _tuned(procedure, asked, values)
+        stated = None
+    else:
+        stated = read_demand(demand, words)
+        values = _for_demand(procedure, values, stated, words, labels)
+    made = procedure.design(
+        values, categories=labels, reports=read_categories(reports), allow_unidentifiable=allow_unidentifiable
+    )
+    if asked is not None:
+        return made.with_provenance(demand=asked[0])
+    return made if stated is None else remembering(made, stated)
+
+
+def split_words(procedure: Procedure, parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the family calls a parameter, and the words that state a demand."""
+    own = {parameter.name for parameter in procedure.parameters}
+    words = {name: value for name, value in parameters.items() if name in DEMAND_WORDS and name not in own}
+    return {name: value for name, value in parameters.items() if name not in words}, words
+
+
+def tunable(procedure: Procedure) -> Tunable | None:
+    """How the family is tuned; None where it has no parameter to solve for, or takes demands already."""
+    way = TUNABLE.get(procedure.name)
+    names = {parameter.name for parameter in procedure.parameters}
+    return way if way is not None and set(way.kept) <= names else None
+
+
+def solved(procedure: Procedure) -> set[str]:
+    """Parameters that may be left out where a demand is given: the free one and those that follow from it."""
+    way = tunable(procedure)
+    return set() if way is None else {p.name for p in procedure.parameters} - set(way.kept)
+
+
+def stated_protection(
+    procedure: Procedure, demand: Demand | None, ratio: Number | None, words: Mapping[str, Any]
+) -> tuple[str, str, Any] | None:
+    """What is asked of a family that is tuned: in words, the measure and its value; None where nothing is."""
+    if tunable(procedure) is None:
+        return None
+    stated = read_demand(demand, words)
+    if stated is not None and ratio is not None:
+        raise ParameterError("--ratio and a demand are two bounds", hint="give one of them")
+    if stated is not None:
+        name = next((name for name in LANGUAGES if words.get(name) is not None), None)
+        text = stated.text if name is None else f"{name.replace('_', '-')} {_typed(words[name])}"
+        return text, "parity", gamma_of(stated)
+    return None if ratio is None else (f"ratio {ratio}", "ratio", ratio)
+
+
+def _typed(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def _tuned(procedure: Procedure, asked: tuple[str, str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a demand leads to."""
+    way = tunable(procedure)
+    assert way is not None
+    both = [name for name in solved(procedure) if values.get(name) is not None]
+    if both:
+        raise ParameterError(
+            f"--{both[0]} and --{asked[0]} both decide about protection", hint=f"give --{asked[0]} or --{way.free}"
+        )
+    kept = {name: values[name] for name in way.kept if values.get(name) is not None}
+    made = tuned(procedure.name, measure=asked[1], value=asked[2], **kept)
+    return dict(made.provenance["parameters"])
+
+
+def _for_demand(
+    procedure: Procedure,
+    values: dict[str, Any],
+    demand: Demand | None,
+    words: Mapping[str, Any],
+    categories: Categories | None,
+) -> dict[str, Any]:
+    """The parameters with those that follow from a demand, for builders that take one."""
+    if demand is None:
+        return values
+    planned = any(parameter.planned and parameter.name not in values for parameter in procedure.parameters)
+    size = {"size": minimax_size(len(categories), demand)} if planned and categories is not None else {}
+    return {**values, **_builder_words(demand, words), **size}
+
+
+def _builder_words(demand: Demand, words: Mapping[str, Any]) -> dict[str, Any]:
+    """A demand in the two words that builders know, as it was given where it is one of them."""
+    if demand.name in ("gamma", "epsilon") and words.get(demand.name) is not None:
+        return {demand.name: words[demand.name]}
+    return dict(builder_parameters(demand)) if demand.name == "epsilon" else {"gamma": to_text(demand.reachable)}
