@@ -76,14 +76,14 @@ if TYPE_CHECKING:
     from maskwell.estimation.maximising.maximum import Maximum as Maximum
     from maskwell.estimation.maximising.maximum import maximise as maximise
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
-    from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
-    from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
-    from maskwell.estimation.regression.attention import fit_with_anchor as fit_with_anchor
+    from maskwell.estimation.regression.anchor_models import AnchoredEstimate as AnchoredEstimate
+    from maskwell.estimation.regression.anchor_models import estimate_with_anchor as estimate_with_anchor
+    from maskwell.estimation.regression.anchor_models import fit_with_anchor as fit_with_anchor
     from maskwell.estimation.regression.by_formula import regress as regress
-    from maskwell.estimation.regression.logistic import fit_logistic as fit_logistic
-    from maskwell.estimation.regression.multinomial import fit_multinomial as fit_multinomial
-    from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
-    from maskwell.estimation.regression.result import Regression as Regression
+    from maskwell.estimation.regression.logit_models import fit_logistic as fit_logistic
+    from maskwell.estimation.regression.logit_models import fit_multinomial as fit_multinomial
+    from maskwell.estimation.regression.predictor_models import fit_predictor as fit_predictor
+    from maskwell.estimation.regression.regression_result import Regression as Regression
     from maskwell.estimation.released_variance import conditional_covariance as conditional_covariance
     from maskwell.estimation.released_variance import conditional_variance as conditional_variance
     from maskwell.estimation.released_variance import contrast_inflation as contrast_inflation
@@ -319,13 +319,11 @@ _HOMES = {
     "maskwell.estimation.maximising.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.margins": ["margin_of", "wanted_margin"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
-    "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],
-    "maskwell.estimation.regression.attention": ["fit_with_anchor"],
+    "maskwell.estimation.regression.anchor_models": ["AnchoredEstimate", "estimate_with_anchor", "fit_with_anchor"],
     "maskwell.estimation.regression.by_formula": ["regress"],
-    "maskwell.estimation.regression.logistic": ["fit_logistic"],
-    "maskwell.estimation.regression.multinomial": ["fit_multinomial"],
-    "maskwell.estimation.regression.predictor": ["fit_predictor"],
-    "maskwell.estimation.regression.result": ["Regression"],
+    "maskwell.estimation.regression.logit_models": ["fit_logistic", "fit_multinomial"],
+    "maskwell.estimation.regression.predictor_models": ["fit_predictor"],
+    "maskwell.estimation.regression.regression_result": ["Regression"],
     "maskwell.estimation.result": ["Estimate"],
     "maskwell.estimation.samples": ["Sample"],
     "maskwell.estimation.sampling.calibration": ["calibrate"],

@@ -8,7 +8,7 @@ import pytest
 from tests.support.regression import DIRECT, plain_newton
 
 import maskwell as mw
-from maskwell.estimation.regression.evidence import Evidence
+from maskwell.estimation.regression.report_evidence import Evidence
 
 YES_NO = mw.Categories.of([1, 0])
 

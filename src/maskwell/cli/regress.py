@@ -22,7 +22,7 @@ from maskwell.cli.sampling import OPTIONS, in_options, plan_columns, sampling_op
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.estimation.regression.result import Regression
+    from maskwell.estimation.regression.regression_result import Regression
 
 SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population", "--lonely")
 

@@ -13,12 +13,11 @@ from maskwell.core.arguments import as_mapping, check_kind, kind_of, pairs_of
 from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, ParameterError, WrongTypeError
-from maskwell.estimation.regression.evidence import Evidence
-from maskwell.estimation.regression.linear import regress_linear
-from maskwell.estimation.regression.logistic import regress_outcome
-from maskwell.estimation.regression.predictor import Randomized, regress_on_randomized
-from maskwell.estimation.regression.result import Regression
-from maskwell.estimation.regression.sampled import Sampled, sampled_rows
+from maskwell.estimation.regression.logit_models import regress_outcome
+from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
+from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
 from maskwell.estimation.sampling.plan import SamplingPlan
 
 ENGINE = "maskwell.engines.model_frame"
@@ -110,7 +109,7 @@ def regress_frame(
 ) -> Regression:
     """Fit a table that an engine made ready; ``arrays`` hold what its own columns do not say about the sampling."""
     n = len(frame.versions[0])
-    sampled = sampled_rows(n, plan, lonely=lonely, **{**_plan(frame.plan), **arrays})
+    sampled = row_sampling(n, plan, lonely=lonely, **{**_plan(frame.plan), **arrays})
     found = (
         _on_randomized(frame, sampled, variance) if frame.predictor is not None else _plain(frame, sampled, variance)
     )
@@ -119,7 +118,7 @@ def regress_frame(
     )
 
 
-def _plain(frame: Any, sampled: Sampled, variance: str | None) -> Regression:
+def _plain(frame: Any, sampled: RowSampling, variance: str | None) -> Regression:
     evidence = _evidence(frame.outcome)
     return regress_outcome(
         frame.versions[0],
@@ -135,7 +134,7 @@ def _plain(frame: Any, sampled: Sampled, variance: str | None) -> Regression:
 def regress_open(frame: Any) -> Regression:
     """Fit a table none of whose columns was randomized: an ordinary regression, by the same code."""
     n = len(frame.versions[0])
-    sampled = sampled_rows(n, None, **_plan(frame.plan))
+    sampled = row_sampling(n, None, **_plan(frame.plan))
     if frame.outcome_kind == "numbers":
         alone = Evidence.direct(np.zeros(n, dtype=np.intp), Categories.of(["all"]))
         x = Randomized(alone, frame.versions, frame.names, np.zeros((n, 0)), (), "")
@@ -150,7 +149,7 @@ def regress_open(frame: Any) -> Regression:
     )
 
 
-def _on_randomized(frame: Any, sampled: Sampled, variance: str | None) -> Regression:
+def _on_randomized(frame: Any, sampled: RowSampling, variance: str | None) -> Regression:
     x = Randomized(
         _evidence(frame.predictor),
         frame.versions,

@@ -21,7 +21,7 @@ from maskwell.designs.base import Design
 from maskwell.engines.model_frame import read_model_frame
 from maskwell.errors import ParameterError
 from maskwell.estimation.regression.by_formula import regress, regress_open
-from maskwell.estimation.regression.result import Regression
+from maskwell.estimation.regression.regression_result import Regression
 
 LEVEL = 0.95
 
