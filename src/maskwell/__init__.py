@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.anchor_models import AnchoredEstimate as AnchoredEstimate
     from maskwell.estimation.regression.anchor_models import estimate_with_anchor as estimate_with_anchor
     from maskwell.estimation.regression.anchor_models import fit_with_anchor as fit_with_anchor
-    from maskwell.estimation.regression.by_formula import regress as regress
     from maskwell.estimation.regression.logit_models import fit_logistic as fit_logistic
     from maskwell.estimation.regression.logit_models import fit_multinomial as fit_multinomial
     from maskwell.estimation.regression.predictor_models import fit_predictor as fit_predictor
@@ -271,6 +270,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_variance as plot_variance
     from maskwell.reports.release_page import release_page as release_page
     from maskwell.reports.releasing import release_file as release_file
+    from maskwell.verbs.regress import regress as regress
 
 __version__ = "0.1.0"
 
@@ -320,7 +320,6 @@ _HOMES = {
     "maskwell.estimation.margins": ["margin_of", "wanted_margin"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
     "maskwell.estimation.regression.anchor_models": ["AnchoredEstimate", "estimate_with_anchor", "fit_with_anchor"],
-    "maskwell.estimation.regression.by_formula": ["regress"],
     "maskwell.estimation.regression.logit_models": ["fit_logistic", "fit_multinomial"],
     "maskwell.estimation.regression.predictor_models": ["fit_predictor"],
     "maskwell.estimation.regression.regression_result": ["Regression"],
@@ -465,6 +464,7 @@ _HOMES = {
     "maskwell.release.risk.individual": ["individual_risk"],
     "maskwell.release.risk.matching": ["MatchRisk", "match_risk", "match_risk_row"],
     "maskwell.release.risk.summary": ["FileRisk"],
+    "maskwell.verbs.regress": ["regress"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

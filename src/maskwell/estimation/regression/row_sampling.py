@@ -150,7 +150,7 @@ class RowSampling:
     def in_words(self) -> str:
         """What is taken into account.
 
-        >>> Sampled.of(4, strata=[1, 1, 2, 2], clusters=[1, 2, 3, 4]).in_words()
+        >>> RowSampling.of(4, strata=[1, 1, 2, 2], clusters=[1, 2, 3, 4]).in_words()
         '2 strata, 4 clusters'
         """
         units, strata = int(self.units.sum()), len(self.strata_labels)
