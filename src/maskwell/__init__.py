@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
-    from maskwell.core.cell_table import CellTable as CellTable
     from maskwell.core.cells import Cells as Cells
-    from maskwell.core.counts import Counts as Counts
-    from maskwell.core.key_files import new_key_file as new_key_file
+    from maskwell.core.cells import CellTable as CellTable
     from maskwell.core.keyed import KeyedRandom as KeyedRandom
+    from maskwell.core.keyed import new_key_file as new_key_file
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
-    from maskwell.core.reported import Reports as Reports
+    from maskwell.core.report_data import Counts as Counts
+    from maskwell.core.report_data import Reports as Reports
     from maskwell.designs.base import Design as Design
     from maskwell.designs.blocks import Blocks as Blocks
     from maskwell.designs.canonical import Canonical as Canonical
@@ -276,12 +276,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "maskwell.core.categories": ["Categories"],
-    "maskwell.core.cells": ["Cells"],
-    "maskwell.core.counts": ["Counts"],
-    "maskwell.core.key_files": ["new_key_file"],
-    "maskwell.core.keyed": ["KeyedRandom"],
+    "maskwell.core.cells": ["Cells", "CellTable"],
+    "maskwell.core.report_data": ["Counts", "Reports"],
+    "maskwell.core.keyed": ["new_key_file", "KeyedRandom"],
     "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
-    "maskwell.core.reported": ["Reports"],
     "maskwell.designs.base": ["Design"],
     "maskwell.designs.blocks": ["Blocks"],
     "maskwell.designs.canonical": ["Canonical", "canonical_order"],
@@ -456,7 +454,6 @@ _HOMES = {
     "maskwell.release.utility.distances": ["table_distance"],
     "maskwell.release.utility.regressions": ["compare_regressions"],
     "maskwell.release.utility.report": ["UtilityReport"],
-    "maskwell.core.cell_table": ["CellTable"],
     "maskwell.engines.cell_counting": ["count_tables"],
     "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
     "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.escaping import visible
+from maskwell.core.escapes import visible
 from maskwell.errors import LeftoverWarning
 
 fcntl: Any = None

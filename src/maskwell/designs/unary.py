@@ -32,7 +32,7 @@ from maskwell.core.exact import (
     root_below,
     to_digits,
 )
-from maskwell.core.reported import SetReports
+from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.base import check_two
 from maskwell.designs.bit_estimators import ESTIMATORS, Estimator, best_linear_variance, square_means

@@ -7,7 +7,6 @@ A formula may come from a stranger, so we read it ourselves (``formula_text``) a
 from __future__ import annotations
 
 import difflib
-import importlib
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,11 +68,12 @@ class Formula:
 def require_formulaic() -> Any:
     """Import formulaic, or say how to install it."""
     try:
-        return importlib.import_module("formulaic")
+        import formulaic
     except ImportError as error:
         raise MissingExtraError(
             "formulas need formulaic, which is not installed", hint="pip install 'maskwell[regress]'"
         ) from error
+    return formulaic
 
 
 def read_formula(text: str) -> Formula:
@@ -139,7 +139,8 @@ _OF_THE_ROWS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeEr
 @contextmanager
 def _problems_with_rows(said: str) -> Iterator[None]:
     """The same where something is worked out from rows: what a library says may hold values of them."""
-    errors = importlib.import_module("formulaic.errors")
+    from formulaic import errors
+
     try:
         yield
     except InputError:
@@ -237,7 +238,8 @@ def _bare(table: Any) -> Any:
 
 def _formulaic_terms(terms: Sequence[Term]) -> Any:
     """Terms as formulaic has them, with nothing to evaluate: each factor is looked up by its text."""
-    types = importlib.import_module("formulaic.parser.types")
+    from formulaic.parser import types
+
     one = types.Factor("1", eval_method="literal")
     return require_formulaic().Formula(
         [types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term] or [one]) for term in terms]
@@ -307,12 +309,13 @@ def _width(expression: Expression, value: Any) -> tuple[int, bool]:
 
 def _categories(value: Any) -> Any:
     """What a factor gives if that is categories, None if it is numbers."""
-    pandas = importlib.import_module("pandas")
+    import pandas as pd
+
     if isinstance(value, dict) or getattr(value, "ndim", 0) > 1:
         return None
     kind = getattr(getattr(value, "__formulaic_metadata__", None), "kind", None)
-    if getattr(kind, "value", "") == "categorical" or not pandas.api.types.is_numeric_dtype(value):
-        return pandas.Series(getattr(value, "__wrapped__", value))
+    if getattr(kind, "value", "") == "categorical" or not pd.api.types.is_numeric_dtype(value):
+        return pd.Series(getattr(value, "__wrapped__", value))
     return None
 
 

@@ -7,7 +7,6 @@ ever evaluated as Python: a name is a column or stands in ``FUNCTIONS``, and the
 from __future__ import annotations
 
 import ast
-import importlib
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -568,9 +567,10 @@ class Rows:
 
     def _where(self, condition: Any, x: Any, y: Any) -> Any:
         """One of two values by row; texts as references to them, so that long ones cost nothing."""
+        import pandas as pd
+
         either = [np.array(one, dtype=object) if isinstance(one, str) else one for one in (x, y)]
-        found = np.where(condition, *either)
-        return importlib.import_module("pandas").Series(found, index=self.table.index)
+        return pd.Series(np.where(condition, *either), index=self.table.index)
 
 
 def _as_numbers(value: Any) -> Any:
@@ -579,9 +579,13 @@ def _as_numbers(value: Any) -> Any:
 
 
 def _transform(name: str) -> Any:
-    return importlib.import_module("formulaic.transforms").TRANSFORMS[name]
+    from formulaic.transforms import TRANSFORMS
+
+    return TRANSFORMS[name]
 
 
 def _contrast(function: Function, values: dict[str, Any]) -> Any:
+    from formulaic.transforms import contrasts
+
     given = {("base" if key == "reference" else key): value for key, value in values.items() if value is not None}
-    return getattr(importlib.import_module("formulaic.transforms.contrasts"), function.source)(**given)
+    return getattr(contrasts, function.source)(**given)

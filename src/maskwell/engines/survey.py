@@ -11,9 +11,9 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.core.counts import Counts
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import listed
+from maskwell.core.report_data import Counts
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.columns import Assignment, raise_first

@@ -8,7 +8,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from maskwell.core.escaping import visible
+from maskwell.core.escapes import visible
 
 
 def drawn(name: str, result: Any, **options: Any) -> Any:

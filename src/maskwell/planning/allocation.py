@@ -10,7 +10,7 @@ from typing import Any
 from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, to_float
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import margin_of

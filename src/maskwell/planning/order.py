@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, Parity, as_fraction, to_float, told_apart
-from maskwell.core.phrases import listed
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, listed
 from maskwell.designs.base import Design, big
 from maskwell.designs.rows import Reduction, reduce_rows
 from maskwell.designs.subset import FixedSizeSets, Subset

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.planning.choice import Option
 
 SIMPLER = 0.05

@@ -16,8 +16,7 @@ from typing import Any
 from maskwell.core.arguments import check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number
-from maskwell.core.phrases import listed
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, listed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
 from maskwell.planning.sample_size import (

@@ -18,7 +18,7 @@ import numpy as np
 from maskwell.core.arguments import as_count, as_whole
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import ParameterError
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Parity, common_denominator, to_float
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.proofs import gain_margin, garbling_residual
 from maskwell.designs.rational import Frame, Matrix, product
 from maskwell.planning import blackwell

@@ -15,7 +15,7 @@ from maskwell.core.arguments import as_list, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, log_of, to_digits, to_float, to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy.admissible import why_not

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from maskwell.core.categories import Categories
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.base import EXACT_LIMIT, Design, big
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import listed
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.base import Design
 from maskwell.errors import LabelError
 

@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, log_of
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.planning.choice import Choice
 from maskwell.planning.choosing import choose
 from maskwell.planning.demanded import gamma_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.base import Design
 from maskwell.privacy.slack import stands_for
 from maskwell.procedures.realise import Device

@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.result import Estimate

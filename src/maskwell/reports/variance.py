@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arguments import as_list, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
 from maskwell.planning.optimal import minimax_size, variance_table

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import as_mapping, check_kind
-from maskwell.core.survey_columns import check_inclusion
+from maskwell.core.survey_numbers import check_inclusion
 from maskwell.designs.base import Design
 from maskwell.engines.columns import Assignment
 from maskwell.engines.model_frame import assignments_of, read_model_frame

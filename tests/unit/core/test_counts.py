@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.errors import MaskwellError, ReportError
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core.reported import Reports, bits_from_texts
+from maskwell.core.report_data import Reports, bits_from_texts
 from maskwell.errors import MissingValueError, ReportError
 
 

@@ -1,1 +1,1 @@
-"""Columns of pandas, polars and Arrow, one file per library; ``maskwell.core.containers`` finds them."""
+"""Columns of pandas, polars and Arrow, one file per library; ``maskwell.core.library_columns`` finds them."""

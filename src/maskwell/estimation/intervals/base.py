@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arguments import RealNumber, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:

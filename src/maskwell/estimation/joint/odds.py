@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import covariance_of

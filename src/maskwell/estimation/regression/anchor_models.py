@@ -22,7 +22,7 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, as_real, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.base import Design
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix

@@ -11,8 +11,7 @@ import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.phrases import HINT, listed, p_equals
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import HINT, Printed, listed, p_equals
 from maskwell.errors import InputError, MissingExtraError, ParameterError
 from maskwell.estimation.shown import number_or_none
 

@@ -40,19 +40,12 @@ TOLERANCE = 1e-8
 """The search ends when no component of the gradient exceeds this share of the sum of weights."""
 
 STEPS = 100
-
 LONGEST = 10.0
-
 SLACK = 1e-14
-
 SINGULAR = 1e-10
-
 TWO_PEAKS = 1e-6
-
 PART = 1 << 12
-
 COARSER = 16
-
 VARIANCES = ("observed", "expected", "sandwich")
 
 FAR = 15.0

@@ -16,15 +16,13 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
-from maskwell.core.phrases import p_text, shorten
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, p_text, shorten
 from maskwell.errors import InputError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
 from maskwell.estimation.regression.named_coefficients import Coefficients, require_pandas
 from maskwell.estimation.regression.row_likelihoods import softmax
 
 WIDTH = 98
-
 NAMES = 40
 
 

@@ -16,9 +16,8 @@ import numpy as np
 from maskwell.core.arguments import Flag, as_array, as_list, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import listed, shorten
-from maskwell.core.printed import Printed
-from maskwell.core.reported import Reports
+from maskwell.core.phrases import Printed, listed, shorten
+from maskwell.core.report_data import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import codes_of, reports_of
 from maskwell.errors import NotIdentifiableError, ReportError, WrongTypeError

@@ -19,9 +19,8 @@ import numpy as np
 from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
-from maskwell.core.phrases import VALUES, listed
-from maskwell.core.printed import Printed
-from maskwell.core.survey_columns import check_weights
+from maskwell.core.phrases import VALUES, Printed, listed
+from maskwell.core.survey_numbers import check_weights
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.model_matrix import blocks
 from maskwell.estimation.sampling.plan import SamplingPlan

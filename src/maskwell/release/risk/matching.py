@@ -21,8 +21,8 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats, shown_short
 from maskwell.core.arrays import Array, Real
-from maskwell.core.given_counts import check_counts
 from maskwell.core.labels import is_missing
+from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
 from maskwell.release.risk.cell_risks import CellRisks, cell_risks

@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_whole
 from maskwell.core.arrays import Real
-from maskwell.core.given_counts import check_counts
+from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.errors import MatrixError

@@ -1,4 +1,4 @@
-"""Numbers that a sampling plan brings: weights, inclusion probabilities, populations; checked, never mended."""
+"""Numbers that come with data: counts, weights, inclusion probabilities, populations; checked, never mended."""
 
 from __future__ import annotations
 
@@ -9,22 +9,43 @@ import numpy as np
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.joint_keys import Groups
-from maskwell.errors import InputError, ParameterError
+from maskwell.errors import CountsError, InputError, ParameterError
 
 LARGEST = 1e150
 
 
-def numbers(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
-    """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
-    found = as_floats(values, name, finite=False)
-    if ((found > LARGEST) & (found < np.inf)).any():
-        raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
-    if found.ndim == 0 and not columns:
-        return np.full(n, float(found))
-    if found.ndim != 1 + columns or len(found) != n:
-        what = f"{len(found):,} {name}" if found.ndim == 1 + columns else f"{name} of shape {found.shape}"
-        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=found.shape, rows=n)
+def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -> Real:
+    """Counts as one column of floats; finite, 0 or more, not all 0, and whole unless ``weighted``.
+
+    >>> check_counts([12, 8, 3]).tolist()
+    [12.0, 8.0, 3.0]
+    """
+    try:
+        found = as_floats(values, name, finite=False)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or not len(found):
+        raise CountsError(f"{name} must be one column of numbers", hint="give one number for each category")
+    for wrong, what in _faults(found, weighted=weighted):
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            raise CountsError(
+                f"{name}[{place}] = {found[place]:g} {what}", hint=_hint(weighted=weighted), **{name: values}
+            )
+    if not found.sum() > 0:
+        raise CountsError(f"{name} are all zero", hint="there must be at least one record", **{name: values})
     return found
+
+
+def _faults(found: Real, *, weighted: bool) -> list[tuple[Any, str]]:
+    finite = np.isfinite(found)
+    kept = np.where(finite, found, 0)
+    broken = [] if weighted else [(kept != np.floor(kept), "is no whole number")]
+    return [(~finite, "is no finite number"), (kept < 0, "is negative"), *broken]
+
+
+def _hint(*, weighted: bool) -> str:
+    return "sums of weights are 0 or more" if weighted else "counts are whole numbers of 0 or more"
 
 
 def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -> Real:
@@ -119,3 +140,16 @@ def check_constant(sizes: Array, groups: Groups, stage: int) -> None:
             values=f"{others.min():g} to {others.max():g}",
             stage=stage,
         )
+
+
+def numbers(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
+    """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
+    found = as_floats(values, name, finite=False)
+    if ((found > LARGEST) & (found < np.inf)).any():
+        raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
+    if found.ndim == 0 and not columns:
+        return np.full(n, float(found))
+    if found.ndim != 1 + columns or len(found) != n:
+        what = f"{len(found):,} {name}" if found.ndim == 1 + columns else f"{name} of shape {found.shape}"
+        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=found.shape, rows=n)
+    return found
