@@ -16,6 +16,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import maskwell.engines.containers as _containers
+
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
     from maskwell.core.cells import Cells as Cells
@@ -466,6 +468,9 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+_containers.register_libraries()
 
 
 def __getattr__(name: str) -> Any:
