@@ -1,13 +1,16 @@
-"""Who can see the columns of a table library as arrays, and make such columns again.
+"""What the engines know of table libraries, handed in from above: the rooms of the mathematics import none.
 
-Core knows no table library. Rooms above hand in, for each library, how its adapter is loaded; that happens once, when
-the first column of the library is met. This file imports nothing, so that handing in costs nothing.
+For each library there is how its adapter is loaded, which sees columns of the library as arrays and makes such columns
+again; that happens when the first column of the library is met. This file imports next to nothing, so that handing in
+costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
+
+from maskwell.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +29,9 @@ class Adapter(Protocol):
         """Column like ``like`` (only its rows ``kept``) that holds the labels with these codes."""
 
 
+LIBRARIES: dict[str, Callable[[], Any]] = {}
+"""How libraries are loaded that results are given in, by their name."""
+
 LOADERS: dict[str, Callable[[], Adapter]] = {}
 """How the adapter of each library is loaded, by the name of the library's root package."""
 
@@ -41,3 +47,11 @@ def adapter_of(values: Any) -> Adapter | None:
         if root in LOADERS:
             return LOADERS[root]()
     return None
+
+
+def require_pandas() -> Any:
+    """Pandas itself, for results that are tables; or say how to install it."""
+    try:
+        return LIBRARIES["pandas"]()
+    except ImportError as error:
+        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error

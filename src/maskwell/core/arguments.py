@@ -33,6 +33,7 @@ WORDS: Mapping[str, str] = {
     "str": "a text",
 }
 LARGEST_COUNT = 2**63 - 1
+HIGHEST_LEVEL = 1 - 1e-12
 MOST = 10**9
 """Elements that a list may have."""
 
@@ -273,6 +274,24 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
             f"{name} = {shorten(str(value))} is out of range", hint=f"give a number {allowed}".strip(), value=value
         )
     return found
+
+
+def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
+    """A level of confidence strictly between 0 and 1, and not so near to 1 that no quantile is left.
+
+    >>> check_level(0.95)
+    0.95
+    """
+    check_kind(RealNumber, level=level)
+    if not 0 < level < 1:
+        raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
+    if level > highest:
+        raise ParameterError(
+            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
+            hint="give a level such as 0.999",
+            level=level,
+        )
+    return float(level)
 
 
 def as_count(value: object, name: str) -> int:

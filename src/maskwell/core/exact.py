@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
 
 from maskwell.core.phrases import short_repr, shorten
-from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What may be given where a number is asked: ``3``, ``0.25``, ``Fraction(1, 6)``, ``Decimal("0.1")``, ``"1/6"``."""
@@ -257,6 +257,33 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
             value=value,
         )
     return as_given(probability, value)
+
+
+SHARE, OPEN_SHARE, POSITIVE, RATIO = "0 to 1", "above 0, at most 1", "above 0", "1 or more"
+"""Ranges that parameters have, as a hint names them."""
+
+_INSIDE: dict[str, Callable[[Fraction], bool]] = {
+    SHARE: lambda value: 0 <= value <= 1,
+    OPEN_SHARE: lambda value: 0 < value <= 1,
+    POSITIVE: lambda value: value > 0,
+    RATIO: lambda value: value >= 1,
+}
+
+
+def check_range(
+    value: Fraction, name: str, allowed: str = SHARE, *, error: type[MaskwellError] = ParameterError
+) -> Fraction:
+    """A number that lies in one of the ranges, or an error of the kind that is asked for.
+
+    >>> check_range(Fraction(1, 4), "theta")
+    Fraction(1, 4)
+    """
+    if not _INSIDE[allowed](value):
+        percent = percent_meant(value) if allowed in (SHARE, OPEN_SHARE) else ""
+        raise error(
+            f"{name} = {to_decimal(value)} is out of range", hint=f"give a number {allowed}{percent}", value=value
+        )
+    return value
 
 
 def common_denominator(values: Iterable[Fraction]) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from maskwell.core.adapters import LOADERS, Adapter
+from typing import Any
+
+from maskwell.core.adapters import LIBRARIES, LOADERS, Adapter
 
 
 def register_libraries() -> None:
-    """Tell core how to load the adapter of each library; none is loaded by that."""
+    """Tell core how to load each library and its adapter; none is loaded by that."""
     LOADERS.update(pandas=_pandas, polars=_polars, pyarrow=_arrow)
+    LIBRARIES.update(pandas=_pandas_itself)
 
 
 def _pandas() -> Adapter:
@@ -26,3 +29,9 @@ def _arrow() -> Adapter:
     from maskwell.engines.containers import arrow_
 
     return arrow_
+
+
+def _pandas_itself() -> Any:
+    import pandas as pd
+
+    return pd

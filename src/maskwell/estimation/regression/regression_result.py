@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.adapters import require_pandas
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import Printed, p_text, shorten
 from maskwell.errors import InputError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks
-from maskwell.estimation.regression.named_coefficients import Coefficients, require_pandas
+from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.row_likelihoods import softmax
 
 WIDTH = 98
