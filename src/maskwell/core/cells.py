@@ -149,11 +149,13 @@ class CellTable:
             raise TooLargeError(
                 f"a table of {size:,} cells is too large to write out", hint="tabulate fewer columns at a time"
             )
-        own = self.counts if values is None else as_array(values, "values")
-        if own.shape != self.counts.shape:
-            raise ParameterError(f"values of shape {own.shape} for {len(self):,} cells", hint="give one for each cell")
-        out = np.zeros(self.sizes, dtype=own.dtype)
-        out[tuple(self.codes.T)] = own
+        amounts = self.counts if values is None else as_array(values, "values")
+        if amounts.shape != self.counts.shape:
+            raise ParameterError(
+                f"values of shape {amounts.shape} for {len(self):,} cells", hint="give one for each cell"
+            )
+        out = np.zeros(self.sizes, dtype=amounts.dtype)
+        out[tuple(self.codes.T)] = amounts
         return out
 
     @cached_property
@@ -333,15 +335,15 @@ class Cells:
     @staticmethod
     def total(parts: Iterable[Cells]) -> Cells:
         """The sum of many batches, put together in one step: faster than adding one after the other."""
-        found = list(parts)
-        if not found:
+        batches = list(parts)
+        if not batches:
             raise InputError("there are no cells to add", hint="give at least one batch of rows")
-        _check_alike(found)
-        fields: dict[str, Any] = {n: Factor.joined([getattr(c, n) for c in found], n) for n in FACTORS}
-        fields |= {name: np.concatenate([getattr(c, name) for c in found]) for name in SUMS}
-        stages = zip(*(c.clusters for c in found), strict=True)
+        _check_alike(batches)
+        fields: dict[str, Any] = {n: Factor.joined([getattr(c, n) for c in batches], n) for n in FACTORS}
+        fields |= {name: np.concatenate([getattr(c, name) for c in batches]) for name in SUMS}
+        stages = zip(*(c.clusters for c in batches), strict=True)
         clusters = tuple(Factor.joined(stage, f"clusters of stage {s}") for s, stage in enumerate(stages, start=1))
-        return replace(found[0], clusters=clusters, **fields).grouped()
+        return replace(batches[0], clusters=clusters, **fields).grouped()
 
     def grouped(self, *, single: bool = False) -> Cells:
         """Lines with the same codes put together; ``single`` where every line is one row."""
@@ -404,10 +406,10 @@ def _taken(column: Any, rows: Array) -> Any:
 
 
 def _rows_of(column: Any, rows: Array) -> Array:
-    found = as_array(column, "a column")
-    if not found.ndim or len(found) != rows.max(initial=-1) + 1:
-        raise InputError(f"a column of shape {found.shape} for {rows.max(initial=-1) + 1:,} rows", hint="give one each")
-    return found[rows]
+    array = as_array(column, "a column")
+    if not array.ndim or len(array) != rows.max(initial=-1) + 1:
+        raise InputError(f"a column of shape {array.shape} for {rows.max(initial=-1) + 1:,} rows", hint="give one each")
+    return array[rows]
 
 
 def _check_alike(parts: Sequence[Cells]) -> None:

@@ -123,10 +123,10 @@ def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: 
     """The same, but a key that is repeated is noted by calling ``repeated``; the last one counts."""
 
     def pairs_noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             repeated()
-        return found
+        return members
 
     with many_objects():
         return bounded(_parsed(text, pairs_noted, parse_float), text)
@@ -167,10 +167,10 @@ _INFINITE = "a number in it is beyond what computers keep, 1.8e308"
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two readers could take two different ones of repeated keys for the truth."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key is repeated")
-    return found
+    return members
 
 
 def _no_constant(name: str) -> Any:
@@ -238,7 +238,7 @@ def _check_halves(texts: Iterable[str]) -> None:
 def json_form(value: Any) -> Any:
     """A value as JSON can hold it: infinity as text, no NaN, fractions as text, library numbers as plain ones.
 
-    >>> plain({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
+    >>> json_form({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
     {'parity': 'inf', 'p': '1/6', 'se': None}
     """
     if isinstance(value, Mapping):

@@ -81,8 +81,8 @@ def _without_sign(given: object) -> str:
     >>> _without_sign("70%")
     'numbers are typed without a percent sign: 0.7 for 70 %'
     """
-    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", str(given))
-    return f"numbers are typed without a percent sign: {_hundredth(found[1])} for {found[1]} %" if found else ""
+    match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", str(given))
+    return f"numbers are typed without a percent sign: {_hundredth(match[1])} for {match[1]} %" if match else ""
 
 
 def _hundredth(number: object) -> str:
@@ -375,9 +375,9 @@ def parity_text(parity: Parity, digits: int = 6) -> str:
     nearest = to_float(parity)
     if isinstance(parity, float) or math.isinf(nearest):
         return rounded(parity, digits, up=True)
-    shown = f"{nearest:.{digits}g}"
-    is_round = len(shown.partition("e")[0].replace(".", "").strip("0")) <= _ROUND_DIGITS
-    return _with_tail(parity, shown, digits) if is_round and Fraction(shown) < parity else shown
+    short = f"{nearest:.{digits}g}"
+    is_round = len(short.partition("e")[0].replace(".", "").strip("0")) <= _ROUND_DIGITS
+    return _with_tail(parity, short, digits) if is_round and Fraction(short) < parity else short
 
 
 def _with_tail(value: Fraction, rounder: str, digits: int) -> str:
@@ -401,13 +401,13 @@ def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
         texts = tuple("infinite" if isinstance(x, float) else f"{to_float(x):.{digits}g}" for x in (one, two))
         if texts[0] != texts[1]:
             return parity_text(one, digits), parity_text(two, digits)
-    shown = f"{to_float(two):.6g}"
+    short = f"{to_float(two):.6g}"
     if isinstance(one, float) or isinstance(two, float) or one == two or math.isinf(to_float(two)):
         return parity_text(one), parity_text(two)
     apart = rounded(abs(one - two), 1, up=True)
-    if Fraction(shown) == one:
-        return shown, f"{shown} {'plus' if two > one else 'minus'} {apart}"
-    return f"{shown} {'plus' if one > two else 'minus'} {apart}", shown
+    if Fraction(short) == one:
+        return short, f"{short} {'plus' if two > one else 'minus'} {apart}"
+    return f"{short} {'plus' if one > two else 'minus'} {apart}", short
 
 
 def log_of(value: Parity) -> float:
@@ -466,8 +466,8 @@ def all_to_digits(numbers: Iterable[int]) -> list[str]:
     >>> all_to_digits([12, 0])
     ['12', '0']
     """
-    own = list(numbers)
-    return list(map(str if max(own, default=0).bit_length() < _PLAIN_BITS else to_digits, own))
+    integers = list(numbers)
+    return list(map(str if max(integers, default=0).bit_length() < _PLAIN_BITS else to_digits, integers))
 
 
 def from_text(text: Any) -> Fraction:
@@ -478,7 +478,7 @@ def from_text(text: Any) -> Fraction:
     """
     whole, _, part = text.partition("/") if isinstance(text, str) else ("", "", "")
     divisor = from_digits(part) if part else 1
-    found = Fraction(from_digits(whole), divisor) if divisor else None
-    if found is None or to_text(found) != text:
+    fraction = Fraction(from_digits(whole), divisor) if divisor else None
+    if fraction is None or to_text(fraction) != text:
         raise ValueError(f"{text!r:.50} is not a fraction of 0 or more in lowest terms")
-    return found
+    return fraction

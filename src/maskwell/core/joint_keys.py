@@ -63,7 +63,8 @@ def separate_codes(keys: Array, sizes: Sequence[int]) -> list[Array]:
     """
     codes = []
     for size in reversed(sizes):
-        keys, last = np.divmod(keys, max(1, size))
+        radix = max(1, size)
+        keys, last = (keys // radix, keys % radix) if keys.dtype == object else np.divmod(keys, radix)
         codes.append(last)
     return codes[::-1]
 

@@ -202,9 +202,9 @@ def _measured(part: bytes) -> bytes:
 
 
 def _digest(start: Any, text: str) -> bytes:
-    own = start.copy()
-    own.update(text.encode(errors="surrogatepass"))
-    digest: bytes = own.digest()
+    hashed = start.copy()
+    hashed.update(text.encode(errors="surrogatepass"))
+    digest: bytes = hashed.digest()
     return digest
 
 
@@ -224,18 +224,18 @@ def checked_key(key: bytes | str) -> bytes:
     """
     if not isinstance(key, bytes | str):
         raise WrongTypeError("a key must be bytes or hexadecimal digits", hint="make one with new_key_file")
-    found = _from_digits(key) if isinstance(key, str) else key
-    if len(found) < LEAST_BYTES:
+    secret = _from_digits(key) if isinstance(key, str) else key
+    if len(secret) < LEAST_BYTES:
         raise ParameterError(
-            f"a key of {8 * len(found)} bits can be found by trial; at least {8 * LEAST_BYTES} are needed",
+            f"a key of {8 * len(secret)} bits can be found by trial; at least {8 * LEAST_BYTES} are needed",
             hint="make one with maskwell release --new-key FILE, from the operating system",
         )
-    if len(set(found)) < _LEAST_DIFFERENT:
+    if len(set(secret)) < _LEAST_DIFFERENT:
         raise ParameterError(
-            f"a key of {len(set(found))} different bytes can be guessed",
+            f"a key of {len(set(secret))} different bytes can be guessed",
             hint="make one with maskwell release --new-key FILE, from the operating system",
         )
-    return found
+    return secret
 
 
 def new_key_file(path: str | Path) -> Path:
@@ -262,10 +262,10 @@ def read_key_file(path: str | Path) -> bytes:
     """The key of a file that only its owner can read."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise _no_key(path, "is not a file")
-            _check_private(path, found.st_mode)
+            _check_private(path, status.st_mode)
             content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise DataFileError(
@@ -354,12 +354,12 @@ def _all_whole(array: Array) -> bool:
 def _one_by_one(values: list[Any]) -> Records:
     numbers, rows, texts = np.zeros(len(values), dtype=np.int64), [], []
     for row, value in enumerate(values):
-        found = _read(value, row)
-        if isinstance(found, str):
+        name = _read(value, row)
+        if isinstance(name, str):
             rows.append(row)
-            texts.append(found)
+            texts.append(name)
         else:
-            numbers[row] = found
+            numbers[row] = name
     return Records(numbers, rows, texts)
 
 

@@ -109,9 +109,9 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
                 label=label,
             ) from error
     if clashes:
-        shown = listed((_clash(a, b) for a, b in clashes), len(clashes), MESSAGE - 20)
+        pairs = listed((_clash(a, b) for a, b in clashes), len(clashes), MESSAGE - 20)
         raise LabelError(
-            f"labels must differ: {shown}",
+            f"labels must differ: {pairs}",
             hint="give every category one label of its own",
             duplicates=[b for _, b in clashes],
         )
@@ -350,9 +350,9 @@ def _sorted_finder(keys: dict[Any, int], k: int, dtype: np.dtype[Any]) -> Finder
     """Binary search among sorted keys, then a check that the key found is the value."""
     if not keys:
         return lambda block: np.full(len(block), k, dtype=code_type(k + 1))
-    found = sorted(keys)
-    ordered = np.array(found, dtype=dtype)
-    codes = np.array([keys[value] for value in found], dtype=code_type(k + 1))
+    values = sorted(keys)
+    ordered = np.array(values, dtype=dtype)
+    codes = np.array([keys[value] for value in values], dtype=code_type(k + 1))
 
     def find(block: NDArray[Any]) -> Codes:
         place = np.minimum(np.searchsorted(ordered, block), len(ordered) - 1)

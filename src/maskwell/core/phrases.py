@@ -134,8 +134,8 @@ def p_equals(value: float) -> str:
     >>> p_equals(0.04321), p_equals(1e-9)
     ('p = 0.0432', 'p < 0.0001')
     """
-    shown = p_text(value)
-    return f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+    text = p_text(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 class Printed(float):
@@ -176,10 +176,10 @@ def _precision(spec: str) -> tuple[int | None, bool]:
     >>> _precision(",.1f"), _precision("8.2%"), _precision(".3g"), _precision(".1e"), _precision(",")
     ((1, False), (4, False), (3, True), (2, True), (None, False))
     """
-    found = _SPEC.search(spec)
-    if found is None:
+    match = _SPEC.search(spec)
+    if match is None:
         return None, False
-    digits, kind = int(found[1] or _DEFAULT), found[2].lower()
+    digits, kind = int(match[1] or _DEFAULT), match[2].lower()
     return {"f": (digits, False), "%": (digits + 2, False), "e": (digits + 1, True), "g": (max(1, digits), True)}[kind]
 
 

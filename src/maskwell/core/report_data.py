@@ -101,18 +101,18 @@ def bits_from_texts(texts: Any, k: int) -> Array:
     >>> bits_from_texts(np.array(["101"]), 3).tolist()
     [[5]]
     """
-    given = as_array(texts, "reports") if hasattr(texts, "__array__") else as_list(texts, "reports")
-    if isinstance(given, np.ndarray) and given.ndim != 1:
-        raise ReportError(f"reports of shape {given.shape}", hint="give one column of texts")
-    values = given if isinstance(given, list) else given.tolist() if given.dtype.kind in "Of" else []
+    reports = as_array(texts, "reports") if hasattr(texts, "__array__") else as_list(texts, "reports")
+    if isinstance(reports, np.ndarray) and reports.ndim != 1:
+        raise ReportError(f"reports of shape {reports.shape}", hint="give one column of texts")
+    values = reports if isinstance(reports, list) else reports.tolist() if reports.dtype.kind in "Of" else []
     missing = [] if {*map(type, values)} <= {str} else [row for row, text in enumerate(values) if is_missing(text)]
     if missing:
         raise MissingValueError(
-            f"{len(missing)} of {len(given)} reports are missing (first in row {missing[0]}, counted from 0)",
+            f"{len(missing)} of {len(reports)} reports are missing (first in row {missing[0]}, counted from 0)",
             hint="leave these rows out: who gave no report is not counted among the reports",
             rows=missing[:10],
         )
-    column = np.array([], dtype=np.str_) if not len(given) else as_array(given, "reports").astype(np.str_)
+    column = np.array([], dtype=np.str_) if not len(reports) else as_array(reports, "reports").astype(np.str_)
     if len(column) == 0:
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
     wrong = np.flatnonzero(np.char.str_len(column) != k)

@@ -21,25 +21,25 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
     [12.0, 8.0, 3.0]
     """
     try:
-        found = as_floats(values, name, finite=False)
+        counts = as_floats(values, name, finite=False)
     except (TypeError, ValueError, OverflowError):
-        found = np.empty((0, 0))
-    if found.ndim != 1 or not len(found):
+        counts = np.empty((0, 0))
+    if counts.ndim != 1 or not len(counts):
         raise CountsError(f"{name} must be one column of numbers", hint="give one number for each category")
-    for wrong, what in _faults(found, weighted=weighted):
+    for wrong, what in _faults(counts, weighted=weighted):
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
             raise CountsError(
-                f"{name}[{place}] = {found[place]:g} {what}", hint=_hint(weighted=weighted), **{name: values}
+                f"{name}[{place}] = {counts[place]:g} {what}", hint=_hint(weighted=weighted), **{name: values}
             )
-    if not found.sum() > 0:
+    if not counts.sum() > 0:
         raise CountsError(f"{name} are all zero", hint="there must be at least one record", **{name: values})
-    return found
+    return counts
 
 
-def _faults(found: Real, *, weighted: bool) -> list[tuple[Any, str]]:
-    finite = np.isfinite(found)
-    kept = np.where(finite, found, 0)
+def _faults(counts: Real, *, weighted: bool) -> list[tuple[Any, str]]:
+    finite = np.isfinite(counts)
+    kept = np.where(finite, counts, 0)
     broken = [] if weighted else [(kept != np.floor(kept), "is no whole number")]
     return [(~finite, "is no finite number"), (kept < 0, "is negative"), *broken]
 
@@ -54,16 +54,16 @@ def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -
     >>> check_weights([1.5, 2], 2)
     array([1.5, 2. ])
     """
-    found = numbers(values, name, n)
-    bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
+    weights = numbers(values, name, n)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if len(bad):
         raise ParameterError(
             f"{name}: the value in row {row + int(bad[0]) + 1} is not a number above 0 ({len(bad):,} such)",
             hint="leave rows out that are not in the sample, and give every other row its weight",
-            values=f"{found[bad[0]]:g}",
+            values=f"{weights[bad[0]]:g}",
             rows=bad[:10].tolist(),
         )
-    return found
+    return weights
 
 
 def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities", row: int = 0) -> Real:
@@ -72,18 +72,18 @@ def check_inclusion(values: Any, n: int, *, name: str = "inclusion probabilities
     >>> check_inclusion([0.25, 1], 2)
     array([0.25, 1.  ])
     """
-    found = numbers(values, name, n)
-    bad = np.flatnonzero(~((found > 0) & (found <= 1)))
+    chances = numbers(values, name, n)
+    bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
     if len(bad):
-        high = np.nanmax(found)
+        high = np.nanmax(chances)
         percent = " (percentages? divide by 100)" if 1 < high <= 100 else ""
         raise ParameterError(
             f"{name}: the value in row {row + int(bad[0]) + 1} is not above 0 and up to 1{percent}",
             hint="give probabilities such as 0.25; a weight of 4 is the probability 1/4",
-            values=f"{found[bad[0]]:g}",
+            values=f"{chances[bad[0]]:g}",
             rows=bad[:10].tolist(),
         )
-    return found
+    return chances
 
 
 def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Real:
@@ -93,17 +93,17 @@ def check_population(values: Any, n: int, *, stage: int = 1, row: int = 0) -> Re
     array([802., 802.])
     """
     name = f"population of stage {stage}"
-    found = numbers(values, name, n)
-    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 1)))
+    sizes = numbers(values, name, n)
+    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes >= 1)))
     if len(bad):
-        fraction = "a sampling fraction f of n units means a population of n / f" if found[bad[0]] > 0 else ""
+        fraction = "a sampling fraction f of n units means a population of n / f" if sizes[bad[0]] > 0 else ""
         raise ParameterError(
             f"{name}: the value in row {row + int(bad[0]) + 1} is not a number of units",
             hint=fraction or "give how many units there were to draw from, 1 or more",
-            values=f"{found[bad[0]]:g}",
+            values=f"{sizes[bad[0]]:g}",
             rows=bad[:10].tolist(),
         )
-    return found
+    return sizes
 
 
 def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
@@ -112,20 +112,22 @@ def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
     >>> check_replicates([[2, 0], [0, 2]], 2).shape
     (2, 2)
     """
-    found = numbers(values, "replicate weights", n, columns=True)
-    if found.shape[1] < 2:
+    replicates = numbers(values, "replicate weights", n, columns=True)
+    if replicates.shape[1] < 2:
         raise ParameterError(
-            f"{found.shape[1]} replicate weights for each row", hint="give two columns or more", shape=found.shape
+            f"{replicates.shape[1]} replicate weights for each row",
+            hint="give two columns or more",
+            shape=replicates.shape,
         )
-    bad = np.argwhere(~(np.isfinite(found) & (found >= 0)))
+    bad = np.argwhere(~(np.isfinite(replicates) & (replicates >= 0)))
     if len(bad):
         i, r = bad[0].tolist()
         raise ParameterError(
             f"replicate weights: row {row + i + 1}, column {r + 1}, is not a number of 0 or more",
             hint="a unit that a replicate leaves out has the weight 0 there",
-            values=f"{found[i, r]:g}",
+            values=f"{replicates[i, r]:g}",
         )
-    return found
+    return replicates
 
 
 def check_constant(sizes: Array, groups: Groups, stage: int) -> None:
@@ -144,12 +146,12 @@ def check_constant(sizes: Array, groups: Groups, stage: int) -> None:
 
 def numbers(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
     """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
-    found = as_floats(values, name, finite=False)
-    if ((found > LARGEST) & (found < np.inf)).any():
+    floats = as_floats(values, name, finite=False)
+    if ((floats > LARGEST) & (floats < np.inf)).any():
         raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
-    if found.ndim == 0 and not columns:
-        return np.full(n, float(found))
-    if found.ndim != 1 + columns or len(found) != n:
-        what = f"{len(found):,} {name}" if found.ndim == 1 + columns else f"{name} of shape {found.shape}"
-        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=found.shape, rows=n)
-    return found
+    if floats.ndim == 0 and not columns:
+        return np.full(n, float(floats))
+    if floats.ndim != 1 + columns or len(floats) != n:
+        what = f"{len(floats):,} {name}" if floats.ndim == 1 + columns else f"{name} of shape {floats.shape}"
+        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=floats.shape, rows=n)
+    return floats

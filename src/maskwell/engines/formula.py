@@ -164,11 +164,11 @@ def uses_of(terms: Iterable[Term]) -> dict[str, set[str]]:
     >>> {name: sorted(found) for name, found in uses_of(read_formula("y ~ a + C(b) + log(a)").right).items()}
     {'a': ['function', 'name'], 'b': ['C']}
     """
-    found: dict[str, set[str]] = {}
+    uses: dict[str, set[str]] = {}
     for factor in (factor for term in terms for factor in term):
         for name in factor.columns():
-            found.setdefault(name, set()).add(factor.use)
-    return found
+            uses.setdefault(name, set()).add(factor.use)
+    return uses
 
 
 def _columns_of(terms: Iterable[Term]) -> tuple[str, ...]:
@@ -249,13 +249,13 @@ def _formulaic_terms(terms: Sequence[Term]) -> Any:
 def _values(terms: Iterable[Term], table: Any, states: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What each factor gives, by its text."""
     rows = Rows(table, states)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for factor in (factor for term in terms for factor in term):
-        if factor.text not in found:
+        if factor.text not in values:
             with _problems_with_rows(factor.text), _quiet():
-                found[factor.text] = rows.value(factor.expression)
-            _check_known(factor.text, found[factor.text])
-    return found
+                values[factor.text] = rows.value(factor.expression)
+            _check_known(factor.text, values[factor.text])
+    return values
 
 
 def _check_known(text: str, value: Any) -> None:

@@ -161,13 +161,15 @@ def read_model_frame(
         names = [parsed.outcome, *covariates, *groups, *_plan_names(plan, table)]
         columns = table.columns([*dict.fromkeys(names)])
         reader = _Reader(columns, len(next(iter(columns.values()))), missing, table, uses)
-    own = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
+    reported = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
     joint = reader.reports([variables[name] for name in randomized]) if randomized else None
     plain = [name for name in covariates if name not in randomized]
-    reader.note_missing([*plain, *([] if own else [parsed.outcome])])
+    reader.note_missing([*plain, *([] if reported else [parsed.outcome])])
     kept = reader.finish()
     frame = {name: reader.covariate(name, kept) for name in plain}
-    return _assembled(parsed, right, reader, kept, frame, own.get(parsed.outcome), joint, randomized, variables, plan)
+    return _assembled(
+        parsed, right, reader, kept, frame, reported.get(parsed.outcome), joint, randomized, variables, plan
+    )
 
 
 def _assembled(
@@ -176,7 +178,7 @@ def _assembled(
     reader: _Reader,
     kept: Array,
     frame: dict[str, Any],
-    own: _Joint | None,
+    reported: _Joint | None,
     joint: _Joint | None,
     randomized: Sequence[str],
     variables: Mapping[str, Variable],
@@ -191,7 +193,7 @@ def _assembled(
     return ModelFrame(
         parsed.text,
         parsed.outcome,
-        reader.outcome(parsed.outcome, own, kept),
+        reader.outcome(parsed.outcome, reported, kept),
         versions,
         coding.names,
         None if joint is None else joint.column(kept),
@@ -231,11 +233,11 @@ def _coded(
 
 def _latent_columns(names: Sequence[str], inputs: Sequence[Categories], codes: Sequence[Array]) -> dict[str, Any]:
     """Columns of true categories; the last category is the reference, so it comes first."""
-    pandas, found = _pandas(), {}
-    for name, categories, own in zip(names, inputs, codes, strict=True):
+    pandas, columns = _pandas(), {}
+    for name, categories, column_codes in zip(names, inputs, codes, strict=True):
         levels = [str(label) for label in (categories.labels[-1], *categories.labels[:-1])]
-        found[name] = pandas.Categorical.from_codes((own + 1) % len(levels), categories=levels)
-    return found
+        columns[name] = pandas.Categorical.from_codes((column_codes + 1) % len(levels), categories=levels)
+    return columns
 
 
 def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str, ...]]:
@@ -345,8 +347,8 @@ class _Reader:
 
     def _labelled(self, name: str, column: Any) -> Any:
         """The labels of a column in place of its values, where the file has one for each of them."""
-        found = as_factor(column, self._labels[name]) if name in self._labels else None
-        return column if found is None else found
+        factor = as_factor(column, self._labels[name]) if name in self._labels else None
+        return column if factor is None else factor
 
     def _whole(self, name: str, numbers: Any) -> Any:
         """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
@@ -373,8 +375,8 @@ class _Reader:
         """What is known about the sampling of the rows that are used."""
         if not plan:
             return {}
-        found = PlanReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
-        return {name: _some(value, kept) for name, value in found.items()}
+        columns = PlanReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
+        return {name: _some(value, kept) for name, value in columns.items()}
 
 
 @dataclass(frozen=True)

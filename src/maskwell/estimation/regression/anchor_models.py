@@ -309,21 +309,21 @@ def fit_with_anchor(
         hidden = ModelMatrix.of([np.empty((len(z), 0))], ("Intercept",), sampled.weights, with_ones=True)
     likelihood = Likelihood(rows, (matrix, hidden), (Predictor(0, 0, 0), Predictor(1, 0, matrix.p)), sampled.weights)
     terms, hidden_terms = matrix.names, tuple(f"attention: {name}" for name in hidden.names)
-    found = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
+    fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
     return Regression(
         terms,
-        found.estimates[: matrix.p],
-        found.covariance[: matrix.p, : matrix.p],
+        fitted.estimates[: matrix.p],
+        fitted.covariance[: matrix.p, : matrix.p],
         sampled.degrees_of_freedom,
         family="logistic",
         categories=tuple(design.inputs.labels),
         n=len(z),
-        log_likelihood=found.log_likelihood,
-        iterations=found.iterations,
-        converged=found.converged,
-        variance=found.variance,
-        flags=found.flags,
-        latent=found.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
+        log_likelihood=fitted.log_likelihood,
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=fitted.flags,
+        latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
         fingerprints=(design.fingerprint, anchor_design.fingerprint),
         margins=Margins(matrix, 2, sampled.weights, tuple(design.inputs.labels)),
     )

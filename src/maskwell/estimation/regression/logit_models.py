@@ -154,21 +154,21 @@ def regress_outcome(
     likelihood = Likelihood.shared(outcome_rows(evidence), matrix, sampled.weights)
     labels = tuple(evidence.categories.labels)
     named = terms if evidence.k == 2 else tuple(f"{c}: {term}" for c in labels[:-1] for term in terms)
-    found = fit(likelihood, starts, sampled, named, variance=variance)
+    fitted = fit(likelihood, starts, sampled, named, variance=variance)
     return Regression(
         named,
-        found.estimates,
-        found.covariance,
+        fitted.estimates,
+        fitted.covariance,
         sampled.degrees_of_freedom,
         family="logistic" if evidence.k == 2 else "multinomial",
         categories=labels,
         n=len(values),
-        log_likelihood=found.log_likelihood,
+        log_likelihood=fitted.log_likelihood,
         null_log_likelihood=None if matrix.constant is None else null_log_likelihood(evidence, sampled.weights),
-        iterations=found.iterations,
-        converged=found.converged,
-        variance=found.variance,
-        flags=(*evidence.flags(), *found.flags, *weight_flags(sampled)),
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=(*evidence.flags(), *fitted.flags, *weight_flags(sampled)),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, evidence.k, sampled.weights, labels),
     )

@@ -144,28 +144,28 @@ def regress_on_randomized(
     k, width = x.evidence.k, outcome.k - 1
     matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
     latent = ModelMatrix.of([x.latent], ("Intercept", *x.latent_names), sampled.weights, with_ones=True)
-    own = [Predictor(0, j, a * matrix.p) for j in range(k) for a in range(width)]
+    direct = [Predictor(0, j, a * matrix.p) for j in range(k) for a in range(width)]
     hidden = [Predictor(1, 0, width * matrix.p + c * latent.p) for c in range(k - 1)]
-    likelihood = Likelihood(MixtureRows(outcome, x.evidence), (matrix, latent), (*own, *hidden), sampled.weights)
+    likelihood = Likelihood(MixtureRows(outcome, x.evidence), (matrix, latent), (*direct, *hidden), sampled.weights)
     labels, hidden_labels = tuple(outcome.categories.labels), x.evidence.categories.labels
     terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
     hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
-    found = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
+    fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
     shares = _shares(x.evidence, sampled.weights)
     return Regression(
         tuple(terms),
-        found.estimates[: len(terms)],
-        found.covariance[: len(terms), : len(terms)],
+        fitted.estimates[: len(terms)],
+        fitted.covariance[: len(terms), : len(terms)],
         sampled.degrees_of_freedom,
         family="logistic" if width == 1 else "multinomial",
         categories=labels,
         n=x.evidence.n,
-        log_likelihood=found.log_likelihood,
-        iterations=found.iterations,
-        converged=found.converged,
-        variance=found.variance,
-        flags=(*x.evidence.flags(), *found.flags, *rare_flags(x, shares), *weight_flags(sampled)),
-        latent=found.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
+        log_likelihood=fitted.log_likelihood,
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares), *weight_flags(sampled)),
+        latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, outcome.k, sampled.weights, labels),
     )

@@ -187,9 +187,9 @@ class MixtureRows:
         """Mean of the products of gradients over all pairs of reports that a row could have made."""
         total = {pair: np.zeros(len(eta[0])) for pair in _pairs(self.width)}
         for chances in self.predictor.alternatives(where):
-            for own in self.outcome.alternatives(where):
-                possible = (own.max(axis=0) > 0) & (chances.max(axis=0) > 0)
-                safe = [np.where(possible, part, 1.0) for part in (own, chances)]
+            for outcome in self.outcome.alternatives(where):
+                possible = (outcome.max(axis=0) > 0) & (chances.max(axis=0) > 0)
+                safe = [np.where(possible, part, 1.0) for part in (outcome, chances)]
                 slopes = self._slopes(eta, *safe)
                 weight = np.where(possible, np.exp(slopes.value), 0.0)
                 for q, r in total:
