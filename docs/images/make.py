@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments

@@ -16,16 +16,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import maskwell.engines.containers as _containers
+
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
-    from maskwell.core.cell_table import CellTable as CellTable
     from maskwell.core.cells import Cells as Cells
-    from maskwell.core.counts import Counts as Counts
-    from maskwell.core.key_files import new_key_file as new_key_file
+    from maskwell.core.cells import CellTable as CellTable
     from maskwell.core.keyed import KeyedRandom as KeyedRandom
+    from maskwell.core.keyed import new_key_file as new_key_file
     from maskwell.core.randomness import SecureRandom as SecureRandom
     from maskwell.core.randomness import SeededRandom as SeededRandom
-    from maskwell.core.reported import Reports as Reports
+    from maskwell.core.report_data import Reports as Reports
     from maskwell.designs.blocks import Blocks as Blocks
     from maskwell.designs.composed import Composed as Composed
     from maskwell.designs.dense import Dense as Dense
@@ -76,14 +77,13 @@ if TYPE_CHECKING:
     from maskwell.estimation.maximising.maximum import Maximum as Maximum
     from maskwell.estimation.maximising.maximum import maximise as maximise
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
-    from maskwell.estimation.regression.anchor import AnchoredEstimate as AnchoredEstimate
-    from maskwell.estimation.regression.anchor import estimate_with_anchor as estimate_with_anchor
-    from maskwell.estimation.regression.attention import fit_with_anchor as fit_with_anchor
-    from maskwell.estimation.regression.by_formula import regress as regress
-    from maskwell.estimation.regression.logistic import fit_logistic as fit_logistic
-    from maskwell.estimation.regression.multinomial import fit_multinomial as fit_multinomial
-    from maskwell.estimation.regression.predictor import fit_predictor as fit_predictor
-    from maskwell.estimation.regression.result import Regression as Regression
+    from maskwell.estimation.regression.anchor_models import AnchoredEstimate as AnchoredEstimate
+    from maskwell.estimation.regression.anchor_models import estimate_with_anchor as estimate_with_anchor
+    from maskwell.estimation.regression.anchor_models import fit_with_anchor as fit_with_anchor
+    from maskwell.estimation.regression.logit_models import fit_logistic as fit_logistic
+    from maskwell.estimation.regression.logit_models import fit_multinomial as fit_multinomial
+    from maskwell.estimation.regression.predictor_models import fit_predictor as fit_predictor
+    from maskwell.estimation.regression.regression_result import Regression as Regression
     from maskwell.estimation.released_variance import conditional_covariance as conditional_covariance
     from maskwell.estimation.released_variance import conditional_variance as conditional_variance
     from maskwell.estimation.released_variance import contrast_inflation as contrast_inflation
@@ -279,13 +279,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "maskwell.core.categories": ["Categories"],
-    "maskwell.core.cell_table": ["CellTable"],
+    "maskwell.core.cells": ["CellTable"],
     "maskwell.core.cells": ["Cells"],
-    "maskwell.core.counts": ["Counts"],
-    "maskwell.core.key_files": ["new_key_file"],
+    "maskwell.core.report_data": ["Counts"],
+    "maskwell.core.keyed": ["new_key_file"],
     "maskwell.core.keyed": ["KeyedRandom"],
     "maskwell.core.randomness": ["SecureRandom", "SeededRandom"],
-    "maskwell.core.reported": ["Reports"],
+    "maskwell.core.report_data": ["Reports"],
     "maskwell.designs.blocks": ["Blocks"],
     "maskwell.designs.composed": ["Composed"],
     "maskwell.designs.dense": ["Dense"],
@@ -324,13 +324,13 @@ _HOMES = {
     "maskwell.estimation.margins": ["margin_of", "wanted_margin"],
     "maskwell.estimation.maximising.maximum": ["Maximum", "maximise"],
     "maskwell.estimation.moments": ["estimate_by_moments"],
-    "maskwell.estimation.regression.anchor": ["AnchoredEstimate", "estimate_with_anchor"],
-    "maskwell.estimation.regression.attention": ["fit_with_anchor"],
+    "maskwell.estimation.regression.anchor_models": ["AnchoredEstimate", "estimate_with_anchor"],
+    "maskwell.estimation.regression.anchor_models": ["fit_with_anchor"],
     "maskwell.estimation.regression.by_formula": ["regress"],
-    "maskwell.estimation.regression.logistic": ["fit_logistic"],
-    "maskwell.estimation.regression.multinomial": ["fit_multinomial"],
-    "maskwell.estimation.regression.predictor": ["fit_predictor"],
-    "maskwell.estimation.regression.result": ["Regression"],
+    "maskwell.estimation.regression.logit_models": ["fit_logistic"],
+    "maskwell.estimation.regression.logit_models": ["fit_multinomial"],
+    "maskwell.estimation.regression.predictor_models": ["fit_predictor"],
+    "maskwell.estimation.regression.regression_result": ["Regression"],
     "maskwell.estimation.released_variance": [
         "conditional_covariance",
         "conditional_variance",
@@ -472,6 +472,9 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+_containers.register_libraries()
 
 
 def __getattr__(name: str) -> Any:

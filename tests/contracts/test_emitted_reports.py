@@ -16,7 +16,7 @@ from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_p
 from maskwell.core.arrays import Array
 from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.randomness import SeededRandom
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs import kernels
 from maskwell.designs.design import Design
 from maskwell.designs.subset import Subset

@@ -72,7 +72,7 @@ def test_json_holds_the_coefficients(files):
     assert {*row} == {"term", "estimate", "standard_error", "interval", "p_value"}
     low, high = row["interval"]
     assert low < row["estimate"] < high
-    found = mw.regress("y ~ age + place", "s.csv", {"y": mw.load_design("w.json")})
+    found = mw.regress("s.csv", "y ~ age + place", {"y": mw.load_design("w.json")})
     assert [r["estimate"] for r in content["coefficients"]] == pytest.approx(found.estimates.tolist())
 
 

@@ -12,7 +12,7 @@ from tests.support.respondent import printed_matrix
 
 import maskwell as mw
 from maskwell.core.categories import Categories
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, TooLargeError

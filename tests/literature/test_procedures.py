@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.errors import InputError

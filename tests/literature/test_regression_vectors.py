@@ -8,7 +8,7 @@ import pytest
 from tests.support.regression import DIRECT, plain_newton
 
 import maskwell as mw
-from maskwell.estimation.regression.evidence import Evidence
+from maskwell.estimation.regression.report_evidence import Evidence
 
 YES_NO = mw.Categories.of([1, 0])
 
@@ -56,7 +56,7 @@ def test_the_same_by_formula(rr_vectors):
     case = rr_vectors["R01"]
     table = {"x": np.ravel(case["input"]["x"]), "y": np.where(np.array(case["input"]["z"]) == 0, "yes", "no")}
     design = mw.Dense.of(case["input"]["P"], mw.Categories.of(["yes", "no"]), mw.Categories.of(["yes", "no"]))
-    found = mw.regress("y ~ x", table, {"y": design})
+    found = mw.regress(table, "y ~ x", {"y": design})
     np.testing.assert_allclose(found.params, case["expected"]["beta"], atol=case["tol"])
     assert list(found.params.index) == ["Intercept", "x"]
 
@@ -112,13 +112,13 @@ def test_plagiarism_direct_and_crosswise(read, tmp_path):
     crosswise, direct = _ethbe("Crosswise", 0.25, 0).with_labels(YES_NO, YES_NO), DIRECT.with_labels(YES_NO, YES_NO)
     designs = {"response": [({"RRmodel": "Crosswise"}, crosswise), ({"RRmodel": "DQ"}, direct)]}
     both = write(tmp_path / "both.csv", table, partial)
-    found = mw.regress("response ~ RRmodel", both, designs)
+    found = mw.regress(both, "response ~ RRmodel", designs)
     assert found.predict({"RRmodel": ["DQ", "Crosswise"]}).round(4).tolist() == [0.0729, 0.2226]
     alone = write(tmp_path / "one.csv", table, [i for i in partial if table["RRmodel"][i] == "Crosswise"])
-    by_itself = mw.regress("response ~ 1", alone, {"response": crosswise})
+    by_itself = mw.regress(alone, "response ~ 1", {"response": crosswise})
     p = by_itself.predict()[0]
     assert p * (1 - p) * by_itself.bse.iloc[0] == pytest.approx(0.0546, abs=5e-5)
-    larger = mw.regress("response ~ RRmodel + age + Gender", both, designs, missing="drop")
+    larger = mw.regress(both, "response ~ RRmodel + age + Gender", designs, missing="drop")
     kept = [i for i in partial if table["age"][i] and table["Gender"][i]]
     assert larger.dropped == len(partial) - len(kept) > 0
     asked = np.array([table["RRmodel"][i] == "DQ" for i in kept])

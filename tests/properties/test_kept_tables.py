@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.release.analysis.kept import is_kept, kept_columns, moved_by
 from maskwell.release.folder.advice import kept_of
 from maskwell.release.plans.plan import ReleasePlan

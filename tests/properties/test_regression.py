@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.regression import logistic_data
 
 from maskwell import Categories, Dense, fit_logistic, fit_multinomial
-from maskwell.estimation.regression.rows import expit_pair, softmax
+from maskwell.estimation.regression.row_likelihoods import expit_pair, softmax
 
 designs = st.tuples(st.integers(11, 19), st.integers(1, 9)).map(
     lambda ab: Dense.of([[f"{ab[0]}/20", f"{ab[1]}/20"], [f"{20 - ab[0]}/20", f"{20 - ab[1]}/20"]])

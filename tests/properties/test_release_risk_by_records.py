@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.support.by_records import Record, risk_by_records
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.release.risk import arrivals as module
 from maskwell.release.risk.file_risk import assess_risk

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from maskwell.core.arrays import Array
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
 from maskwell.release.assessing import assess_tables

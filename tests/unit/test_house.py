@@ -206,7 +206,7 @@ def bare_numbers(source: str) -> list[str]:
 
 
 def test_numbers_are_printed_alike_on_every_processor(root: Path) -> None:
-    """Computed numbers are rounded by ``core/printed.py``, so that their last bits do not show."""
+    """Computed numbers are rounded by ``core/phrases.py``, so that their last bits do not show."""
     found = {
         (path.relative_to(root / "src/maskwell").as_posix(), number)
         for room in PRINTING_ROOMS
@@ -214,7 +214,7 @@ def test_numbers_are_printed_alike_on_every_processor(root: Path) -> None:
         for number in bare_numbers(path.read_text(encoding="utf-8"))
     }
     bare = sorted(f"{path}: {number}" for path, number in found - NOT_COMPUTED)
-    assert not bare, f"use Printed, round_up or round_down of core/printed.py: {bare}"
+    assert not bare, f"use Printed, round_up or round_down of core/phrases.py: {bare}"
     assert sorted(NOT_COMPUTED - found) == []
 
 

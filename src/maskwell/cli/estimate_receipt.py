@@ -11,7 +11,7 @@ import click
 from maskwell.cli.options import split_list
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, with_plot, write_plot
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
-from maskwell.core.escaping import in_ascii, in_json, visible
-from maskwell.core.json_values import plain
-from maskwell.core.phrases import HINT, MESSAGE, shorten
-from maskwell.core.printed import Printed
+from maskwell.core.documents import json_form
+from maskwell.core.escapes import in_ascii, in_json, visible
+from maskwell.core.phrases import HINT, MESSAGE, Printed, shorten
 from maskwell.errors import DataFileError
 
 SHORTEST = 16
@@ -32,7 +31,7 @@ OK, ANSWER_IS_NO, BAD_INPUT, FAULT, STOPPED = 0, 1, 2, 3, 130
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object; letters that the terminal cannot show as JSON writes them, with backslash and u."""
     sys.set_int_max_str_digits(0)  # the number of reports of a set design may have thousands of digits
-    text = in_json(json.dumps(plain(content), ensure_ascii=False, allow_nan=False))
+    text = in_json(json.dumps(json_form(content), ensure_ascii=False, allow_nan=False))
     _write(text if _can_show(text) else json.dumps(json.loads(text), allow_nan=False))
 
 

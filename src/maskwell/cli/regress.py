@@ -22,7 +22,7 @@ from maskwell.cli.sampling import OPTIONS, in_options, plan_columns, sampling_op
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.estimation.regression.result import Regression
+    from maskwell.estimation.regression.regression_result import Regression
 
 SAMPLING = ("--weights", "--inclusion", "--strata", "--clusters", "--population", "--lonely")
 
@@ -89,39 +89,33 @@ def regress(
     confidence = float(check_probability(level, "level", open_=True))
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs)
+    from maskwell.verbs.regress import regress_columns
+
     with in_options():
-        found = _fitted(file, formula, assignments, latent, missing, variance, sampling)
-    if exponentiate and found.family == "linear":
+        result = regress_columns(
+            file,
+            formula,
+            assignments,
+            columns=plan_columns({**_not_offered(), **sampling}),
+            lonely=sampling["lonely"],
+            latent=latent,
+            variance=variance,
+            missing=missing,
+        )
+    if exponentiate and result.family == "linear":
         raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
     drawn = write_plot(
-        plot, plot_content(plot, lambda: _picture(found, confidence, exponentiate=exponentiate)), force=force
+        plot, plot_content(plot, lambda: _picture(result, confidence, exponentiate=exponentiate)), force=force
     )
     if as_json:
-        print_json({**found.to_dict(confidence, exponentiate=exponentiate), **drawn})
+        print_json({**result.to_dict(confidence, exponentiate=exponentiate), **drawn})
         return
     from maskwell.reports.text_regress import regress_table, regress_text
 
     if style == "text":
-        print_lines(with_plot(regress_text(found, confidence, paths, exponentiate=exponentiate), plot))
+        print_lines(with_plot(regress_text(result, confidence, paths, exponentiate=exponentiate), plot))
     else:
-        print_lines(regress_table(found, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
-
-
-def _fitted(
-    file: str,
-    formula: str,
-    assignments: Any,
-    latent: str | None,
-    missing: str,
-    variance: str | None,
-    sampling: dict[str, Any],
-) -> Regression:
-    from maskwell.engines.model_frame import read_model_frame
-    from maskwell.estimation.regression.by_formula import regress_frame
-
-    plan = plan_columns({**_not_offered(), **sampling})
-    frame = read_model_frame(file, formula, assignments, plan=plan, latent=latent, missing=missing)
-    return regress_frame(frame, lonely=sampling["lonely"], variance=variance)
+        print_lines(regress_table(result, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
 
 
 def _not_offered() -> dict[str, Any]:
@@ -133,7 +127,7 @@ def _not_offered() -> dict[str, Any]:
     }
 
 
-def _picture(found: Regression, level: float, *, exponentiate: bool) -> Any:
+def _picture(result: Regression, level: float, *, exponentiate: bool) -> Any:
     from maskwell.reports.coefficients import plot_coefficients
 
-    return plot_coefficients(found, level=level, exponentiate=exponentiate)
+    return plot_coefficients(result, level=level, exponentiate=exponentiate)

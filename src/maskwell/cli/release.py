@@ -114,7 +114,7 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 
 def _make_key(path: str, *, as_json: bool) -> None:
-    from maskwell.core.key_files import new_key_file
+    from maskwell.core.keyed import new_key_file
     from maskwell.reports.tables import broken
 
     new_key_file(path)

@@ -16,7 +16,7 @@ from maskwell.release.risk.intruders import INTRUDERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from maskwell.core.cell_table import CellTable
+    from maskwell.core.cells import CellTable
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.stages.stage import Stage
     from maskwell.reports.picture import Picture

@@ -33,6 +33,7 @@ WORDS: Mapping[str, str] = {
     "str": "a text",
 }
 LARGEST_COUNT = 2**63 - 1
+HIGHEST_LEVEL = 1 - 1e-12
 MOST = 10**9
 """Elements that a list may have."""
 
@@ -73,8 +74,8 @@ def check_kind(kind: Any, /, **given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, kind):
             kinds = list(get_args(kind)) if isinstance(kind, UnionType) else [kind]
-            wanted = " or ".join(dict.fromkeys("None" if one is NoneType else a_kind(one) for one in kinds))
-            raise WrongTypeError(f"{name} must be {wanted}, not {kind_of(value)}", hint=_hint(kinds[0], value))
+            expected = " or ".join(dict.fromkeys("None" if one is NoneType else a_kind(one) for one in kinds))
+            raise WrongTypeError(f"{name} must be {expected}, not {kind_of(value)}", hint=_hint(kinds[0], value))
 
 
 def a_kind(kind: type) -> str:
@@ -129,9 +130,9 @@ def check_option(name: str, given: object, allowed: Collection[str]) -> None:
     hint: method is one of 'moments', 'ml'
     """
     if not isinstance(given, str) or given not in allowed:
-        shown = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
+        typed = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
         choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
-        raise ParameterError(f"{name} = {shown}", hint=f"{name} is one of {choice}")
+        raise ParameterError(f"{name} = {typed}", hint=f"{name} is one of {choice}")
 
 
 def check_path(**given: object) -> None:
@@ -174,10 +175,10 @@ def list_of(kind: Any, values: Any, name: str) -> list[Any]:
     >>> list_of(str, ["a", "b"], "names")
     ['a', 'b']
     """
-    found = as_list(values, name)
-    for i, value in enumerate(found):
+    elements = as_list(values, name)
+    for i, value in enumerate(elements):
         check_kind(kind, **{f"{name}[{i}]": value})
-    return found
+    return elements
 
 
 def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
@@ -186,10 +187,10 @@ def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
     >>> pairs_of([[0, 1]], "corners")
     [(0, 1)]
     """
-    found = [_elements(pair) for pair in as_list(values, name)]
-    if any(len(pair) != 2 for pair in found):
+    pairs = [_elements(pair) for pair in as_list(values, name)]
+    if any(len(pair) != 2 for pair in pairs):
         raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
-    return [(one, two) for one, two in found]
+    return [(one, two) for one, two in pairs]
 
 
 def _elements(pair: Any) -> tuple[Any, ...]:
@@ -221,12 +222,12 @@ def as_array(values: Any, name: str) -> Array:
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise MissingValueError(f"{name} has masked values", hint="leave missing values out, or fill them in")
     try:
-        found = np.asarray(values)
+        array = np.asarray(values)
     except (TypeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise InputError(
             f"{name} cannot be made into an array", hint="give lists of one length each, or an array", values=error
         ) from None
-    return found
+    return array
 
 
 def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
@@ -235,12 +236,12 @@ def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
     >>> as_floats([1, 2], "weights")
     array([1., 2.])
     """
-    given = as_array(values, name)
-    if given.dtype.kind not in "buifO" and given.size:
+    array = as_array(values, name)
+    if array.dtype.kind not in "buifO" and array.size:
         raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
     try:
         with np.errstate(over="ignore"):
-            result: Real = given.astype(np.float64, copy=False)
+            result: Real = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers") from None
     if finite and not np.isfinite(result).all():
@@ -254,10 +255,10 @@ def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:
     >>> as_whole_numbers([2, 0], "places")
     array([2, 0])
     """
-    found = as_floats(values, name)
-    if (found != np.floor(found)).any() or (np.abs(found) > 2**53).any():
+    whole = as_floats(values, name)
+    if (whole != np.floor(whole)).any() or (np.abs(whole) > 2**53).any():
         raise InputError(f"{name} are not all whole numbers", hint="give integers")
-    return found.astype(np.int64)
+    return whole.astype(np.int64)
 
 
 def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
@@ -266,13 +267,31 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
     >>> as_real("1/4", "share", low=0, high=1)
     0.25
     """
-    found = to_float(as_fraction(value, name))
-    if not low <= found <= high or math.isinf(found):
+    number = to_float(as_fraction(value, name))
+    if not low <= number <= high or math.isinf(number):
         allowed = f"from {low:g} to {high:g}" if high < math.inf else f"of {low:g} or more" if low > -math.inf else ""
         raise ParameterError(
             f"{name} = {shorten(str(value))} is out of range", hint=f"give a number {allowed}".strip(), value=value
         )
-    return found
+    return number
+
+
+def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
+    """A level of confidence strictly between 0 and 1, and not so near to 1 that no quantile is left.
+
+    >>> check_level(0.95)
+    0.95
+    """
+    check_kind(RealNumber, level=level)
+    if not 0 < level < 1:
+        raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
+    if level > highest:
+        raise ParameterError(
+            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
+            hint="give a level such as 0.999",
+            level=level,
+        )
+    return float(level)
 
 
 def as_count(value: object, name: str) -> int:
@@ -298,12 +317,12 @@ def as_count(value: object, name: str) -> int:
     return int(number)
 
 
-def _no_count(shown: str, name: str, value: object) -> ParameterError:
+def _no_count(typed: str, name: str, value: object) -> ParameterError:
     """The error; digits in groups are common enough to be told apart."""
     grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
     digits = re.sub("[^0-9]", "", str(value))
     hint = f"write {digits}, digits only" if grouped else "give a whole number such as 10"
-    return ParameterError(f"{name} = {shown} is not a whole number", hint=hint, **{name: value})
+    return ParameterError(f"{name} = {typed} is not a whole number", hint=hint, **{name: value})
 
 
 def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:

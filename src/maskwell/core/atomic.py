@@ -189,26 +189,26 @@ def check_output(path: str | Path, *, force: bool = False, inputs: Sequence[str]
     if path == "-":
         return
     target = Path(path)
-    found = _found(target)
+    status = _found(target)
     _check_working_folder(target)
-    for given in inputs:
-        if given != "-" and _is_same(target, Path(given)):
+    for source in inputs:
+        if source != "-" and _is_same(target, Path(source)):
             raise DataFileError(f"the output {path} is also an input", hint="give the output another name", path=path)
-    if found is None:
+    if status is None:
         if not Path(os.path.realpath(target)).parent.is_dir():
             raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=path)
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise DataFileError(f"the output {path} is a folder", hint="give the name of a file in it", path=path)
-    if not (stat.S_ISREG(found.st_mode) or _is_writable_stream(found)):
+    if not (stat.S_ISREG(status.st_mode) or _is_writable_stream(status)):
         raise DataFileError(f"the output {path} is not a file", hint="give the name of a file", path=path)
-    if _is_shown_already(found):
+    if _is_shown_already(status):
         raise DataFileError(
             f"the output {path} is where messages of this command go",
             hint="give another name, or - for standard output",
             path=path,
         )
-    if stat.S_ISREG(found.st_mode) and not force:
+    if stat.S_ISREG(status.st_mode) and not force:
         raise _exists(path, again)
 
 
@@ -246,20 +246,20 @@ def _is_stream(path: str | Path) -> bool:
     """Whether something is written into, rather than replaced."""
     if path == "-":
         return True
-    found = _found(Path(path))
-    return found is not None and _is_writable_stream(found)
+    status = _found(Path(path))
+    return status is not None and _is_writable_stream(status)
 
 
-def _is_writable_stream(found: os.stat_result) -> bool:
+def _is_writable_stream(status: os.stat_result) -> bool:
     """Pipes, terminals, /dev/null; no disks and no sockets."""
-    return stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode)
+    return stat.S_ISCHR(status.st_mode) or stat.S_ISFIFO(status.st_mode)
 
 
-def _is_shown_already(found: os.stat_result) -> bool:
+def _is_shown_already(status: os.stat_result) -> bool:
     """Whether standard output or standard error goes to the same file or pipe: they would be mixed, or lost."""
     for handle in (1, 2):
         with suppress(OSError):
-            if os.path.samestat(found, os.fstat(handle)) and not stat.S_ISCHR(found.st_mode):
+            if os.path.samestat(status, os.fstat(handle)) and not stat.S_ISCHR(status.st_mode):
                 return True
     return False
 
@@ -409,20 +409,20 @@ def _open_up(file: BinaryIO, target: Path, like: str | None, most: int) -> None:
     if not hasattr(os, "fchmod"):
         return
     mode, group = allowed_mode(most) | most & OWNER_ONLY, os.fstat(file.fileno()).st_gid
-    for found in (_status(target), None if like is None else _status(like)):
-        if found is not None:
-            mode &= found.st_mode | OWNER_ONLY
-            mode &= 0o666 if found.st_gid == group else 0o606  # what one group may read is not for another
+    for status in (_status(target), None if like is None else _status(like)):
+        if status is not None:
+            mode &= status.st_mode | OWNER_ONLY
+            mode &= 0o666 if status.st_gid == group else 0o606  # what one group may read is not for another
     os.fchmod(file.fileno(), mode)
 
 
 def _status(path: str | Path) -> os.stat_result | None:
     """What is known of a file, None where there is none or it is no file."""
     try:
-        found = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
+        status = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
     except (OSError, ValueError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 # ---- giving them their names
@@ -465,11 +465,11 @@ def _renameat2() -> Callable[..., int] | None:
     try:
         import ctypes
 
-        found = ctypes.CDLL(None, use_errno=True).renameat2
+        function = ctypes.CDLL(None, use_errno=True).renameat2
     except (ImportError, OSError, AttributeError, TypeError):
         return None
-    found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
-    return cast(Callable[..., int], found)
+    function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    return cast(Callable[..., int], function)
 
 
 def _sync(place: Path) -> None:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskwell.core import containers
 from maskwell.core import labels as rules
+from maskwell.core import library_columns
 from maskwell.core.arguments import as_array, check_option, kind_of, shown_short
 from maskwell.core.arrays import Codes, code_type
-from maskwell.core.labels import plain
-from maskwell.core.lookup import Finder, find_all, finder_for
+from maskwell.core.labels import Finder, find_all, finder_for, plain
 from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.errors import (
     DesignFileError,
@@ -168,7 +167,7 @@ class Categories:
         """
         check_option("missing", missing, MISSING)
         check_option("match", match, MATCHES)
-        column = containers.split(values)
+        column = library_columns.split(values)
         codes = self._find(column, match)
         lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
         kept = None
@@ -216,7 +215,7 @@ class Categories:
                 hint="decode with the categories that the codes were made with",
             )
         versions = self._text_versions if match == "text" else [self.labels]
-        return containers.join(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
+        return library_columns.join(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
 
     def to_json(self) -> list[Any] | dict[str, int]:
         """JSON form: the list of labels (dates and tuples tagged), or the count of numbered ones.
@@ -255,11 +254,11 @@ class Categories:
         return self._finders[kind, match]
 
     @cached_property
-    def _text_versions(self) -> list[containers.Labels]:
+    def _text_versions(self) -> list[library_columns.Labels]:
         typed = [[rules.read_text(label, kind) for label in self.labels] for kind in rules.READERS]
         return [self.labels, [rules.texts(label)[0] for label in self.labels], *(t for t in typed if None not in t)]
 
-    def _find(self, column: containers.Column, match: str) -> Codes:
+    def _find(self, column: library_columns.Column, match: str) -> Codes:
         """Code of every row, k where there is none."""
         k = len(self)
         if column.distinct is None:

@@ -3,6 +3,8 @@
 Designs, certificates, plans, receipts, matrices and small tables all come in here. What cannot be one of them is told
 in a line before any work is done: a file without an end, text that is not UTF-8, nesting without an end, a key that
 occurs twice, half a character, a number with a million digits.
+
+For what maskwell writes itself there are values in the form that JSON can hold, and the version that wrote them.
 """
 
 from __future__ import annotations
@@ -10,12 +12,15 @@ from __future__ import annotations
 import gc
 import json
 import math
+import numbers
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -118,10 +123,10 @@ def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: 
     """The same, but a key that is repeated is noted by calling ``repeated``; the last one counts."""
 
     def pairs_noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             repeated()
-        return found
+        return members
 
     with many_objects():
         return bounded(_parsed(text, pairs_noted, parse_float), text)
@@ -162,10 +167,10 @@ _INFINITE = "a number in it is beyond what computers keep, 1.8e308"
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two readers could take two different ones of repeated keys for the truth."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key is repeated")
-    return found
+    return members
 
 
 def _no_constant(name: str) -> Any:
@@ -228,3 +233,35 @@ def _items(one: Any) -> Collection[Any]:
 def _check_halves(texts: Iterable[str]) -> None:
     if any(map(HALF.search, texts)):
         raise ValueError(_HALF)
+
+
+def json_form(value: Any) -> Any:
+    """A value as JSON can hold it: infinity as text, no NaN, fractions as text, library numbers as plain ones.
+
+    >>> json_form({"parity": math.inf, "p": Fraction(1, 6), "se": math.nan})
+    {'parity': 'inf', 'p': '1/6', 'se': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_form(item) for key, item in value.items()}
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return number if math.isfinite(number) else None if math.isnan(number) else "inf" if number > 0 else "-inf"
+    if hasattr(value, "tolist"):
+        return json_form(value.tolist())
+    if type(value) is list and set(map(type, value)) == {float} and all(map(math.isfinite, value)):
+        return value  # a million of them are seen at a glance
+    return [json_form(item) for item in value] if isinstance(value, Iterable) else str(value)
+
+
+def version_text() -> str:
+    """The version that makes a file or a page."""
+    try:
+        return version("maskwell")
+    except PackageNotFoundError:
+        return "from source"

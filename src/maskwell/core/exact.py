@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, TypeAlias
 
 from maskwell.core.phrases import short_repr, shorten
-from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What may be given where a number is asked: ``3``, ``0.25``, ``Fraction(1, 6)``, ``Decimal("0.1")``, ``"1/6"``."""
@@ -81,8 +81,8 @@ def _without_sign(given: object) -> str:
     >>> _without_sign("70%")
     'numbers are typed without a percent sign: 0.7 for 70 %'
     """
-    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", str(given))
-    return f"numbers are typed without a percent sign: {_hundredth(found[1])} for {found[1]} %" if found else ""
+    match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", str(given))
+    return f"numbers are typed without a percent sign: {_hundredth(match[1])} for {match[1]} %" if match else ""
 
 
 def _hundredth(number: object) -> str:
@@ -259,6 +259,33 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
     return as_given(probability, value)
 
 
+SHARE, OPEN_SHARE, POSITIVE, RATIO = "0 to 1", "above 0, at most 1", "above 0", "1 or more"
+"""Ranges that parameters have, as a hint names them."""
+
+_INSIDE: dict[str, Callable[[Fraction], bool]] = {
+    SHARE: lambda value: 0 <= value <= 1,
+    OPEN_SHARE: lambda value: 0 < value <= 1,
+    POSITIVE: lambda value: value > 0,
+    RATIO: lambda value: value >= 1,
+}
+
+
+def check_range(
+    value: Fraction, name: str, allowed: str = SHARE, *, error: type[MaskwellError] = ParameterError
+) -> Fraction:
+    """A number that lies in one of the ranges, or an error of the kind that is asked for.
+
+    >>> check_range(Fraction(1, 4), "theta")
+    Fraction(1, 4)
+    """
+    if not _INSIDE[allowed](value):
+        percent = percent_meant(value) if allowed in (SHARE, OPEN_SHARE) else ""
+        raise error(
+            f"{name} = {to_decimal(value)} is out of range", hint=f"give a number {allowed}{percent}", value=value
+        )
+    return value
+
+
 def common_denominator(values: Iterable[Fraction]) -> int:
     """The smallest integer that all ``values`` can be written over.
 
@@ -348,9 +375,9 @@ def parity_text(parity: Parity, digits: int = 6) -> str:
     nearest = to_float(parity)
     if isinstance(parity, float) or math.isinf(nearest):
         return rounded(parity, digits, up=True)
-    shown = f"{nearest:.{digits}g}"
-    is_round = len(shown.partition("e")[0].replace(".", "").strip("0")) <= _ROUND_DIGITS
-    return _with_tail(parity, shown, digits) if is_round and Fraction(shown) < parity else shown
+    short = f"{nearest:.{digits}g}"
+    is_round = len(short.partition("e")[0].replace(".", "").strip("0")) <= _ROUND_DIGITS
+    return _with_tail(parity, short, digits) if is_round and Fraction(short) < parity else short
 
 
 def _with_tail(value: Fraction, rounder: str, digits: int) -> str:
@@ -374,13 +401,13 @@ def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
         texts = tuple("infinite" if isinstance(x, float) else f"{to_float(x):.{digits}g}" for x in (one, two))
         if texts[0] != texts[1]:
             return parity_text(one, digits), parity_text(two, digits)
-    shown = f"{to_float(two):.6g}"
+    short = f"{to_float(two):.6g}"
     if isinstance(one, float) or isinstance(two, float) or one == two or math.isinf(to_float(two)):
         return parity_text(one), parity_text(two)
     apart = rounded(abs(one - two), 1, up=True)
-    if Fraction(shown) == one:
-        return shown, f"{shown} {'plus' if two > one else 'minus'} {apart}"
-    return f"{shown} {'plus' if one > two else 'minus'} {apart}", shown
+    if Fraction(short) == one:
+        return short, f"{short} {'plus' if two > one else 'minus'} {apart}"
+    return f"{short} {'plus' if one > two else 'minus'} {apart}", short
 
 
 def log_of(value: Parity) -> float:
@@ -439,8 +466,8 @@ def all_to_digits(numbers: Iterable[int]) -> list[str]:
     >>> all_to_digits([12, 0])
     ['12', '0']
     """
-    own = list(numbers)
-    return list(map(str if max(own, default=0).bit_length() < _PLAIN_BITS else to_digits, own))
+    integers = list(numbers)
+    return list(map(str if max(integers, default=0).bit_length() < _PLAIN_BITS else to_digits, integers))
 
 
 def from_text(text: Any) -> Fraction:
@@ -451,7 +478,7 @@ def from_text(text: Any) -> Fraction:
     """
     whole, _, part = text.partition("/") if isinstance(text, str) else ("", "", "")
     divisor = from_digits(part) if part else 1
-    found = Fraction(from_digits(whole), divisor) if divisor else None
-    if found is None or to_text(found) != text:
+    fraction = Fraction(from_digits(whole), divisor) if divisor else None
+    if fraction is None or to_text(fraction) != text:
         raise ValueError(f"{text!r:.50} is not a fraction of 0 or more in lowest terms")
-    return found
+    return fraction

@@ -59,19 +59,21 @@ class Factor:
     @classmethod
     def from_codes(cls, codes: Any, labels: Sequence[Any], name: str = "column") -> Factor:
         """From codes into labels in any order, such as a dictionary column; codes below 0 are missing values."""
-        own = Factor.of(_as_array(labels), name)
-        if len(own.labels) != len(own.codes):
+        coded = Factor.of(_as_array(labels), name)
+        if len(coded.labels) != len(coded.codes):
             raise LabelError(f"{name}: two labels are equal", hint="give distinct labels", labels=labels)
-        given = as_array(codes, name)
-        if given.dtype.kind not in "iu" or given.ndim != 1:
+        positions = as_array(codes, name)
+        if positions.dtype.kind not in "iu" or positions.ndim != 1:
             raise WrongTypeError(
-                f"{name}: codes are {given.dtype} of shape {given.shape}", hint="give a column of integers"
+                f"{name}: codes are {positions.dtype} of shape {positions.shape}", hint="give a column of integers"
             )
-        if len(given) and (lost := np.flatnonzero(given < 0)).size:
-            raise _missing(name, lost, len(given))
-        if len(given) and int(given.max()) >= len(own.codes):
-            raise LabelError(f"{name}: code {int(given.max())} has no label", hint=f"there are {len(own.codes)} labels")
-        return cls(own.codes[given], own.labels)
+        if len(positions) and (lost := np.flatnonzero(positions < 0)).size:
+            raise _missing(name, lost, len(positions))
+        if len(positions) and int(positions.max()) >= len(coded.codes):
+            raise LabelError(
+                f"{name}: code {int(positions.max())} has no label", hint=f"there are {len(coded.codes)} labels"
+            )
+        return cls(coded.codes[positions], coded.labels)
 
     @classmethod
     def constant(cls, n: int) -> Factor:
@@ -116,12 +118,12 @@ def _same(a: Array, b: Array) -> bool:
 
 def _as_array(labels: Iterable[Any]) -> Array:
     """Labels as a plain array where they are all numbers or all texts, as objects otherwise."""
-    found = [plain(label) for label in labels]
-    kinds = {type(label) for label in found}
+    plain_labels = [plain(label) for label in labels]
+    kinds = {type(label) for label in plain_labels}
     if len(kinds) == 1 and kinds <= {int, float, str}:
-        return np.array(found)
-    column = np.empty(len(found), dtype=object)
-    column[:] = found
+        return np.array(plain_labels)
+    column = np.empty(len(plain_labels), dtype=object)
+    column[:] = plain_labels
     return column
 
 
@@ -149,13 +151,13 @@ def _coded_objects(column: Array, name: str) -> tuple[Array, Array]:
         raise WrongTypeError(
             f"{name}: a value cannot be a label", hint="use numbers, texts or tuples", values=str(error)
         ) from None
-    found = list(places)
-    if lost := [place for place, label in enumerate(found) if is_missing(label)]:
+    distinct = list(places)
+    if lost := [place for place, label in enumerate(distinct) if is_missing(label)]:
         raise _missing(name, np.flatnonzero(np.isin(codes, lost)), len(column))
-    order = sorted(range(len(found)), key=lambda i: _sort_key(found[i]))
-    position = np.empty(len(found), dtype=np.int64)
-    position[order] = np.arange(len(found))
-    return position[codes], _as_array(found[i] for i in order)
+    order = sorted(range(len(distinct)), key=lambda i: _sort_key(distinct[i]))
+    position = np.empty(len(distinct), dtype=np.int64)
+    position[order] = np.arange(len(distinct))
+    return position[codes], _as_array(distinct[i] for i in order)
 
 
 def _sort_key(label: Any) -> tuple[Any, ...]:

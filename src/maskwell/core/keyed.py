@@ -19,26 +19,42 @@ states of a record, two variables or two designs are independent of each other.
 
 Source: [RFC2104, section 2], [RFC7693, abstract], [FIPS197]; the joint function of name and state is derived, see ADR
 0013.
+
+Ids of records: whole numbers or texts, in one form whatever kind of column they were kept in.
+
+Secret keys: checked, read from a file that only its owner can read, and made anew. No message shows a key.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import os
+import re
+import secrets
+import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from maskwell.core.arguments import check_path, kind_of
+from maskwell.core.arguments import as_array, as_list, check_path, kind_of
 from maskwell.core.arrays import Array, Words
-from maskwell.core.key_files import checked_key, read_key_file
-from maskwell.core.record_ids import Records, read_ids
-from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.core.labels import is_missing
+from maskwell.errors import DataFileError, MissingValueError, ParameterError, WrongTypeError
 
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
+
+_LOW, _HIGH = -(2**63), 2**63
+
+_LARGEST_WHOLE_FLOAT = 2.0**53
+LEAST_BYTES = 16
+_NEW_BYTES = 32
+_LEAST_DIFFERENT = 6  # different bytes; 16 random ones have fewer with a chance of 1e-17
+_LARGEST_FILE = 4096
 VERSION = b"maskwell keyed draws, version 2"
 _BLOCK = 16
 _PER_BLOCK = 4
@@ -186,9 +202,9 @@ def _measured(part: bytes) -> bytes:
 
 
 def _digest(start: Any, text: str) -> bytes:
-    own = start.copy()
-    own.update(text.encode(errors="surrogatepass"))
-    digest: bytes = own.digest()
+    hashed = start.copy()
+    hashed.update(text.encode(errors="surrogatepass"))
+    digest: bytes = hashed.digest()
     return digest
 
 
@@ -198,3 +214,174 @@ def _checked_name(name: str, what: str) -> str:
     if not name:
         raise ParameterError(f"no name was given for the {what}", hint="give one and keep it from release to release")
     return name
+
+
+def checked_key(key: bytes | str) -> bytes:
+    """A key of at least 128 bits as bytes, from bytes or hexadecimal digits.
+
+    >>> len(checked_key("000102030405060708090a0b0c0d0e0f"))
+    16
+    """
+    if not isinstance(key, bytes | str):
+        raise WrongTypeError("a key must be bytes or hexadecimal digits", hint="make one with new_key_file")
+    secret = _from_digits(key) if isinstance(key, str) else key
+    if len(secret) < LEAST_BYTES:
+        raise ParameterError(
+            f"a key of {8 * len(secret)} bits can be found by trial; at least {8 * LEAST_BYTES} are needed",
+            hint="make one with maskwell release --new-key FILE, from the operating system",
+        )
+    if len(set(secret)) < _LEAST_DIFFERENT:
+        raise ParameterError(
+            f"a key of {len(set(secret))} different bytes can be guessed",
+            hint="make one with maskwell release --new-key FILE, from the operating system",
+        )
+    return secret
+
+
+def new_key_file(path: str | Path) -> Path:
+    """Write a new key of 256 bits, as 64 hexadecimal digits, to a file that only its owner can read.
+
+    It is on the disk, whole, when this returns; after an error there is none. An existing file is never replaced: the
+    draws of earlier releases could not be repeated any more.
+    """
+    from maskwell.core.atomic import OWNER_ONLY, atomic_file
+
+    check_path(path=path)
+    target = Path(path)
+    try:
+        _check_new(target)
+        with atomic_file(target, mode=OWNER_ONLY) as file:
+            file.write(f"{secrets.token_hex(_NEW_BYTES)}\n".encode())
+    except DataFileError:
+        _check_new(target)  # if somebody was faster
+        raise
+    return target
+
+
+def read_key_file(path: str | Path) -> bytes:
+    """The key of a file that only its owner can read."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise _no_key(path, "is not a file")
+            _check_private(path, status.st_mode)
+            content = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise DataFileError(
+            f"cannot read the key file {path}: {error.strerror}",
+            hint="check the path; maskwell release --new-key FILE makes one",
+        ) from error
+    if len(content) > _LARGEST_FILE:
+        raise _no_key(path, f"has more than {_LARGEST_FILE:,} bytes")
+    return checked_key(content.decode("latin-1").strip())
+
+
+def _from_digits(text: str) -> bytes:
+    if not re.fullmatch(r"(?:[0-9a-fA-F]{2})+", text):
+        raise ParameterError(
+            "the key is not a text of hexadecimal digits, two for each byte",
+            hint="give 32 digits or more of 0-9 and a-f; passwords are not keys",
+        )
+    return bytes.fromhex(text)
+
+
+def _check_new(path: Path) -> None:
+    if os.path.lexists(path):
+        raise DataFileError(
+            f"{path} exists; a key is never replaced", hint="give another name, or use the key that is there", path=path
+        )
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for somebody who writes
+
+
+def _no_key(path: str | Path, why: str) -> DataFileError:
+    return DataFileError(
+        f"the key file {path} {why}", hint="name a file that holds a key and nothing else", path=str(path)
+    )
+
+
+def _check_private(path: str | Path, mode: int) -> None:
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise DataFileError(
+            f"others than its owner may use the key file {path} (mode {stat.S_IMODE(mode):04o})",
+            hint=f"close it first: chmod 600 {path}",
+        )
+
+
+class Records(NamedTuple):
+    """A number for each record, shape (n,), and for those that are named by a text its row and the text."""
+
+    numbers: Array
+    rows: list[int]
+    texts: list[str]
+
+
+def read_ids(ids: Any) -> Records:
+    """Ids as numbers of 64 bits where they are whole numbers, also in a text or a float, and as texts elsewhere.
+
+    >>> read_ids(["12", 7, 3.0, "07", "b-1"])
+    Records(numbers=array([12,  7,  3,  0,  0]), rows=[3, 4], texts=['07', 'b-1'])
+    """
+    array = _as_array(ids)
+    if array.ndim != 1:
+        raise WrongTypeError(f"ids of shape {array.shape}", hint="give one column of ids, one for each record")
+    if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and array.size and int(array.max()) >= _HIGH):
+        return Records(array.astype(np.int64), [], [])
+    if array.dtype.kind == "f" and _all_whole(array):
+        return Records(array.astype(np.int64), [], [])
+    return _one_by_one(array.tolist())
+
+
+def _as_array(ids: Any) -> Array:
+    """A column of another library by its own conversion; a list as it is, since NumPy would make all of one kind."""
+    if hasattr(ids, "__array__"):
+        return as_array(ids, "ids")
+    values = as_list(ids, "ids")
+    if values and set(map(type, values)) == {int} and min(values) >= _LOW and max(values) < _HIGH:
+        return np.array(values, dtype=np.int64)
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+def _all_whole(array: Array) -> bool:
+    if not np.isfinite(array).all():
+        return False
+    return bool((np.abs(array) <= _LARGEST_WHOLE_FLOAT).all() and (array == np.rint(array)).all())
+
+
+def _one_by_one(values: list[Any]) -> Records:
+    numbers, rows, texts = np.zeros(len(values), dtype=np.int64), [], []
+    for row, value in enumerate(values):
+        name = _read(value, row)
+        if isinstance(name, str):
+            rows.append(row)
+            texts.append(name)
+        else:
+            numbers[row] = name
+    return Records(numbers, rows, texts)
+
+
+def _read(value: Any, row: int) -> int | str:
+    if isinstance(value, str) and value:
+        return _within(int(value)) if _WHOLE.fullmatch(value) else value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return _within(int(value))
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_WHOLE_FLOAT:
+        return int(value)
+    if (isinstance(value, str) and not value) or is_missing(value):
+        raise MissingValueError(
+            f"the record in row {row} (counted from 0) has no id", hint="give every record an id of its own", row=row
+        )
+    raise WrongTypeError(
+        f"the id in row {row} (counted from 0) is a {type(value).__name__}",
+        hint="ids are whole numbers or texts",
+        values=f"{value!r:.40}",
+        row=row,
+    )
+
+
+def _within(number: int) -> int | str:
+    """A number of 64 bits, or the digits of a longer one."""
+    return number if _LOW <= number < _HIGH else str(number)

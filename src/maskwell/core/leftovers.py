@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import secrets
@@ -14,12 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.escaping import visible
+from maskwell.core.escapes import visible
 from maskwell.errors import LeftoverWarning
 
-fcntl: Any = None
-with suppress(ImportError):  # on Windows nothing tells whether a file is still being written
-    fcntl = importlib.import_module("fcntl")
+locks: Any
+try:
+    import fcntl as locks
+except ImportError:  # on Windows nothing tells whether a file is still being written
+    locks = None
 
 _LONGEST = 100
 
@@ -39,16 +40,16 @@ def target_of(partial: Path) -> Path:
     >>> target_of(Path("/data/.out.sav.0123456789abcdef0123456789abcdef.partial")).name
     'out.sav'
     """
-    found = re.fullmatch(r"\.(.+)\.[0-9a-f]{32}\.partial", partial.name)
-    return partial.with_name(found.group(1)) if found else partial
+    match = re.fullmatch(r"\.(.+)\.[0-9a-f]{32}\.partial", partial.name)
+    return partial.with_name(match.group(1)) if match else partial
 
 
 def is_locked(handle: int) -> bool:
     """Lock it for as long as it is open, and say whether that went well; where there are no locks it did."""
-    if fcntl is None:
+    if locks is None:
         return True
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
@@ -79,13 +80,13 @@ def clear_leftovers(target: Path) -> None:
     mine = re.compile(rf"\.{re.escape(_start(target))}\.(?P<number>[0-9a-f]{{8,32}}\.partial|partial-[0-9a-f]+)")
     with suppress(OSError):
         for name in sorted(os.listdir(target.parent)):  # noqa: PTH208 - names are enough
-            found = mine.fullmatch(name)
-            if found is not None:
-                _clear(target.with_name(name), whole=len(found.group("number")) == len(".partial") + 32)
+            match = mine.fullmatch(name)
+            if match is not None:
+                _clear(target.with_name(name), whole=len(match.group("number")) == len(".partial") + 32)
 
 
 def _clear(place: Path, *, whole: bool) -> None:
-    shown = visible(str(place))
+    path = visible(str(place))
     gone = whole and _is_abandoned(place)
     if gone and place.is_dir():
         shutil.rmtree(place, ignore_errors=True)
@@ -94,12 +95,12 @@ def _clear(place: Path, *, whole: bool) -> None:
             place.unlink()
     if not os.path.lexists(place):
         if gone:
-            warnings.warn(f"a run that was killed had left {shown}; it was deleted", LeftoverWarning, stacklevel=4)
+            warnings.warn(f"a run that was killed had left {path}; it was deleted", LeftoverWarning, stacklevel=4)
         return
     if not gone and _is_being_written(place):
         return
     warnings.warn(
-        f"an earlier run may have left {shown}, with data in it; delete it if no other run is writing there",
+        f"an earlier run may have left {path}, with data in it; delete it if no other run is writing there",
         LeftoverWarning,
         stacklevel=4,
     )
@@ -107,20 +108,20 @@ def _clear(place: Path, *, whole: bool) -> None:
 
 def _is_abandoned(place: Path) -> bool:
     """Whether it is a file or folder of this user that nobody holds a lock on."""
-    found = place.lstat()
-    plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-    return fcntl is not None and plain and found.st_uid == os.geteuid() and not _is_being_written(place)
+    status = place.lstat()
+    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return locks is not None and plain and status.st_uid == os.geteuid() and not _is_being_written(place)
 
 
 def _is_being_written(place: Path) -> bool:
-    if fcntl is None:
+    if locks is None:
         return False
     try:
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:

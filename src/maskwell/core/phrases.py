@@ -1,19 +1,33 @@
-"""Parts of messages that hold what somebody else wrote: texts cut in the middle, lists that end where the line does.
+"""Parts of messages: texts cut in the middle, lists that end where the line does, numbers as they are printed.
 
 A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``.
+
+In a printed number the last bit of a computation decides nothing. A sum taken in another order differs in its last
+bits, and linear algebra orders its sums as the processor likes best. Where a value lies half way between two that can
+be printed, such as 1.3125 with three decimals, those bits would decide which of the two is shown. So values that close
+to half way are rounded away from zero, and bounds are not moved to the next number by less than :data:`SLACK`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from maskwell.core.printed import Printed
+SLACK = 1e-9
+"""Relative error of a computed number that does not change how it is printed. Exact fractions need none."""
 
+_LEAST, _LARGEST = 1e-280, 1e280
+_MOST_STEPS, _NEAR = 1e14, 0.01
+_DEFAULT = 6
+_DIGIT = re.compile("[1-9]")
+_SPEC = re.compile(r"(?:\.(\d+))?([eEfFgG%])$")
 MESSAGE = 93
+
 HINT = 94
 """Columns that are left for the texts of an error."""
 
@@ -45,42 +59,6 @@ def short_repr(value: object, instead: str = "...") -> str:
     """
     written = repr(value)
     return written if len(written) <= SHORT and "\n" not in written else instead
-
-
-def fault_of(error: BaseException, width: int = 44) -> str:
-    """What another library found wrong, in short: its first sentence, and the place in a text.
-
-    >>> fault_of(ValueError("Magic bytes not found. Is this a file?"))
-    'Magic bytes not found'
-    """
-    if isinstance(error, json.JSONDecodeError):
-        return f"{_first_sentence(error.msg, width)}, line {error.lineno}, column {error.colno}"
-    return _first_sentence(str(error), width)
-
-
-def _first_sentence(text: str, width: int) -> str:
-    return shorten(" ".join(text.split()).split(". ")[0].removesuffix("."), width)
-
-
-def p_text(value: float | None) -> str:
-    """A p-value with four decimals, never zero.
-
-    >>> p_text(0.04321), p_text(0.00018), p_text(1e-9), p_text(None)
-    ('0.0432', '0.0002', '<0.0001', 'n/a')
-    """
-    if value is None or math.isnan(value):
-        return "n/a"
-    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
-
-
-def p_equals(value: float) -> str:
-    """A p-value in a sentence.
-
-    >>> p_equals(0.04321), p_equals(1e-9)
-    ('p = 0.0432', 'p < 0.0001')
-    """
-    shown = p_text(value)
-    return f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
 def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = False) -> str:
@@ -122,3 +100,114 @@ def _shorten_name(item: str, width: int) -> str:
     if not opening or not rest.endswith(")"):
         return shorten(item, width)
     return shorten(name, max(LEAST, width - len(rest) - 2)) + opening + rest
+
+
+def fault_of(error: BaseException, width: int = 44) -> str:
+    """What another library found wrong, in short: its first sentence, and the place in a text.
+
+    >>> fault_of(ValueError("Magic bytes not found. Is this a file?"))
+    'Magic bytes not found'
+    """
+    if isinstance(error, json.JSONDecodeError):
+        return f"{_first_sentence(error.msg, width)}, line {error.lineno}, column {error.colno}"
+    return _first_sentence(str(error), width)
+
+
+def _first_sentence(text: str, width: int) -> str:
+    return shorten(" ".join(text.split()).split(". ")[0].removesuffix("."), width)
+
+
+def p_text(value: float | None) -> str:
+    """A p-value with four decimals, never zero.
+
+    >>> p_text(0.04321), p_text(0.00018), p_text(1e-9), p_text(None)
+    ('0.0432', '0.0002', '<0.0001', 'n/a')
+    """
+    if value is None or math.isnan(value):
+        return "n/a"
+    return f"{Printed(value):.4f}" if value >= P_LEAST else f"<{P_LEAST}"
+
+
+def p_equals(value: float) -> str:
+    """A p-value in a sentence.
+
+    >>> p_equals(0.04321), p_equals(1e-9)
+    ('p = 0.0432', 'p < 0.0001')
+    """
+    text = p_text(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+class Printed(float):
+    """A computed number, formatted as any float but for values half way, which are rounded away from zero; never -0.
+
+    >>> below, above = 1.3125 - 2e-16, 1.3125 + 2e-16
+    >>> [f"{value:.3f}" for value in (below, above)], [f"{Printed(value):.3f}" for value in (below, above)]
+    (['1.312', '1.313'], ['1.313', '1.313'])
+    >>> f"{Printed(-1e-17):.2f} {Printed(0.125):.1%} {Printed(2.5):.0f} {Printed(1e6 / 3):,.1f}"
+    '0.00 12.5% 3 333,333.3'
+    """
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        text = format(_off_half_way(float(self), spec), spec)
+        nothing = math.isfinite(self) and not _DIGIT.search(text.lower().partition("e")[0])
+        return format(0.0, spec) if nothing else text
+
+
+def _off_half_way(value: float, spec: str) -> float:
+    """The value itself, or the next one away from zero that the format can show where it lies half way to it."""
+    digits, significant = _precision(spec)
+    if digits is None or not _LEAST < abs(value) < _LARGEST:
+        return value
+    last = (math.floor(math.log10(abs(value))) + 1 if significant else 0) - digits
+    steps = abs(value) / 10.0**last if last >= 0 else abs(value) * 10.0**-last
+    whole = math.floor(steps)
+    if steps > _MOST_STEPS or abs(steps - whole - 0.5) > min(SLACK * steps, _NEAR):
+        return value
+    return math.copysign((whole + 1) * 10.0**last if last >= 0 else (whole + 1) / 10.0**-last, value)
+
+
+@lru_cache
+def _precision(spec: str) -> tuple[int | None, bool]:
+    """How many digits a format shows, and whether they are significant digits or places behind the point.
+
+    >>> _precision(",.1f"), _precision("8.2%"), _precision(".3g"), _precision(".1e"), _precision(",")
+    ((1, False), (4, False), (3, True), (2, True), (None, False))
+    """
+    match = _SPEC.search(spec)
+    if match is None:
+        return None, False
+    digits, kind = int(match[1] or _DEFAULT), match[2].lower()
+    return {"f": (digits, False), "%": (digits + 2, False), "e": (digits + 1, True), "g": (max(1, digits), True)}[kind]
+
+
+def round_up(value: float, places: int) -> float:
+    """The least number with so many decimals that is not below a computed value, but for its last bits.
+
+    >>> round_up(0.5001, 3), round_up(0.5 + 1e-16, 3), round_up(0.5, 3)
+    (0.501, 0.5, 0.5)
+    """
+    if not math.isfinite(value):
+        return value
+    scale = 10.0**places
+    return math.ceil(value * scale - SLACK * abs(value) * scale) / scale
+
+
+def round_down(value: float, places: int) -> float:
+    """The greatest number with so many decimals that is not above a computed value, but for its last bits.
+
+    >>> round_down(0.4999, 3), round_down(0.5 - 1e-16, 3)
+    (0.499, 0.5)
+    """
+    return -round_up(-value, places) + 0.0
+
+
+def magnitude(value: float) -> int:
+    """The power of ten of the first digit of a computed value above 0: its last bits do not make 0.001 a 0.0009.
+
+    >>> magnitude(0.001), magnitude(0.001 * (1 - 1e-15)), magnitude(99.0)
+    (-3, -3, 1)
+    """
+    return math.floor(math.log10(value) + SLACK)

@@ -8,7 +8,8 @@ chunks, threads or files::
     blocks 0, 1, 2, ...             main words, rows one after the other, ``words_per_row`` each
     blocks 2**63 + row * 2**16 ...  spill words of that row: for the few draws that the main words do not settle
 
-Words are 32 bits, least significant byte first.
+Words are 32 bits, least significant byte first. A random order of rows is exactly fair: rows are sorted by random
+numbers, and equal numbers by further words.
 
 Source: [FIPS197], [NIST80038A, section 6.5]. AES with 256-bit keys from ``cryptography``.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+from functools import cmp_to_key, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,7 +28,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
 from maskwell.core.arguments import kind_of, shown_short
-from maskwell.core.arrays import Words
+from maskwell.core.arrays import Array, Words
 from maskwell.errors import ParameterError, WrongTypeError
 
 _BLOCK = 16
@@ -188,3 +190,32 @@ class SeededRandom:
 
 SECURE = SecureRandom()
 """The source used where none is given."""
+
+
+def random_order(stream: Stream, first: int, size: int) -> Array:
+    """The numbers 0..size-1 in an order of which all are equally likely: sorted by random numbers of 64 bits.
+
+    Where two of these are equal, further words decide.
+    """
+    keys = stream.words(first, size, 2).copy().view("<u8").ravel()
+    order = np.argsort(keys, kind="stable")
+    for start, end in _tied(keys[order]):
+        order[start:end] = sorted(order[start:end].tolist(), key=cmp_to_key(partial(_compared, stream, first)))
+    return order
+
+
+def _compared(stream: Stream, first: int, a: int, b: int) -> int:
+    """Which of two rows comes first by its further words."""
+    pairs = ((stream.spill(first + a, refill), stream.spill(first + b, refill)) for refill in itertools.count())
+    one, two = next((x, y) for x, y in pairs if x != y)
+    return -1 if one < two else 1
+
+
+def _tied(keys: Array) -> list[tuple[int, int]]:
+    """Stretches of equal numbers in a sorted column.
+
+    >>> _tied(np.array([1, 2, 2, 3, 5, 5, 5]))
+    [(1, 3), (4, 7)]
+    """
+    ends = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]]).tolist()
+    return [(start, end) for start, end in itertools.pairwise(ends) if end - start > 1]

@@ -12,8 +12,7 @@ import numpy as np
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Codes, Real, code_type
 from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
-from maskwell.core.reported import Encoding, Reports
+from maskwell.core.report_data import Counts, Encoding, Reports
 from maskwell.designs import kernels
 from maskwell.designs.design import Design
 from maskwell.errors import MissingValueError, ReportError, TooLargeError

@@ -23,11 +23,10 @@ import numpy as np
 from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
 from maskwell.core.randomness import SECURE, RandomSource, check_source
-from maskwell.core.reported import Encoding, Reports, SetReports
+from maskwell.core.report_data import Counts, Encoding, Reports, SetReports
 from maskwell.designs.fingerprint import fingerprint_of
 from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler

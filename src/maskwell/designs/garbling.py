@@ -20,7 +20,7 @@ import numpy as np
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_digits
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Design, big

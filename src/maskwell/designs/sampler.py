@@ -16,7 +16,7 @@ from maskwell.core.arrays import Array, code_type
 from maskwell.core.draws import WordReader
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource, Stream
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 if TYPE_CHECKING:

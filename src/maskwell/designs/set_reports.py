@@ -25,10 +25,9 @@ import numpy as np
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Bits, Real
 from maskwell.core.categories import Categories
-from maskwell.core.containers import join
-from maskwell.core.counts import Counts
 from maskwell.core.exact import to_float
-from maskwell.core.reported import Encoding, Reports, SetReports, bits_from_texts
+from maskwell.core.library_columns import join
+from maskwell.core.report_data import Counts, Encoding, Reports, SetReports, bits_from_texts
 from maskwell.designs import kernels
 from maskwell.designs.coded import reports_of
 from maskwell.designs.design import Design, check_relabelling

@@ -30,7 +30,7 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin, others
 from maskwell.core.exact import Number, Parity, check_probability, from_digits, to_digits
-from maskwell.core.reported import SetReports
+from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.design import check_categories, check_two

@@ -46,7 +46,7 @@ from maskwell.core.exact import (
     to_digits,
     to_float,
 )
-from maskwell.core.reported import SetReports
+from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.design import check_two

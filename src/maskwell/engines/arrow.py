@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Bits
 from maskwell.core.phrases import fault_of, shorten
-from maskwell.core.reported import bits_from_texts
+from maskwell.core.report_data import bits_from_texts
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
 
 KEY = b"maskwell"

@@ -13,7 +13,7 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, as_list, check_kind, check_path, list_of
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes

@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.atomic import atomic_file
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.engines.arrow import require
 from maskwell.engines.cell_counting import coders_of, open_rows
 from maskwell.engines.files import find_column, open_sink

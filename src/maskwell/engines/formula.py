@@ -7,7 +7,6 @@ A formula may come from a stranger, so we read it ourselves (``formula_text``) a
 from __future__ import annotations
 
 import difflib
-import importlib
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,11 +68,12 @@ class Formula:
 def require_formulaic() -> Any:
     """Import formulaic, or say how to install it."""
     try:
-        return importlib.import_module("formulaic")
+        import formulaic
     except ImportError as error:
         raise MissingExtraError(
             "formulas need formulaic, which is not installed", hint="pip install 'maskwell[regress]'"
         ) from error
+    return formulaic
 
 
 def read_formula(text: str) -> Formula:
@@ -139,7 +139,8 @@ _OF_THE_ROWS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeEr
 @contextmanager
 def _problems_with_rows(said: str) -> Iterator[None]:
     """The same where something is worked out from rows: what a library says may hold values of them."""
-    errors = importlib.import_module("formulaic.errors")
+    from formulaic import errors
+
     try:
         yield
     except InputError:
@@ -163,11 +164,11 @@ def uses_of(terms: Iterable[Term]) -> dict[str, set[str]]:
     >>> {name: sorted(found) for name, found in uses_of(read_formula("y ~ a + C(b) + log(a)").right).items()}
     {'a': ['function', 'name'], 'b': ['C']}
     """
-    found: dict[str, set[str]] = {}
+    uses: dict[str, set[str]] = {}
     for factor in (factor for term in terms for factor in term):
         for name in factor.columns():
-            found.setdefault(name, set()).add(factor.use)
-    return found
+            uses.setdefault(name, set()).add(factor.use)
+    return uses
 
 
 def _columns_of(terms: Iterable[Term]) -> tuple[str, ...]:
@@ -237,7 +238,8 @@ def _bare(table: Any) -> Any:
 
 def _formulaic_terms(terms: Sequence[Term]) -> Any:
     """Terms as formulaic has them, with nothing to evaluate: each factor is looked up by its text."""
-    types = importlib.import_module("formulaic.parser.types")
+    from formulaic.parser import types
+
     one = types.Factor("1", eval_method="literal")
     return require_formulaic().Formula(
         [types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term] or [one]) for term in terms]
@@ -247,13 +249,13 @@ def _formulaic_terms(terms: Sequence[Term]) -> Any:
 def _values(terms: Iterable[Term], table: Any, states: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What each factor gives, by its text."""
     rows = Rows(table, states)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for factor in (factor for term in terms for factor in term):
-        if factor.text not in found:
+        if factor.text not in values:
             with _problems_with_rows(factor.text), _quiet():
-                found[factor.text] = rows.value(factor.expression)
-            _check_known(factor.text, found[factor.text])
-    return found
+                values[factor.text] = rows.value(factor.expression)
+            _check_known(factor.text, values[factor.text])
+    return values
 
 
 def _check_known(text: str, value: Any) -> None:
@@ -307,12 +309,13 @@ def _width(expression: Expression, value: Any) -> tuple[int, bool]:
 
 def _categories(value: Any) -> Any:
     """What a factor gives if that is categories, None if it is numbers."""
-    pandas = importlib.import_module("pandas")
+    import pandas as pd
+
     if isinstance(value, dict) or getattr(value, "ndim", 0) > 1:
         return None
     kind = getattr(getattr(value, "__formulaic_metadata__", None), "kind", None)
-    if getattr(kind, "value", "") == "categorical" or not pandas.api.types.is_numeric_dtype(value):
-        return pandas.Series(getattr(value, "__wrapped__", value))
+    if getattr(kind, "value", "") == "categorical" or not pd.api.types.is_numeric_dtype(value):
+        return pd.Series(getattr(value, "__wrapped__", value))
     return None
 
 

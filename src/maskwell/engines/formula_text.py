@@ -111,7 +111,7 @@ def signs_of(text: str) -> list[Sign]:
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\r\n":
             raise NotAllowedError(f"the character U+{ord(character):04X} is not allowed", _WRITE)
-    found, place, text = [], 0, text.rstrip()
+    signs, place, text = [], 0, text.rstrip()
     while place < len(text):
         match = _SIGN.match(text, place)
         if match is None or match.lastgroup is None:
@@ -119,10 +119,10 @@ def signs_of(text: str) -> list[Sign]:
         sign = Sign(match.lastgroup, match[match.lastgroup])
         if sign.kind == "number" and len(sign.text) > _MOST_DIGITS:
             raise NotAllowedError("a number with too many digits", f"at most {_MOST_DIGITS} are possible")
-        found.append(sign)
+        signs.append(sign)
         place = match.end()
-    _check_brackets(found)
-    return found
+    _check_brackets(signs)
+    return signs
 
 
 def _unreadable(rest: str) -> NotAllowedError:
@@ -156,12 +156,12 @@ def terms_of(signs: list[Sign]) -> tuple[Term, ...]:
     >>> [":".join(factor.text for factor in term) for term in terms_of(signs_of("0 + a*b - b + log(c)"))]
     ['a', 'log(c)', 'a:b']
     """
-    found = _Reader(signs).right_side()
+    terms = _Reader(signs).right_side()
     keys: dict[str, str] = {"1": ""}
-    for factor in (factor for term in found for factor in term):
+    for factor in (factor for term in terms for factor in term):
         if keys.setdefault(factor.text, factor.key) != factor.key:
             raise NotAllowedError(f"{shorten(factor.text, 20)!r} could be two things", "rename the column")
-    return tuple(sorted(found, key=len))
+    return tuple(sorted(terms, key=len))
 
 
 _Terms = dict[frozenset[str], Term]
@@ -182,12 +182,12 @@ class _Reader:
     def right_side(self) -> list[Term]:
         if not self.signs:
             raise NotAllowedError("there is nothing on the right", "write outcome ~ 1 for an intercept alone")
-        found = self.sum({frozenset(): ()})
+        terms = self.sum({frozenset(): ()})
         if self.place < len(self.signs):
             raise self._misplaced()
-        return [*found.values()]
+        return [*terms.values()]
 
-    def sum(self, found: _Terms) -> _Terms:
+    def sum(self, held: _Terms) -> _Terms:
         """Terms with + and - between them, added to those that are there."""
         first = True
         while first or self._next() in ("+", "-"):
@@ -197,9 +197,9 @@ class _Reader:
                 minus, terms = not minus, _Terms({frozenset(): ()})
             else:
                 terms = self.product()
-            found = _new(found, terms) if minus else self._checked({**found, **_new(terms, found)})
+            held = _new(held, terms) if minus else self._checked({**held, **_new(terms, held)})
             first = False
-        return found
+        return held
 
     def _is_minus(self) -> bool:
         minus = False
@@ -209,51 +209,51 @@ class _Reader:
         return minus
 
     def product(self) -> _Terms:
-        found = self.interaction()
+        terms = self.interaction()
         while (sign := self._next()) in ("*", "/", "%in%"):
             self.place += 1
             other = self.interaction()
             if sign == "*":
-                both = self._multiplied(found, other)
-                found = self._checked({**found, **_new(other, found), **_new(both, found, other)})
+                both = self._multiplied(terms, other)
+                terms = self._checked({**terms, **_new(other, terms), **_new(both, terms, other)})
             else:
-                outer, inner = (found, other) if sign == "/" else (other, found)
+                outer, inner = (terms, other) if sign == "/" else (other, terms)
                 together = _Terms({frozenset(): ()})
                 for key, term in outer.items():
                     together = self._multiplied(together, {key: term})
-                found = self._checked({**outer, **_new(self._multiplied(together, inner), outer)})
-        return found
+                terms = self._checked({**outer, **_new(self._multiplied(together, inner), outer)})
+        return terms
 
     def interaction(self) -> _Terms:
-        found = self.power()
+        terms = self.power()
         while self._next() == ":":
             self.place += 1
-            found = self._multiplied(found, self.power())
-        return found
+            terms = self._multiplied(terms, self.power())
+        return terms
 
     def power(self) -> _Terms:
-        found = self.single()
+        terms = self.single()
         if self._next() not in ("**", "^"):
-            return found
+            return terms
         self.place += 1
         sign = self._take()
         if sign.kind != "number" or not sign.text.isdigit() or not 1 <= int(sign.text) <= MOST_POWER:
             hint = f"powers are whole numbers from 1 to {MOST_POWER}; inside a function: I(age ** 2)"
             raise NotAllowedError(f"the power {shorten(sign.text, 20)!r}", hint)
-        once = found
+        once = terms
         for _ in range(int(sign.text) - 1):
-            found = self._multiplied(found, once)
-        return found
+            terms = self._multiplied(terms, once)
+        return terms
 
     def single(self) -> _Terms:
         """A column, a function, or a sum in brackets."""
         sign = self._take()
         if sign.kind == "sign" and sign.text == "(":
-            found = self.sum({})
+            inner = self.sum({})
             if self._next() != ")":
                 raise self._misplaced()
             self.place += 1
-            return found
+            return inner
         if sign.kind == "number":
             if sign.text != "1":
                 raise NotAllowedError(f"the number {shorten(sign.text, 20)}", "write I(2 * age) for twice a column")
@@ -294,20 +294,20 @@ class _Reader:
         self.products += len(first) * len(second)
         if self.products > _MOST_PRODUCTS:
             raise _too_many()
-        found: _Terms = {}
+        products: _Terms = {}
         for one in first.values():
             for other in second.values():
                 term = tuple({factor.key: factor for factor in (*one, *other)}.values())
                 if len(term) > MOST_FACTORS:
                     hint = f"at most {MOST_FACTORS} are possible"
                     raise NotAllowedError(f"an interaction of {len(term)} columns", hint)
-                found.setdefault(_key(term), term)
-        return self._checked(found)
+                products.setdefault(_key(term), term)
+        return self._checked(products)
 
-    def _checked(self, found: _Terms) -> _Terms:
-        if len(found) > MOST_TERMS:
+    def _checked(self, terms: _Terms) -> _Terms:
+        if len(terms) > MOST_TERMS:
             raise _too_many()
-        return found
+        return terms
 
     def _next(self) -> str:
         """The sign that comes next; nothing at the end, or where it is no operator and no bracket."""

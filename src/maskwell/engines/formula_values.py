@@ -7,7 +7,6 @@ ever evaluated as Python: a name is a column or stands in ``FUNCTIONS``, and the
 from __future__ import annotations
 
 import ast
-import importlib
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -355,10 +354,10 @@ class _Builder:
         raise NotAllowedError("this is not allowed in a formula")
 
     def _item(self, node: ast.expr) -> Expression:
-        found = self.built(node)
-        if not isinstance(found, Constant | Items):
+        item = self.built(node)
+        if not isinstance(item, Constant | Items):
             raise NotAllowedError("a list may hold numbers and texts only")
-        return found
+        return item
 
     def _operation(self, symbol: str, nodes: list[ast.expr]) -> Expression:
         operands = tuple(self.built(node) for node in nodes)
@@ -378,33 +377,35 @@ class _Builder:
         }
         if name == "Q":
             return Column(plain(arguments["variable"]))
-        found = Call(name, arguments, ast.unparse(node))
-        if function.kind != "contrast" and not columns_of(found):
+        call = Call(name, arguments, ast.unparse(node))
+        if function.kind != "contrast" and not columns_of(call):
             raise NotAllowedError(f"{name} is given no column", "name a column in it, such as age")
-        return found
+        return call
 
     def _argument(self, name: str, key: str, allowed: Any, node: ast.expr) -> Expression:
         if allowed == CONTRAST:
             return self._contrast(node)
-        found = self.built(node)
+        argument = self.built(node)
         if allowed == VALUE:
-            if isinstance(found, Items) or _is_none(found):
+            if isinstance(argument, Items) or _is_none(argument):
                 raise NotAllowedError(f"{name}: {key} must be a column or a number", _takes(name))
-            _check_no_contrast(found)
-            return found
-        if isinstance(found, Constant | Items) and ((_is_none(found) and name != "Q") or allowed.accepts(plain(found))):
-            return found
+            _check_no_contrast(argument)
+            return argument
+        if isinstance(argument, Constant | Items) and (
+            (_is_none(argument) and name != "Q") or allowed.accepts(plain(argument))
+        ):
+            return argument
         raise NotAllowedError(f"{name}: {key} must be {allowed.what}", _takes(name))
 
     def _contrast(self, node: ast.expr) -> Expression:
         alone = self.names.get(node.id, "") if isinstance(node, ast.Name) else _dotted(node)
         if alone in FUNCTIONS and FUNCTIONS[alone].kind == "contrast":
             return Call(alone, {}, alone)
-        found = self.built(node)
-        is_contrast = isinstance(found, Call) and FUNCTIONS[found.name].kind == "contrast"
-        if not (is_contrast or _is_none(found) or (isinstance(found, Items) and MATRIX.accepts(plain(found)))):
+        contrast = self.built(node)
+        is_contrast = isinstance(contrast, Call) and FUNCTIONS[contrast.name].kind == "contrast"
+        if not (is_contrast or _is_none(contrast) or (isinstance(contrast, Items) and MATRIX.accepts(plain(contrast)))):
             raise NotAllowedError("C: the second value must be a contrast", _CONTRASTS)
-        return found
+        return contrast
 
 
 def _given(name: str, function: Function, args: list[ast.expr], keywords: list[ast.keyword]) -> dict[str, ast.expr]:
@@ -498,13 +499,13 @@ def _worked_out(symbol: str, values: list[Any]) -> Any:
         raise NotAllowedError(f"{symbol} needs a column on one of its sides")
     try:
         if symbol == "**":
-            found = math.pow(*values)
-            found = int(found) if found.is_integer() and all(isinstance(one, int) for one in values) else found
+            number = math.pow(*values)
+            number = int(number) if number.is_integer() and all(isinstance(one, int) for one in values) else number
         else:
-            found = _BEFORE[symbol](*values) if len(values) == 1 else _BETWEEN[symbol](*values)
+            number = _BEFORE[symbol](*values) if len(values) == 1 else _BETWEEN[symbol](*values)
     except (ArithmeticError, ValueError) as error:
         raise NotAllowedError("arithmetic with numbers that has no result") from error
-    return _constant(found)
+    return _constant(number)
 
 
 # --- what an expression gives for the rows of a table -----------------------------------------------------------------
@@ -537,12 +538,12 @@ class Rows:
 
         ``kinds`` are the kinds of values that are possible, as numpy has them; texts would be repeated by ``*``.
         """
-        found = self.value(node)
-        if isinstance(found, dict) or getattr(found, "shape", ()) not in ((), (len(self.table),)):
+        value = self.value(node)
+        if isinstance(value, dict) or getattr(value, "shape", ()) not in ((), (len(self.table),)):
             raise ValueError("several columns where one is needed")
-        if kinds and getattr(getattr(found, "dtype", np.asarray(found).dtype), "kind", "O") not in kinds:
+        if kinds and getattr(getattr(value, "dtype", np.asarray(value).dtype), "kind", "O") not in kinds:
             raise TypeError("categories or texts where numbers are needed")
-        return found
+        return value
 
     def _called(self, name: str, arguments: Mapping[str, Any], text: str) -> Any:
         function = FUNCTIONS[name]
@@ -568,9 +569,10 @@ class Rows:
 
     def _where(self, condition: Any, x: Any, y: Any) -> Any:
         """One of two values by row; texts as references to them, so that long ones cost nothing."""
+        import pandas as pd
+
         either = [np.array(one, dtype=object) if isinstance(one, str) else one for one in (x, y)]
-        found = np.where(condition, *either)
-        return importlib.import_module("pandas").Series(found, index=self.table.index)
+        return pd.Series(np.where(condition, *either), index=self.table.index)
 
 
 def _as_numbers(value: Any) -> Any:
@@ -579,9 +581,13 @@ def _as_numbers(value: Any) -> Any:
 
 
 def _transform(name: str) -> Any:
-    return importlib.import_module("formulaic.transforms").TRANSFORMS[name]
+    from formulaic.transforms import TRANSFORMS
+
+    return TRANSFORMS[name]
 
 
 def _contrast(function: Function, values: dict[str, Any]) -> Any:
-    given = {("base" if key == "reference" else key): value for key, value in values.items() if value is not None}
-    return getattr(importlib.import_module("formulaic.transforms.contrasts"), function.source)(**given)
+    from formulaic.transforms import contrasts
+
+    arguments = {("base" if key == "reference" else key): value for key, value in values.items() if value is not None}
+    return getattr(contrasts, function.source)(**arguments)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
+from maskwell.core.arguments import check_kind, kind_of, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.factors import Factor
@@ -23,7 +22,7 @@ from maskwell.engines.kinds import column_errors
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.tables import Table, open_table
-from maskwell.errors import InputError, MissingValueError, ParameterError
+from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
 MOST_CATEGORIES = 64
 """Categories of all randomized predictors together; each costs a copy of the model matrix."""
@@ -40,6 +39,25 @@ class ReportColumn:
 
 
 @dataclass(frozen=True, eq=False)
+class OutcomeColumn:
+    """The outcome of a regression: one of three kinds, the other two are None.
+
+    Attributes
+    ----------
+    reports
+        Of a randomized outcome.
+    asked
+        Codes of an outcome asked directly, and its categories; the last is the reference.
+    numbers
+        Of an outcome that is measured.
+    """
+
+    reports: ReportColumn | None = None
+    asked: tuple[Array, Categories] | None = None
+    numbers: Real | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class ModelFrame:
     """A table made ready for a regression.
 
@@ -49,16 +67,12 @@ class ModelFrame:
         As typed.
     outcome_name, outcome
         The outcome: reports of a randomized one, codes of one asked directly, or numbers.
-    outcome_kind
-        "reports", "categories" or "numbers".
-    outcome_categories
-        Of a directly asked outcome; the last is the reference.
     versions, names
         The model matrix, shape (n, p): one, or one for each category of the randomized predictors.
     predictor, predictor_name
         The reports of the randomized predictors, None without one.
     latent, latent_names
-        Columns that the categories of the randomized predictors depend on, with their intercept.
+        Columns that the categories of the randomized predictors depend on, without their intercept; none without one.
     plan
         Weights, strata, clusters and population, as far as they are given.
     rows, dropped
@@ -69,19 +83,45 @@ class ModelFrame:
 
     formula: str
     outcome_name: str
-    outcome: Any
-    outcome_kind: str
-    outcome_categories: Categories | None
+    outcome: OutcomeColumn
     versions: tuple[Real, ...]
     names: tuple[str, ...]
     predictor: ReportColumn | None
     predictor_name: str
-    latent: Real | None
+    latent: Real
     latent_names: tuple[str, ...]
     plan: dict[str, Any]
     rows: int
     dropped: int
     matrix_of: Callable[[Any], Real]
+
+
+def assignments_of(designs: Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]]) -> list[Assignment]:
+    """Columns with their designs, from one design each or, by groups of rows, pairs of a condition and a design.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+    >>> [(one.columns, one.when) for one in assignments_of({"x": coin, "y": [({"wave": 1}, coin)]})]
+    [(('x',), ()), (('y',), (('wave', '1'),))]
+    """
+    assigned = []
+    for name, choice in designs.items():
+        for when, design in [({}, choice)] if isinstance(choice, Design) else _conditional(choice):
+            check_kind(Mapping, **{"the condition of a design": when})
+            check_kind(Design, **{"each of designs": design})
+            conditions = [(str(column), str(value)) for column, value in when.items()]
+            assigned.append(Assignment.of(name, design, conditions))
+    return assigned
+
+
+def _conditional(choice: Any) -> list[tuple[Any, Any]]:
+    """Designs for parts of the rows, each with the condition that the rows fulfil."""
+    if isinstance(choice, list | tuple):
+        return pairs_of(choice, "the designs of a column")
+    raise WrongTypeError(
+        f"each of designs must be a Design or a list of pairs, not {kind_of(choice)}",
+        hint="write designs={'y': design} or designs={'y': [({'sex': 'f'}, design), ...]}",
+    )
 
 
 def read_model_frame(
@@ -121,13 +161,15 @@ def read_model_frame(
         names = [parsed.outcome, *covariates, *groups, *_plan_names(plan, table)]
         columns = table.columns([*dict.fromkeys(names)])
         reader = _Reader(columns, len(next(iter(columns.values()))), missing, table, uses)
-    own = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
+    reported = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
     joint = reader.reports([variables[name] for name in randomized]) if randomized else None
     plain = [name for name in covariates if name not in randomized]
-    reader.note_missing([*plain, *([] if own else [parsed.outcome])])
+    reader.note_missing([*plain, *([] if reported else [parsed.outcome])])
     kept = reader.finish()
     frame = {name: reader.covariate(name, kept) for name in plain}
-    return _assembled(parsed, right, reader, kept, frame, own.get(parsed.outcome), joint, randomized, variables, plan)
+    return _assembled(
+        parsed, right, reader, kept, frame, reported.get(parsed.outcome), joint, randomized, variables, plan
+    )
 
 
 def _assembled(
@@ -136,7 +178,7 @@ def _assembled(
     reader: _Reader,
     kept: Array,
     frame: dict[str, Any],
-    own: _Joint | None,
+    reported: _Joint | None,
     joint: _Joint | None,
     randomized: Sequence[str],
     variables: Mapping[str, Variable],
@@ -144,17 +186,14 @@ def _assembled(
 ) -> ModelFrame:
     inputs = [variables[name].choices[0].design.inputs for name in randomized]
     coding, versions = _coded(parsed.right, frame, randomized, inputs, int(kept.sum()))
-    latent: Real | None = None
+    latent: Real = np.empty((int(kept.sum()), 0))
     latent_names: tuple[str, ...] = ()
     if joint is not None:
         latent, latent_names = _latent(parsed.without(randomized) if right is None else right, frame, int(kept.sum()))
-    outcome, kind, categories = reader.outcome(parsed.outcome, own, kept)
     return ModelFrame(
         parsed.text,
         parsed.outcome,
-        outcome,
-        kind,
-        categories,
+        reader.outcome(parsed.outcome, reported, kept),
         versions,
         coding.names,
         None if joint is None else joint.column(kept),
@@ -194,11 +233,11 @@ def _coded(
 
 def _latent_columns(names: Sequence[str], inputs: Sequence[Categories], codes: Sequence[Array]) -> dict[str, Any]:
     """Columns of true categories; the last category is the reference, so it comes first."""
-    pandas, found = _pandas(), {}
-    for name, categories, own in zip(names, inputs, codes, strict=True):
+    pandas, columns = _pandas(), {}
+    for name, categories, column_codes in zip(names, inputs, codes, strict=True):
         levels = [str(label) for label in (categories.labels[-1], *categories.labels[:-1])]
-        found[name] = pandas.Categorical.from_codes((own + 1) % len(levels), categories=levels)
-    return found
+        columns[name] = pandas.Categorical.from_codes((column_codes + 1) % len(levels), categories=levels)
+    return columns
 
 
 def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str, ...]]:
@@ -308,8 +347,8 @@ class _Reader:
 
     def _labelled(self, name: str, column: Any) -> Any:
         """The labels of a column in place of its values, where the file has one for each of them."""
-        found = as_factor(column, self._labels[name]) if name in self._labels else None
-        return column if found is None else found
+        factor = as_factor(column, self._labels[name]) if name in self._labels else None
+        return column if factor is None else factor
 
     def _whole(self, name: str, numbers: Any) -> Any:
         """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
@@ -320,24 +359,24 @@ class _Reader:
         only_categories = self._uses.get(name) == {"C"} and (numbers == np.rint(numbers)).all()
         return numbers.astype(np.int64) if only_categories and (np.abs(numbers) < 2**53).all() else numbers
 
-    def outcome(self, name: str, own: _Joint | None, kept: Array) -> tuple[Any, str, Categories | None]:
-        """The outcome, what kind it is, and its categories if it was asked directly."""
-        if own is not None:
-            return own.column(kept), "reports", None
+    def outcome(self, name: str, joint: _Joint | None, kept: Array) -> OutcomeColumn:
+        """The outcome: its reports, or, if it was asked directly, its categories or numbers."""
+        if joint is not None:
+            return OutcomeColumn(reports=joint.column(kept))
         values = self.covariate(name, kept)
         if isinstance(values, np.ndarray) and not np.isin(values, (0, 1)).all():
-            return values, "numbers", None
+            return OutcomeColumn(numbers=values)
         if isinstance(values, np.ndarray):
-            return 1 - values.astype(np.intp), "categories", Categories.of([1, 0])
+            return OutcomeColumn(asked=(1 - values.astype(np.intp), Categories.of([1, 0])))
         labels = [*values.categories[1:], values.categories[0]]  # the first value is the reference, as elsewhere
-        return (values.codes.astype(np.intp) - 1) % len(labels), "categories", Categories.of(labels)
+        return OutcomeColumn(asked=((values.codes.astype(np.intp) - 1) % len(labels), Categories.of(labels)))
 
     def plan(self, plan: PlanColumns, kept: Array) -> dict[str, Any]:
         """What is known about the sampling of the rows that are used."""
         if not plan:
             return {}
-        found = PlanReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
-        return {name: _some(value, kept) for name, value in found.items()}
+        columns = PlanReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
+        return {name: _some(value, kept) for name, value in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -423,4 +462,6 @@ def _plan_names(plan: PlanColumns, table: Table) -> list[str]:
 
 
 def _pandas() -> Any:
-    return importlib.import_module("pandas")
+    import pandas as pd
+
+    return pd

@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
 from maskwell.core.labels import plain
-from maskwell.core.survey_columns import check_inclusion, check_weights
+from maskwell.core.survey_numbers import check_inclusion, check_weights
 from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import joint_codes, separate_codes
 from maskwell.engines.files import find_column

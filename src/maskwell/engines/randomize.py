@@ -15,7 +15,7 @@ from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design
 from maskwell.engines.answers import looked_for
 from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces

@@ -12,7 +12,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.atomic import atomic_file
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow import require
 from maskwell.engines.background import in_background

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.core.random_order import random_order
-from maskwell.core.randomness import RandomSource
+from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow import file_errors, require
 
 BUCKET_BYTES = 1 << 25

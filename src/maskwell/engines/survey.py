@@ -11,7 +11,6 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.core.counts import Counts
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import listed
 from maskwell.designs.coded import tally_codes

@@ -10,8 +10,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.counts import Counts
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Counts, Reports
 from maskwell.designs.coded import tally_codes
 from maskwell.designs.design import Design
 from maskwell.engines.answers import ReportReader, looked_for

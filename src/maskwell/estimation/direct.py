@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_array, as_floats
 from maskwell.core.arrays import Array, Real
-from maskwell.core.given_counts import check_counts
+from maskwell.core.survey_numbers import check_counts
 from maskwell.errors import CountsError, ParameterError
 from maskwell.estimation.result import Combination, Estimate
 

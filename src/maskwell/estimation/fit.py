@@ -21,8 +21,8 @@ import numpy as np
 
 from maskwell.core.arguments import WholeNumber, as_whole, check_kind, list_of
 from maskwell.core.arrays import Array, Real
-from maskwell.core.counts import Counts
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximising.maximum import maximise

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ReportError

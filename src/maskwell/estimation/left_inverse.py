@@ -16,8 +16,8 @@ import numpy as np
 
 from maskwell.core.arguments import as_real, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.counts import Counts
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.designs.written_out import weighted_left_inverse
 from maskwell.errors import ParameterError, ReportError

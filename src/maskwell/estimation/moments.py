@@ -17,8 +17,8 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
-from maskwell.core.counts import Counts
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ReportError

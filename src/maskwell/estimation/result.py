@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import LabelError, MissingExtraError, ParameterError, TooLargeError
 from maskwell.estimation.shown import drawn, html_table, number_or_none, plain_label
 

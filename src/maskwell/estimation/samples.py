@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from maskwell.core.arguments import as_array, check_kind
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.errors import ReportError
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_list, check_kind, list_of
 from maskwell.core.arrays import Array, Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import joint_fingerprint
 from maskwell.errors import ParameterError, ReportError

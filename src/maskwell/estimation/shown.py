@@ -8,7 +8,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maskwell.core.escaping import visible
+from maskwell.core.escapes import visible
 from maskwell.errors import MissingExtraError
 
 

@@ -26,7 +26,7 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, to_float, to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
 from maskwell.planning.candidates import (

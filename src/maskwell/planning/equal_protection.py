@@ -22,7 +22,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float, to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.subset import LocalDiversity, Subset

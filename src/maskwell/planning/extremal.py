@@ -45,7 +45,7 @@ from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.rational import Frame

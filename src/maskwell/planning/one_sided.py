@@ -32,7 +32,7 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.garbling import Garbling

@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, Parity, as_fraction, common_denominator, to_float, told_apart
-from maskwell.core.phrases import listed
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design, big
 from maskwell.designs.proofs import gain_margin, garbling_residual
 from maskwell.designs.rational import Frame, Matrix, product

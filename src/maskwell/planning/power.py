@@ -23,7 +23,7 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import ROUNDING, check_category, check_n, margin_of, plain_label

@@ -24,8 +24,7 @@ import numpy as np
 from maskwell.core.arguments import as_count, as_whole, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, percent_meant
-from maskwell.core.phrases import listed
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, listed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError, UnknownCategoryError
 from maskwell.planning.unit_variance import (

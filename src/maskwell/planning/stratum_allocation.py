@@ -25,7 +25,7 @@ import numpy as np
 from maskwell.core.arguments import as_floats, as_list, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.exact import Number, as_fraction, to_float
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError

@@ -32,7 +32,7 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, check_probability, floor_to, root_below, to_decimal, to_float, to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.privacy.measures import Measure

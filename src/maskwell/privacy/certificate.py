@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind, check_path
-from maskwell.core.escaping import in_json
+from maskwell.core.escapes import in_json
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.designs.design import Design
 from maskwell.designs.fingerprint import fingerprint_of

@@ -24,7 +24,7 @@ from maskwell.core.arguments import as_list, check_kind, shown_short
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, Parity, is_decimal, log_of, safe_below, to_digits, to_float, to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, big
 from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
 from maskwell.privacy.criteria import (

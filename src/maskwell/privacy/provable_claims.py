@@ -50,7 +50,7 @@ from typing import Any, Literal
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator, from_text, to_text, told_apart
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense

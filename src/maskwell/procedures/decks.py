@@ -19,7 +19,7 @@ from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.core.phrases import listed
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design, big
 from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeError
 from maskwell.privacy.criteria import verdict

@@ -16,10 +16,9 @@ from functools import partial
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, shorten
-from maskwell.core.printed import round_down, round_up
+from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
 from maskwell.release.folder.advice import in_words

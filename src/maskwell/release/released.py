@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.release.analysis.kept import is_kept
 from maskwell.release.folder.publishing import protection_of
 from maskwell.release.stages.stage import Stage

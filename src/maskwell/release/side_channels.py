@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.cell_table import CellTable
-from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
-from maskwell.core.printed import round_up
+from maskwell.core.cells import CellTable
+from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.value_counting import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError

@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, log_of
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.planning.candidates import Frontier, FrontierLine, frontier
 from maskwell.planning.design_choice import Choice, choose
 from maskwell.planning.sample_size import check_n

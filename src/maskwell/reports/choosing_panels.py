@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.reports.notes import Note, notes_height, open_point, point_mark, write_notes
 from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas
 from maskwell.reports.scales import LARGE, number, raised, round_numbers, set_numbers, spread

@@ -9,9 +9,9 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
-from maskwell.estimation.regression.result import Regression
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.picture import SMALL, Canvas, Picture
 from maskwell.reports.style import colour
 from maskwell.reports.tables import shorten

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.reports.picture import SMALL, Canvas
 from maskwell.reports.style import colour
 from maskwell.reports.tables import shorten

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from maskwell.core.exact import Parity, log_of
-from maskwell.core.printed import round_down, round_up
+from maskwell.core.phrases import round_down, round_up
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.words import (
     PRIORS,

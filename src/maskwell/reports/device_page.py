@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maskwell.core.arguments import check_kind
-from maskwell.core.version import version_text
+from maskwell.core.documents import version_text
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.procedures.decks import truth_labels

@@ -8,7 +8,7 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.privacy.criteria import stands_for
 from maskwell.procedures.decks import report_labels, truth_labels

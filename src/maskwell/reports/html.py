@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.escaping import visible_lines
+from maskwell.core.documents import version_text
+from maskwell.core.escapes import visible_lines
 from maskwell.core.exact import to_text
-from maskwell.core.printed import Printed, round_up
-from maskwell.core.version import version_text
+from maskwell.core.phrases import Printed, round_up
 from maskwell.designs.design import Design
 from maskwell.errors import MissingExtraError
 from maskwell.estimation.result import Estimate

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind
+from maskwell.core.arguments import RealNumber, as_floats, check_kind, check_level
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.learned_rows import Line, Lines, lines_of_domains, lines_of_everyone

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.tables import label

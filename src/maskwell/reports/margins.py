@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.planning.sample_size import SamplePlan, margin_of
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
 from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arrays import Array
 from maskwell.core.atomic import atomic_file
-from maskwell.core.escaping import visible, visible_lines
+from maskwell.core.escapes import visible, visible_lines
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.reports.style import TEXT_FONTS, colour, with_variables
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.engines.labels import Labels
 from maskwell.release.released import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from maskwell.core.arguments import check_kind
+from maskwell.core.documents import version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.printed import Printed
-from maskwell.core.version import version_text
+from maskwell.core.phrases import Printed
 from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.publishing import is_included, protection_of
 from maskwell.release.folder.receipt_making import public_receipt

@@ -14,7 +14,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from maskwell.core.escaping import one_line
+from maskwell.core.escapes import one_line
 from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.reports.style import colour
 
 if TYPE_CHECKING:

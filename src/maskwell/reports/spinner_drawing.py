@@ -6,7 +6,7 @@ import html
 import math
 from fractions import Fraction
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.procedures.dice_spinner import Sector, Spinner
 from maskwell.reports.device_cards import letter
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
 from maskwell.reports.outline import Outline, Region
 from maskwell.reports.picture import SMALL, WIDE, Canvas

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
-from maskwell.core.escaping import one_line
+from maskwell.core.escapes import one_line
 from maskwell.engines.labels import Labels
 
 PARTS = " · "

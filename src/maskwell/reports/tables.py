@@ -6,11 +6,11 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from maskwell.core.escaping import one_line
+from maskwell.core.escapes import one_line
 from maskwell.core.exact import parity_text as parity_text  # noqa: PLC0414 (other reports take it from here)
 from maskwell.core.exact import rounded as rounded  # noqa: PLC0414
+from maskwell.core.phrases import Printed
 from maskwell.core.phrases import shorten as shorten  # noqa: PLC0414 (other reports take it from here)
-from maskwell.core.printed import Printed
 
 WIDTH = 100
 

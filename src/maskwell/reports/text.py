@@ -12,8 +12,8 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import to_text
-from maskwell.core.printed import Printed
-from maskwell.core.reported import Reports
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform

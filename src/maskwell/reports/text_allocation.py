@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.planning.stratum_allocation import Allocation
 from maskwell.reports.tables import broken, counted, facts, notes, number, shorten, table
 

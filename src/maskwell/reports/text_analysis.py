@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Hashable, Mapping, Sequence
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.estimation.result import Estimate
 from maskwell.release.analysis.analysis import Analysis
 from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED

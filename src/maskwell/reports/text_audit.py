@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.exact import Parity, told_apart
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.engines.columns import Assignment
 from maskwell.privacy.certificate import parity_from_text

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.unary import Unary
 from maskwell.planning.blackwell import Sufficiency

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import stands_for
 from maskwell.procedures.dice_spinner import DiceTable, faces_in_words
 from maskwell.procedures.realisation import Device

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed, magnitude
+from maskwell.core.phrases import Printed, magnitude
 from maskwell.estimation.intervals.base import Intervals
 from maskwell.estimation.margins import of_sums
 from maskwell.estimation.result import Estimate

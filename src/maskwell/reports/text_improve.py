@@ -7,8 +7,8 @@ import shlex
 import textwrap
 
 from maskwell.core.categories import Categories
-from maskwell.core.printed import Printed
-from maskwell.core.reported import Reports
+from maskwell.core.phrases import Printed
+from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design
 from maskwell.planning.improvement import Improvement
 from maskwell.planning.one_sided import OneSided, label_of

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.planning.design_choice import Choice, Option
 from maskwell.reports.tables import WIDTH, broken, counted, facts, notes, number, rounded, table
 from maskwell.reports.text import in_words, typed_categories

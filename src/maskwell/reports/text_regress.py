@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.core.phrases import p_text
-from maskwell.core.printed import Printed, magnitude
-from maskwell.estimation.regression.coefficients import Coefficients
-from maskwell.estimation.regression.result import Regression
+from maskwell.core.phrases import Printed, magnitude, p_text
+from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.publish import Table
 from maskwell.reports.tables import counted, facts, notes, shorten, table
 

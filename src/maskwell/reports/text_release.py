@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import InfeasibleError
 from maskwell.release.analysis.kept import kept_columns
 from maskwell.release.keeping import check_kept, exempted

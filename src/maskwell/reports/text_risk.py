@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.core.cell_table import CellTable
-from maskwell.core.escaping import one_line
-from maskwell.core.printed import Printed
+from maskwell.core.cells import CellTable
+from maskwell.core.escapes import one_line
+from maskwell.core.phrases import Printed
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.planning.power import PowerPlan
 from maskwell.planning.sample_size import SamplePlan

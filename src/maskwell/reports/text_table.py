@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.phrases import shorten
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError
 from maskwell.estimation.joint.collapse import OWN_MARGIN

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from maskwell.core.arguments import check_kind
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import InputError
 from maskwell.release.utility.association import Association
 from maskwell.release.utility.inflation import Inflation

@@ -16,7 +16,7 @@ import numpy as np
 from maskwell.core.arguments import as_list, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
 from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes

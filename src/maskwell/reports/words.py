@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from maskwell.core.exact import Parity
-from maskwell.core.printed import Printed, magnitude
+from maskwell.core.phrases import Printed, magnitude
 from maskwell.privacy.criteria import posterior_range
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))

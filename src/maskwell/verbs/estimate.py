@@ -10,10 +10,10 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
 from maskwell.core.exact import check_probability
 from maskwell.core.option_names import option
 from maskwell.core.phrases import listed
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.columns import Assignment
 from maskwell.engines.direct import direct_design

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from maskwell.core import atomic
-from maskwell.core.key_files import checked_key, new_key_file, read_key_file
-from maskwell.core.keyed import KeyedRandom
+from maskwell.core.keyed import KeyedRandom, checked_key, new_key_file, read_key_file
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")

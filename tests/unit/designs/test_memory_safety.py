@@ -16,7 +16,7 @@ BEGIN = '''
 import numpy as np
 from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.dense import Dense
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
-from maskwell.core import containers
+from maskwell.core import adapters
 from maskwell.core.categories import Categories
 from maskwell.errors import InputError, MissingValueError, UnknownCategoryError, WrongTypeError
 
@@ -304,6 +304,6 @@ def test_no_table_library_is_loaded_before_its_column_comes():
     code = (
         "import sys, numpy; from maskwell.core.categories import Categories;"
         "Categories.of(['a', 'b']).encode(numpy.array(['a'])); Categories.of([1, 5]).decode([0], like=[]);"
-        f"assert not {set(containers.ADAPTERS)!r} & set(sys.modules)"
+        f"assert not {set(adapters.LOADERS)!r} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,7 +7,7 @@ import pytest
 from tests.support.arrays import Real
 
 from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release import keeping
 from maskwell.release.assessing import assess_tables, judged

@@ -3,7 +3,7 @@ import pytest
 from tests.support.regression import DIRECT, WARNER, logistic_data
 
 from maskwell.errors import InputError
-from maskwell.estimation.regression.logistic import fit_logistic
+from maskwell.estimation.regression.logit_models import fit_logistic
 from maskwell.reports.plots import plot_coefficients
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.subset import LocalDiversity, Subset

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.release.assessing import assess_tables

@@ -10,7 +10,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.core.categories import Categories
-from maskwell.core.escaping import visible
+from maskwell.core.escapes import visible
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.shown import html_table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.dense import Dense
 from maskwell.errors import InputError
 from maskwell.release.stages.stage import Stage

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.samples import Sample
 
 
-HIGHEST = 1 - 1e-12
 NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé", "wilson": "Wilson"}
 
 
@@ -65,19 +63,6 @@ class Intervals:
         rest = f", ... ({len(self.low):,} in all)" if len(self.low) > 5 else ""
         notes = "".join(f"\n  note: {flag}" for flag in self.flags)
         return f"Intervals({self.method}, level {Printed(self.level):g}): {shown}{rest}{notes}"
-
-
-def check_level(level: float) -> None:
-    """Raise unless ``level`` lies strictly between 0 and 1, and not so near to 1 that no quantile is left."""
-    check_kind(RealNumber, level=level)
-    if not 0 < level < 1:
-        raise ParameterError(f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level)
-    if level > HIGHEST:
-        raise ParameterError(
-            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
-            hint="give a level such as 0.999",
-            level=level,
-        )
 
 
 def check_counted(estimate: Estimate, method: str) -> tuple[Sample, ...]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_level
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.base import Intervals, check_level, is_two_to_two
+from maskwell.estimation.intervals.base import Intervals, is_two_to_two
 from maskwell.estimation.intervals.bootstrap import bootstrap
 from maskwell.estimation.intervals.exact import exact
 from maskwell.estimation.intervals.logit import logit

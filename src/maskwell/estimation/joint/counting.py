@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core import containers
+from maskwell.core import library_columns
 from maskwell.core.arguments import as_array, as_list, as_mapping, check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories, Encoded
 from maskwell.core.factors import Factor
 from maskwell.core.labels import is_missing
 from maskwell.core.phrases import listed
-from maskwell.core.reported import Reports
+from maskwell.core.report_data import Reports
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.joint.estimating import estimate_by
@@ -168,7 +168,7 @@ def _design(columns: Any, key: Names, design: Design | None) -> Design:
 
 def _occurring(values: Any) -> list[Any]:
     """The labels that occur in a column, sorted."""
-    column = containers.split(values)
+    column = library_columns.split(values)
     data = column.data if column.missing is None else np.asarray(column.data)[~column.missing]
     plain = isinstance(data, np.ndarray) and data.dtype.kind != "O"
     distinct = np.unique(data).tolist() if plain else list(dict.fromkeys(data))

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_level
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import collapsed, covariance_of
 from maskwell.estimation.joint.ratios import NO_ERROR, UNSTABLE
 from maskwell.estimation.joint.variables import Layout

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import check_level
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.joint.collapse import covariance_of
 from maskwell.estimation.joint.profile import OddsProfile
 from maskwell.estimation.joint.variables import Layout, Variable

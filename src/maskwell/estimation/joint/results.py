@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maskwell.core.phrases import p_equals
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, p_equals
 from maskwell.estimation.shown import number_or_none
 
 SPOKEN = {

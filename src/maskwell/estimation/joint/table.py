@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import MissingExtraError, ParameterError, WrongTypeError
 from maskwell.estimation.joint.collapse import collapsed
 from maskwell.estimation.joint.conditionals import Conditional, conditional_of

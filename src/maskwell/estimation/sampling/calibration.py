@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Real
-from maskwell.core.survey_columns import numbers
+from maskwell.core.survey_numbers import numbers
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.plan import SamplingPlan
 

@@ -13,7 +13,7 @@ from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
-from maskwell.core.survey_columns import check_inclusion, check_population, check_replicates, check_weights
+from maskwell.core.survey_numbers import check_inclusion, check_population, check_replicates, check_weights
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.pairwise import check_joint
 from maskwell.estimation.sampling.replicates import ReplicateRule

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.result import Combination, Estimate
 from maskwell.estimation.shown import number_or_none, plain_label

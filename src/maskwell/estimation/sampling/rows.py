@@ -12,7 +12,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.cells import Cells
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import VALUES, listed
-from maskwell.core.reported import Reports, bits_from_texts
+from maskwell.core.report_data import Reports, bits_from_texts
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ReportError

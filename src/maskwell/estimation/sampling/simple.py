@@ -17,7 +17,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.core.counts import Counts
+from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation.likelihood import estimate_by_likelihood

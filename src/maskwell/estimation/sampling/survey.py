@@ -21,8 +21,7 @@ import numpy as np
 from maskwell.core.arguments import RealNumber, as_real, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import Cells
-from maskwell.core.phrases import VALUES, listed
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError
 from maskwell.estimation.left_inverse import LeftInverse

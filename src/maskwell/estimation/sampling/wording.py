@@ -6,7 +6,7 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.cells import Cells
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.result import SurveyEstimate

@@ -12,8 +12,8 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
-from maskwell.core.cell_table import CellTable
-from maskwell.core.printed import Printed
+from maskwell.core.cells import CellTable
+from maskwell.core.phrases import Printed
 from maskwell.engines.base import Source
 from maskwell.engines.cell_counting import count_rows, open_rows
 from maskwell.engines.memory_rows import MemoryRows

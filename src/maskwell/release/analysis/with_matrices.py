@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation.direct import DirectEstimate, Released
 from maskwell.estimation.invariant import TURNS_AROUND, WITH_WEIGHTS, estimate_moved

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.escaping import in_spreadsheet, is_formula, visible_lines
+from maskwell.core.escapes import in_spreadsheet, is_formula, visible_lines
 from maskwell.core.labels import texts
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.release.folder.stage_json import label_json

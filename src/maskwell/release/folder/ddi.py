@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from maskwell.core.escaping import visible_lines
+from maskwell.core.escapes import visible_lines
 from maskwell.core.labels import texts
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.release.folder.advice import in_words, kept_of
 from maskwell.release.folder.codebook import Entry
 

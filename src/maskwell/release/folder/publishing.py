@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.phrases import shorten
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.matrices.invariance import check_publishable

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.core.escaping import in_markdown, start_of_line, visible
+from maskwell.core.escapes import in_markdown, start_of_line, visible
 from maskwell.release.folder.advice import advice_of, in_words, kept_of
 from maskwell.release.folder.codebook import Entry, formula_columns
 from maskwell.release.folder.ddi import processing

@@ -12,9 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.escaping import in_json
-from maskwell.core.json_values import plain
-from maskwell.core.version import version_text
+from maskwell.core.documents import json_form, version_text
+from maskwell.core.escapes import in_json
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
 from maskwell.release.folder.advice import advice_of
@@ -88,7 +87,7 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
 def dumps(receipt: Mapping[str, Any]) -> str:
     """The text of a receipt."""
     public = receipt["audience"] == "public"  # internal ones may hold millions of numbers, one on each line otherwise
-    text = json.dumps(plain(receipt), indent=1 if public else None, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(json_form(receipt), indent=1 if public else None, ensure_ascii=False, allow_nan=False)
     return in_json(text) + "\n"
 
 

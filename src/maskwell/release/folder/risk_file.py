@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from maskwell.core.labels import texts
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.release.risk.file_risk import RiskReport
 
 PREFIX = "risk_"

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.escaping import in_json
-from maskwell.core.json_values import plain
+from maskwell.core.documents import json_form
+from maskwell.core.escapes import in_json
 from maskwell.errors import DataFileError
 from maskwell.release.folder.codebook import codebook_csv, codebook_json, codebook_of
 from maskwell.release.folder.ddi import ddi_codebook
@@ -64,4 +64,4 @@ def data_name(release: Release) -> str:
 
 
 def _json(content: Any) -> str:
-    return in_json(json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+    return in_json(json.dumps(json_form(content), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"

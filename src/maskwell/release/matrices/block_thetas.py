@@ -18,7 +18,7 @@ import numpy as np
 from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, check_probability, to_decimal
-from maskwell.core.printed import round_up
+from maskwell.core.phrases import round_up
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers
 from maskwell.release.matrices.counts import Amounts, read_amounts

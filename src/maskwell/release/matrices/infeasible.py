@@ -19,8 +19,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, VALUES, listed, shorten
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import HINT, MESSAGE, VALUES, Printed, listed, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.nearest import FROM_BELOW, STEPS, nearest, nearest_of, upwards

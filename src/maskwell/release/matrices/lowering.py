@@ -23,8 +23,7 @@ from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
-from maskwell.core.phrases import VALUES, listed
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.release.matrices.assembling import block_numbers

@@ -9,8 +9,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, code_type
 from maskwell.core.phrases import shorten
-from maskwell.core.random_order import random_order
-from maskwell.core.randomness import SECURE, RandomSource, check_source
+from maskwell.core.randomness import SECURE, RandomSource, check_source, random_order
 from maskwell.designs.sampler import check_codes
 from maskwell.errors import CountsError, WrongTypeError
 from maskwell.release.matrices.integer_flows import IntegerFlows

@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import as_array
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError
 from maskwell.release.matrices.blockwise import Make, blockwise

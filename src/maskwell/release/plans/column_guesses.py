@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 
 FEW = 30
 """A column with at most so many labels can be randomized as it is."""

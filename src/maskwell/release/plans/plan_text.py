@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from maskwell.core.escaping import in_toml
+from maskwell.core.escapes import in_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")

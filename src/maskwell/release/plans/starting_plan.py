@@ -9,8 +9,8 @@ from shlex import quote
 from textwrap import wrap
 
 from maskwell.core.arguments import check_kind, list_of
-from maskwell.core.cell_table import CellTable
-from maskwell.core.escaping import one_line
+from maskwell.core.cells import CellTable
+from maskwell.core.escapes import one_line
 from maskwell.core.phrases import shorten
 from maskwell.engines.cell_counting import MOST_LISTED
 from maskwell.errors import PlanError

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
 from maskwell.release.risk.cell_keys import compressed, numbered
 from maskwell.release.risk.cell_risks import Arrivals

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
 from maskwell.core.arrays import Array, Real
-from maskwell.core.given_counts import check_counts
+from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.risk.listed import Listed

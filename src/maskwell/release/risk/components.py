@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.risk.cell_keys import compressed, find, numbered

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_mapping, check_kind, list_of
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.file_risk import RiskReport, assess_risk

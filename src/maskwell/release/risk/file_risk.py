@@ -10,8 +10,8 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, RealNumber, as_real, check_kind, list_of
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
-from maskwell.core.printed import Printed, round_up
+from maskwell.core.cells import CellTable
+from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.risk.cell_keys import find, numbered

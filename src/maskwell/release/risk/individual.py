@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.given_counts import check_counts
+from maskwell.core.survey_numbers import check_counts
 from maskwell.errors import CountsError
 
 _NEAR_ONE = 0.1

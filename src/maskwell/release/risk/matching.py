@@ -21,7 +21,6 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats, shown_short
 from maskwell.core.arrays import Array, Real
-from maskwell.core.given_counts import check_counts
 from maskwell.core.labels import is_missing
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, UnknownCategoryError

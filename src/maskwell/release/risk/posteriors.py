@@ -22,7 +22,7 @@ import numpy as np
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, as_fraction, to_float
-from maskwell.core.printed import Printed
+from maskwell.core.phrases import Printed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import ParameterError

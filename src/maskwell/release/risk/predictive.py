@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_whole
+from maskwell.core.arguments import as_whole, check_level
 from maskwell.core.arrays import Real
-from maskwell.core.given_counts import check_counts
+from maskwell.core.survey_numbers import check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import MatrixError
-from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.released_variance import check_keeps, variance_of_counts
 
 RUNS = 200_000

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
 from maskwell.release.risk.components import Component
 from maskwell.release.risk.following import followed, highest_along, highest_from

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 
 SIZES = (2, 3, 5)
 """Cells smaller than these are counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.risk.components import acting, needed_columns
@@ -20,7 +20,7 @@ def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns
     meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
     where no table has the columns, or where it is too large. Source: derived.
 
-    >>> from maskwell.core.cell_table import CellTable
+    >>> from maskwell.core.cells import CellTable
     >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
     0.0
     """

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import EditRuleError
 from maskwell.release.plans.entries import by_text
 from maskwell.release.plans.plan import ReleasePlan

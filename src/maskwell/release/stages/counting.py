@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.engines.cell_counting import count_tables
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.randomize import Progress

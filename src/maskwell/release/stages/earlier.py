@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.labels import texts
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse

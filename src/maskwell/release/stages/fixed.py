@@ -12,7 +12,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.labels import read_text
 from maskwell.core.phrases import listed, shorten, shown_values
 from maskwell.designs.coded import CodedDesign

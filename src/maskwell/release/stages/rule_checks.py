@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.errors import EditRuleError, PlanError

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.analysis.kept import involved

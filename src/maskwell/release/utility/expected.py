@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.coded_stages import CodedStage, distinct
 

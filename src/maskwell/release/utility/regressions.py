@@ -20,8 +20,8 @@ from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
 from maskwell.engines.model_frame import read_model_frame
 from maskwell.errors import ParameterError
-from maskwell.estimation.regression.by_formula import regress, regress_open
-from maskwell.estimation.regression.result import Regression
+from maskwell.estimation.regression.model_table import fit_model_table
+from maskwell.estimation.regression.regression_result import Regression
 
 LEVEL = 0.95
 
@@ -137,7 +137,7 @@ def compare_regressions(
     check_kind(Mapping | None, designs=designs)
     check_kind(str, formula=formula)
     first, second = (_open(formula, data, missing) for data in (original, released))
-    third = regress(formula, released, designs, missing=missing) if designs else None
+    third = _corrected(formula, released, designs, missing) if designs else None
     if first.family != second.family:
         raise ParameterError(
             f"the outcome gives a {first.family} regression in one file and a {second.family} one in the other",
@@ -150,7 +150,11 @@ def compare_regressions(
 
 
 def _open(formula: str, data: Any, missing: str) -> Regression:
-    return regress_open(read_model_frame(data, formula, [], missing=missing, randomized_columns=False))
+    return fit_model_table(read_model_frame(data, formula, [], missing=missing, randomized_columns=False))
+
+
+def _corrected(formula: str, data: Any, designs: Mapping[str, Design], missing: str) -> Regression:
+    return fit_model_table(read_model_frame(data, formula, assignments_of(designs), missing=missing))
 
 
 def _compared(term: str, first: Regression, second: Regression, third: Regression | None) -> ComparedTerm:

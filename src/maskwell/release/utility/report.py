@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arrays import Real
-from maskwell.core.json_values import plain
+from maskwell.core.documents import json_form
 from maskwell.release.utility.association import Association
 from maskwell.release.utility.distances import TableDistance
 from maskwell.release.utility.inflation import Inflation
@@ -112,7 +112,7 @@ class UtilityReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        found: dict[str, Any] = plain(
+        found: dict[str, Any] = json_form(
             {
                 "variables": {name: one.to_dict() for name, one in self.variables.items()},
                 "pairs": [pair.to_dict() for pair in self.pairs],

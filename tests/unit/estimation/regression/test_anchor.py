@@ -4,8 +4,7 @@ from tests.support.regression import KUK, draw
 
 import maskwell as mw
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.regression.anchor import estimate_with_anchor
-from maskwell.estimation.regression.attention import fit_with_anchor
+from maskwell.estimation.regression.anchor_models import estimate_with_anchor, fit_with_anchor
 
 CROSSWISE = mw.make_design("crosswise", q="0.15")
 

@@ -15,13 +15,11 @@ from tests.support.regression import (
 
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError, NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.regression.evidence import Evidence
-from maskwell.estimation.regression.likelihood import Likelihood
-from maskwell.estimation.regression.logistic import fit_logistic
-from maskwell.estimation.regression.matrix import ModelMatrix
-from maskwell.estimation.regression.multinomial import fit_multinomial
-from maskwell.estimation.regression.newton import climb
-from maskwell.estimation.regression.rows import Logit, Softmax
+from maskwell.estimation.regression.logit_models import fit_logistic, fit_multinomial
+from maskwell.estimation.regression.model_matrix import ModelMatrix
+from maskwell.estimation.regression.regression_likelihood import Likelihood, climb
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import Logit, Softmax
 
 
 def with_ones(X):

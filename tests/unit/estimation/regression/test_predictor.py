@@ -4,12 +4,12 @@ from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw, gradient_
 
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError
-from maskwell.estimation.regression.attention import AnchorRows
-from maskwell.estimation.regression.evidence import Evidence
-from maskwell.estimation.regression.likelihood import Likelihood, Predictor
-from maskwell.estimation.regression.matrix import ModelMatrix
-from maskwell.estimation.regression.mixture_rows import MixtureRows
-from maskwell.estimation.regression.predictor import fit_predictor
+from maskwell.estimation.regression.anchor_models import AnchorRows
+from maskwell.estimation.regression.model_matrix import ModelMatrix
+from maskwell.estimation.regression.predictor_models import fit_predictor
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import MixtureRows
 
 
 def mixture(outcome, predictor, seed=0, n=60):

@@ -3,9 +3,8 @@ import pytest
 from tests.support.regression import THREE, WARNER, draw, logistic_data
 
 from maskwell.errors import InputError, MissingValueError, ParameterError
-from maskwell.estimation.regression.logistic import fit_logistic
-from maskwell.estimation.regression.multinomial import fit_multinomial
-from maskwell.estimation.regression.sampled import Sampled
+from maskwell.estimation.regression.logit_models import fit_logistic, fit_multinomial
+from maskwell.estimation.regression.row_sampling import RowSampling
 from maskwell.estimation.sampling.plan import SamplingPlan
 
 
@@ -139,21 +138,21 @@ def test_strata_with_a_single_cluster_need_a_word():
 
 def test_bad_sampling_is_refused():
     with pytest.raises(InputError, match="3 weights for 4 rows"):
-        Sampled.of(4, weights=[1, 2, 3])
+        RowSampling.of(4, weights=[1, 2, 3])
     with pytest.raises(InputError, match="weights: the value in row 3 is not a number above 0"):
-        Sampled.of(4, weights=[1, 2, -1, 1])
+        RowSampling.of(4, weights=[1, 2, -1, 1])
     with pytest.raises(InputError, match="weights: the value in row 2"):
-        Sampled.of(2, weights=[1, np.nan])
+        RowSampling.of(2, weights=[1, np.nan])
     with pytest.raises(InputError, match=r"strata has shape \(3,\)"):
-        Sampled.of(4, strata=["a", "b", "a"])
+        RowSampling.of(4, strata=["a", "b", "a"])
     with pytest.raises(MissingValueError, match="clusters: 1 of 3 rows have no value"):
-        Sampled.of(3, clusters=["a", None, "b"])
+        RowSampling.of(3, clusters=["a", None, "b"])
     with pytest.raises(InputError, match="one population size for 2 strata"):
-        Sampled.of(4, strata=[1, 1, 2, 2], population=100)
+        RowSampling.of(4, strata=[1, 1, 2, 2], population=100)
     with pytest.raises(InputError, match="stratum 1 of 2 has several population sizes"):
-        Sampled.of(4, strata=[1, 1, 2, 2], population=[10, 11, 12, 12])
+        RowSampling.of(4, strata=[1, 1, 2, 2], population=[10, 11, 12, 12])
     with pytest.raises(InputError, match="stratum 1 of 2 has fewer units than were sampled"):
-        Sampled.of(4, strata=[1, 1, 2, 2], population=[1, 1, 12, 12])
+        RowSampling.of(4, strata=[1, 1, 2, 2], population=[1, 1, 12, 12])
     X, z = logistic_data(50, [0.0, 1.0])
     with pytest.raises(ParameterError, match="forgets clusters"):
         fit_logistic(X, z, WARNER, clusters=np.arange(50) // 5, variance="observed", codes=True)

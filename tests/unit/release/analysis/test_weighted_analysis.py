@@ -24,7 +24,7 @@ from tests.support.releases import (
 )
 
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.invariant import estimate_invariant, estimate_unknown

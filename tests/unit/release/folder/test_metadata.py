@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within, write_csv, written
 
-from maskwell.core.cell_table import CellTable
-from maskwell.core.escaping import visible
+from maskwell.core.cells import CellTable
+from maskwell.core.escapes import visible
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.release.folder.codebook import codebook_csv, codebook_of
 from maskwell.release.folder.ddi import NAMESPACE, ddi_codebook

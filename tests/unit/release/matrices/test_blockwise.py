@@ -7,7 +7,7 @@ import pytest
 from tests.support.quiet import quiet
 
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.core.random_order import random_order
-from maskwell.core.randomness import SeededRandom
+from maskwell.core.randomness import SeededRandom, random_order
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
 from maskwell.release.matrices.integer_flows import IntegerFlows

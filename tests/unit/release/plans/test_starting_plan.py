@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pytest
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import PlanError
 from maskwell.release.plans.column_guesses import guess_column, guess_columns
 from maskwell.release.plans.plan_file import read_plan

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.dense import Dense
 from maskwell.errors import TooLargeError
 from maskwell.release.risk import arrivals as module

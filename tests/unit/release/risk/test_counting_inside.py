@@ -11,7 +11,7 @@ import pytest
 from tests.support.command_line import run
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.release.in_memory import release_table

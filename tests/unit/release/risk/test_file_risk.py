@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
 from maskwell.release.risk.contributions import level_contributions, record_risks, variable_contributions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.dense import Dense
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.stages.stage import Stage

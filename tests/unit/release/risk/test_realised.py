@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maskwell.core.arrays import Array, Real
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.release.matrices.inverse_frequency import inverse_frequency

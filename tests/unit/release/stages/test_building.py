@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
 from maskwell.release.plans.plan import ReleasePlan

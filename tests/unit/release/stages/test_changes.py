@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.release.assessing import assess_tables
 from maskwell.release.mapping import expected_change
 from maskwell.release.plans.plan import ReleasePlan

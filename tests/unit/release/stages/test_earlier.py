@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
 from maskwell.release.assessing import assess_tables
 from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict

@@ -14,7 +14,7 @@ import pytest
 from tests.support.chisquare import fits
 
 from maskwell.core.categories import Categories
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.composed import Composed

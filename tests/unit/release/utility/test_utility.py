@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maskwell import Dense, assess_utility, cramers_v, table_distance, utility_tables, variance_inflation
-from maskwell.core.cell_table import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.released_variance import conditional_variance, weighted_variance

@@ -1,29 +1,35 @@
-"""How the rows of a regression were sampled: weights, strata, clusters and population sizes, as checked arrays."""
+"""How the rows of a regression were sampled, and the variance of a total of their scores under that sampling.
+
+Weights, strata, clusters and population sizes come as checked arrays. For scores ``s_i`` with sums ``t_hc`` of
+``w_i s_i`` in cluster c of stratum h, of whose units the fraction ``f_h`` was sampled,
+
+    V = sum_h (1 - f_h) n_h / (n_h - 1) sum_c (t_hc - mean_h)(t_hc - mean_h)'
+
+Without a finite population the differences between draws hold the randomization already.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maskwell.core.arguments import as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
-from maskwell.core.phrases import VALUES, listed
-from maskwell.core.printed import Printed
-from maskwell.core.survey_columns import check_weights
+from maskwell.core.phrases import VALUES, Printed, listed
+from maskwell.core.survey_numbers import check_weights
 from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.model_matrix import blocks
 from maskwell.estimation.sampling.plan import SamplingPlan
-
-if TYPE_CHECKING:
-    from maskwell.estimation.sampling.plan import SamplingPlan
 
 LONELY = ("error", "certainty", "centre")
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class RowSampling:
     """Sampling of n rows.
 
     Attributes
@@ -66,7 +72,7 @@ class Sampled:
         clusters: Any = None,
         population: Any = None,
         lonely: str = "error",
-    ) -> Sampled:
+    ) -> RowSampling:
         """Check and number what was given.
 
         ``population`` is the number of rows (with clusters: of clusters) in the population, or in the stratum of each
@@ -85,7 +91,7 @@ class Sampled:
         return made if population is None else made._of_population(population)
 
     @classmethod
-    def from_plan(cls, plan: SamplingPlan, n: int) -> Sampled:
+    def from_plan(cls, plan: SamplingPlan, n: int) -> RowSampling:
         """What a sampling plan says, as far as a regression takes it into account."""
         check_kind(SamplingPlan, plan=plan)
         beyond = {
@@ -113,12 +119,12 @@ class Sampled:
             n, weights=weights, strata=plan.strata, clusters=clusters, population=population, lonely=plan.lonely
         )
 
-    def _of_population(self, population: Any) -> Sampled:
+    def _of_population(self, population: Any) -> RowSampling:
         """With sampling fractions; where strata were not drawn alike and have no weights, these follow."""
         fraction = self._fractions(population)
         weights = self.weights
         if weights is None and np.ptp(fraction) > 0:
-            weights = 1 / fraction[np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum]
+            weights = 1 / fraction[self.row_strata()]
         return replace(self, weights=weights, fraction=fraction)
 
     @property
@@ -143,7 +149,7 @@ class Sampled:
     def in_words(self) -> str:
         """What is taken into account.
 
-        >>> Sampled.of(4, strata=[1, 1, 2, 2], clusters=[1, 2, 3, 4]).in_words()
+        >>> RowSampling.of(4, strata=[1, 1, 2, 2], clusters=[1, 2, 3, 4]).in_words()
         '2 strata, 4 clusters'
         """
         units, strata = int(self.units.sum()), len(self.strata_labels)
@@ -163,6 +169,54 @@ class Sampled:
         single = 1.0 if self.lonely == "centre" else 0.0
         return open_ * np.where(units > 1, units / np.maximum(units - 1, 1), single)
 
+    def sandwich_words(self) -> str:
+        """The name of a variance that takes it into account."""
+        return f"sandwich ({self.in_words()})" if self.in_words() else "sandwich"
+
+    def row_strata(self) -> Array:
+        """Number of the stratum of each row, also where there is one."""
+        return np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum
+
+    def variance_of_total(self, scores: Real) -> Real:
+        """Variance of the sum of weighted scores (n, p) under the sampling, shape (p, p)."""
+        if self.cluster is None:
+            return self.variance_by_rows(((where, scores[where]) for where in blocks(len(scores))), scores.shape[1])
+        return self.variance_by_clusters(enumerate(scores.T), scores.shape[1])
+
+    def variance_by_rows(self, scores: Iterable[tuple[slice, Real]], p: int) -> Real:
+        """The same from blocks of rows; every row is a draw of its own: nothing is kept but sums by stratum."""
+        factor = self.factors()
+        squares, sums = np.zeros((p, p)), np.zeros((len(factor), p))
+        for where, block in scores:
+            stratum = np.zeros(len(block), dtype=np.intp) if self.stratum is None else self.stratum[where]
+            squares += (block * factor[stratum, None]).T @ block
+            for j in range(p):
+                sums[:, j] += np.bincount(stratum, block[:, j], minlength=len(factor))
+        return squares - self._centres(sums, factor)
+
+    def variance_by_clusters(self, columns: Iterable[tuple[int, Real]], p: int) -> Real:
+        """The same from columns with their places; sums by cluster first, a column of the scores at a time."""
+        parents = np.asarray(self.cluster_stratum)
+        totals = np.zeros((len(parents), p))
+        for place, column in columns:
+            totals[:, place] += np.bincount(np.asarray(self.cluster), column, minlength=len(parents))
+        factor = self.factors()
+        sums = np.zeros((len(factor), p))
+        np.add.at(sums, parents, totals)
+        return np.asarray((totals * factor[parents, None]).T @ totals - self._centres(sums, factor))
+
+    def _centres(self, sums: Real, factor: Real) -> Real:
+        """``sum_h factor_h n_h mean_h mean_h'``; a stratum of one unit is measured from the mean of all units."""
+        units = self.units
+        alone = units == 1
+        mean = sums / np.maximum(units, 1)[:, None]
+        taken = (mean * (factor * units)[:, None])[~alone].T @ mean[~alone]
+        grand = sums.sum(axis=0) / units.sum()
+        for h in np.flatnonzero(alone & (factor > 0)):
+            away = sums[h] - grand
+            taken += factor[h] * (np.outer(sums[h], sums[h]) - np.outer(away, away))
+        return np.asarray(taken)
+
     def _alone(self, strata: Array) -> InputError:
         what = "row" if self.cluster is None else "cluster"
         return InputError(
@@ -174,31 +228,31 @@ class Sampled:
 
     def _fractions(self, population: Any) -> Real:
         strata, units = len(self.strata_labels), self.units
-        given = as_floats(population, "population", finite=False)
-        if given.ndim == 0 and strata > 1:
+        column = as_floats(population, "population", finite=False)
+        if column.ndim == 0 and strata > 1:
             raise InputError(
                 f"one population size for {strata:,} strata", hint="give the size of the stratum of each row"
             )
-        sizes = np.full(strata, float(given)) if given.ndim == 0 else self._per_stratum(given)
+        sizes = np.full(strata, float(column)) if column.ndim == 0 else self._per_stratum(column)
         if not (np.isfinite(sizes).all() and (sizes >= units).all()):
             h = int(np.argmin(np.where(np.isfinite(sizes), sizes - units, -np.inf)))
             one = f"a population of {Printed(sizes[h]):g} for {units[h]:,} sampled units"
             raise InputError(
-                one if given.ndim == 0 else f"stratum {h + 1} of {strata:,} has fewer units than were sampled",
+                one if column.ndim == 0 else f"stratum {h + 1} of {strata:,} has fewer units than were sampled",
                 hint="the population of a stratum holds at least the sampled units",
                 values=f"{self.strata_labels[h]}: {units[h]:,} sampled units, a population of {sizes[h]:g}",
                 stratum=self.strata_labels[h],
             )
         return np.asarray(units / sizes)
 
-    def _per_stratum(self, given: Real) -> Real:
-        if given.shape != (self.n,):
-            raise _wrong_length("population", given.shape, self.n)
-        stratum = np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum
+    def _per_stratum(self, column: Real) -> Real:
+        if column.shape != (self.n,):
+            raise _wrong_length("population", column.shape, self.n)
+        stratum = self.row_strata()
         sizes = np.zeros(len(self.strata_labels))
-        sizes[stratum] = given
-        if (sizes[stratum] != given).any():
-            h = int(stratum[np.flatnonzero(sizes[stratum] != given)[0]])
+        sizes[stratum] = column
+        if (sizes[stratum] != column).any():
+            h = int(stratum[np.flatnonzero(sizes[stratum] != column)[0]])
             raise InputError(
                 f"stratum {h + 1} of {len(self.strata_labels):,} has several population sizes",
                 hint="the population column holds one number for each stratum",
@@ -207,18 +261,18 @@ class Sampled:
         return sizes
 
 
-def sampled_rows(n: int, plan: SamplingPlan | None, **columns: Any) -> Sampled:
+def row_sampling(n: int, plan: SamplingPlan | None, **columns: Any) -> RowSampling:
     """Rows as a plan says, or as columns of their own say; not both."""
     if plan is None:
-        return Sampled.of(n, **columns)
-    given = next((name for name, value in columns.items() if value is not None and name != "lonely"), None)
-    if given is not None:
-        raise ParameterError(f"both a sampling plan and {given}", hint="put everything into the plan")
-    return Sampled.from_plan(plan, n)
+        return RowSampling.of(n, **columns)
+    extra = next((name for name, value in columns.items() if value is not None and name != "lonely"), None)
+    if extra is not None:
+        raise ParameterError(f"both a sampling plan and {extra}", hint="put everything into the plan")
+    return RowSampling.from_plan(plan, n)
 
 
-def _numbered(given: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:
-    factor = given if isinstance(given, Factor) else Factor.of(given, name)
+def _numbered(labels: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:
+    factor = labels if isinstance(labels, Factor) else Factor.of(labels, name)
     if len(factor) != n:
         raise _wrong_length(name, factor.codes.shape, n)
     used, codes = np.unique(factor.codes, return_inverse=True)
@@ -230,8 +284,8 @@ def _nested(cluster: Array, stratum: Array | None) -> tuple[Array, Array | None]
     if stratum is None:
         return cluster, None if not len(cluster) else np.zeros(int(cluster.max()) + 1, dtype=np.intp)
     pairs = stratum.astype(np.int64) * (int(cluster.max(initial=0)) + 1) + cluster
-    found, codes = np.unique(pairs, return_inverse=True)
-    return codes.reshape(-1), found // (int(cluster.max(initial=0)) + 1)
+    distinct, codes = np.unique(pairs, return_inverse=True)
+    return codes.reshape(-1), distinct // (int(cluster.max(initial=0)) + 1)
 
 
 def _wrong_length(name: str, shape: tuple[int, ...], n: int) -> InputError:

@@ -1,4 +1,17 @@
-"""Regression with a randomized predictor: logistic and multinomial outcomes by likelihood, linear by moments."""
+"""Regression with a randomized predictor: logistic and multinomial outcomes by likelihood, linear by moments.
+
+The linear one solves corrected normal equations. Let ``d_j`` be the row of the model matrix if the true category is j,
+and U the recovered indicators of the category, ``E(U) = indicator``. Then
+
+    G = sum_i w_i sum_j U_ij d_ij d_ij',     b = sum_i w_i sum_j U_ij d_ij y_i,     beta = G^-1 b
+
+because ``sum_j U_j d_j d_j'`` is unbiased for ``d d'`` of the true category. With U in place of the indicators in an
+ordinary regression ``U U'`` would stand where ``D_U`` belongs, and the slopes would be wrong however many rows there
+are. Errors are those of an estimating equation: ``G^-1 V(sum w psi) G^-1'`` with
+``psi_i = sum_j U_ij d_ij (y_i - d_ij' beta)``.
+
+Source: derived.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +25,14 @@ from maskwell.core.arguments import as_array, as_floats, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
-from maskwell.errors import InputError
-from maskwell.estimation.regression.coefficients import Coefficients
-from maskwell.estimation.regression.evidence import Evidence
-from maskwell.estimation.regression.fitting import Fitted, fit
-from maskwell.estimation.regression.likelihood import Likelihood, Predictor
-from maskwell.estimation.regression.logistic import START_STEPS, check_outcome, fingerprints, weight_flags
-from maskwell.estimation.regression.margins import Margins
-from maskwell.estimation.regression.matrix import ModelMatrix, as_matrix
-from maskwell.estimation.regression.mixture_rows import MixtureRows
-from maskwell.estimation.regression.newton import climb
-from maskwell.estimation.regression.result import Regression
-from maskwell.estimation.regression.rows import Recovered
-from maskwell.estimation.regression.sampled import Sampled
+from maskwell.errors import InputError, MissingValueError
+from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints, weight_flags
+from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix, blocks
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, climb, fit
+from maskwell.estimation.regression.regression_result import Margins, Regression
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
+from maskwell.estimation.regression.row_sampling import RowSampling
 
 FEW = 0.02
 """A share of a category below this, or within two errors of zero, makes its coefficient shaky."""
@@ -114,13 +122,11 @@ def fit_predictor(
         raise InputError(
             f"{n:,} reports, {len(values):,} rows of W and {len(V):,} of latent", hint="give a row for each report"
         )
-    sampled = Sampled.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    sampled = RowSampling.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
     terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
     versions = tuple(_with_category(values, j, evidence.k) for j in range(evidence.k))
     randomized = Randomized(evidence, versions, terms, V, latent_names, label)
     if family == "linear":
-        from maskwell.estimation.regression.linear import regress_linear
-
         return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=design)
     return regress_on_randomized(_outcome(y, family), randomized, sampled, designs=design, variance=variance)
 
@@ -128,7 +134,7 @@ def fit_predictor(
 def regress_on_randomized(
     outcome: Evidence,
     x: Randomized,
-    sampled: Sampled,
+    sampled: RowSampling,
     *,
     designs: Design | Sequence[Design] | None,
     variance: str | None,
@@ -138,28 +144,28 @@ def regress_on_randomized(
     k, width = x.evidence.k, outcome.k - 1
     matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
     latent = ModelMatrix.of([x.latent], ("Intercept", *x.latent_names), sampled.weights, with_ones=True)
-    own = [Predictor(0, j, a * matrix.p) for j in range(k) for a in range(width)]
+    direct = [Predictor(0, j, a * matrix.p) for j in range(k) for a in range(width)]
     hidden = [Predictor(1, 0, width * matrix.p + c * latent.p) for c in range(k - 1)]
-    likelihood = Likelihood(MixtureRows(outcome, x.evidence), (matrix, latent), (*own, *hidden), sampled.weights)
+    likelihood = Likelihood(MixtureRows(outcome, x.evidence), (matrix, latent), (*direct, *hidden), sampled.weights)
     labels, hidden_labels = tuple(outcome.categories.labels), x.evidence.categories.labels
     terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
     hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
-    found = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
+    fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
     shares = _shares(x.evidence, sampled.weights)
     return Regression(
         tuple(terms),
-        found.estimates[: len(terms)],
-        found.covariance[: len(terms), : len(terms)],
+        fitted.estimates[: len(terms)],
+        fitted.covariance[: len(terms), : len(terms)],
         sampled.degrees_of_freedom,
         family="logistic" if width == 1 else "multinomial",
         categories=labels,
         n=x.evidence.n,
-        log_likelihood=found.log_likelihood,
-        iterations=found.iterations,
-        converged=found.converged,
-        variance=found.variance,
-        flags=(*x.evidence.flags(), *found.flags, *rare_flags(x, shares), *weight_flags(sampled)),
-        latent=_part(found, hidden_terms, len(terms), sampled),
+        log_likelihood=fitted.log_likelihood,
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares), *weight_flags(sampled)),
+        latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, outcome.k, sampled.weights, labels),
     )
@@ -195,10 +201,6 @@ def _said(label: str, category: Any) -> str:
     return ", ".join(f"{name}={part}" for name, part in zip(label.split(", "), category, strict=True))
 
 
-def _part(found: Fitted, terms: tuple[str, ...], start: int, sampled: Sampled) -> Coefficients:
-    return Coefficients(terms, found.estimates[start:], found.covariance[start:, start:], sampled.degrees_of_freedom)
-
-
 def _shares(evidence: Evidence, weights: Real | None) -> Real:
     counts = evidence.counts(weights)
     return np.asarray(counts @ evidence.recovered / counts.sum())
@@ -230,3 +232,82 @@ def _outcome(y: Any, family: str) -> Evidence:
     if family == "logistic":
         return Evidence.direct(1 - codes.astype(np.intp), Categories.of([1, 0]))
     return Evidence.direct(codes, Categories.numbered(int(codes.max()) + 1))
+
+
+def regress_linear(
+    y: Real, x: Randomized, sampled: RowSampling, *, designs: Design | Sequence[Design] | None
+) -> Regression:
+    """Linear regression of y on a randomized predictor and others, from checked parts."""
+    _check_numbers(y, x.evidence.n)
+    if not x.evidence.identifiable_alone:
+        raise InputError(
+            "a linear regression needs a design that can be used alone in every group",
+            hint="use designs with at least as many reports as categories",
+        )
+    if sampled.fraction is not None:
+        raise InputError(
+            "a finite population is not taken into account for a randomized predictor",
+            hint="leave out the population: standard errors are then a little too large",
+        )
+    matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
+    G, b = _equations(matrix, x.evidence, y, sampled.weights)
+    theta = np.asarray(np.linalg.solve(G, b), dtype=np.float64)
+    scores = _scores(matrix, x.evidence, y, theta)
+    if sampled.weights is not None:
+        scores = scores * sampled.weights[:, None]
+    bread = matrix.back @ np.linalg.inv(G)
+    covariance = bread @ sampled.variance_of_total(scores) @ bread.T
+    shares = x.evidence.counts(sampled.weights) @ x.evidence.recovered
+    positive = bool(np.linalg.eigvalsh((G + G.T) / 2)[0] > 0)
+    return Regression(
+        x.names,
+        matrix.back @ theta,
+        covariance,
+        sampled.degrees_of_freedom,
+        family="linear",
+        n=matrix.n,
+        iterations=1,
+        converged=True,
+        variance=sampled.sandwich_words(),
+        flags=(*x.evidence.flags(), *rare_flags(x, shares / shares.sum()), *(() if positive else (_INDEFINITE,))),
+        latent=None,
+        fingerprints=fingerprints(designs),
+        margins=Margins(matrix, 0, sampled.weights, ()),
+    )
+
+
+_INDEFINITE = "the recovered cross-products are not positive definite: too few rows for this design"
+
+
+def _check_numbers(y: Array, n: int) -> None:
+    if y.shape != (n,):
+        raise InputError(f"an outcome of shape {y.shape} for {n:,} rows", hint="give one number for each row")
+    lost = int((~np.isfinite(y)).sum())
+    if lost:
+        raise MissingValueError(
+            f"the outcome: {lost:,} of {n:,} values are missing or not finite", hint="leave such rows out", count=lost
+        )
+
+
+def _equations(matrix: ModelMatrix, evidence: Evidence, y: Real, weights: Real | None) -> tuple[Real, Real]:
+    """G and b on the common scale."""
+    G, b = np.zeros((matrix.p, matrix.p)), np.zeros(matrix.p)
+    for where in blocks(matrix.n):
+        U = evidence.recovered[evidence.index[where]]
+        for j in range(evidence.k):
+            X = matrix.block(where, j).T / matrix.scale
+            u = U[:, j] if weights is None else U[:, j] * weights[where]
+            G += (X * u[:, None]).T @ X
+            b += X.T @ (u * y[where])
+    return G, b
+
+
+def _scores(matrix: ModelMatrix, evidence: Evidence, y: Real, theta: Real) -> Real:
+    """``psi_i`` of all rows on the common scale, shape (n, p)."""
+    out = np.zeros((matrix.n, matrix.p))
+    for where in blocks(matrix.n):
+        U = evidence.recovered[evidence.index[where]]
+        for j in range(evidence.k):
+            X = matrix.block(where, j).T / matrix.scale
+            out[where] += X * (U[:, j] * (y[where] - X @ theta))[:, None]
+    return out

@@ -32,7 +32,7 @@ def visible(text: str) -> str:
     >>> print(visible("no\x1b[2J"), visible("a\u202eb"), visible("né"))
     no\x1b[2J a\u202eb né
     """
-    return text if text.isprintable() else _UNSEEN.sub(lambda found: _escaped(found.group()), text)
+    return text if text.isprintable() else _UNSEEN.sub(lambda match: _escaped(match.group()), text)
 
 
 _IN_ASCII = {
@@ -99,8 +99,8 @@ def in_json(text: str) -> str:
     return text if text.isprintable() else _UNSEEN.sub(_in_json_string, text)
 
 
-def _in_json_string(found: re.Match[str]) -> str:
-    sign = found.group()
+def _in_json_string(match: re.Match[str]) -> str:
+    sign = match.group()
     return sign if sign in "\n\r\t" else json.dumps(sign)[1:-1]  # between values; within a text JSON escapes them
 
 
@@ -111,7 +111,7 @@ def in_toml(text: str) -> str:
     "a \"b\"\U0000202e"
     """
     quoted = json.dumps(text, ensure_ascii=False)  # JSON quotes as TOML does
-    return quoted if quoted.isprintable() else _UNSEEN.sub(lambda found: f"\\U{ord(found.group()):08x}", quoted)
+    return quoted if quoted.isprintable() else _UNSEEN.sub(lambda match: f"\\U{ord(match.group()):08x}", quoted)
 
 
 def in_markdown(text: str) -> str:

@@ -17,7 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.estimation.regression.evidence import Evidence
+from maskwell.errors import InputError
+from maskwell.estimation.regression.report_evidence import Evidence
 
 STEEPEST = 700.0
 """Beyond this exp overflows; the likelihood there does not differ from its limit."""
@@ -119,11 +120,8 @@ class Softmax:
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
-        pi = softmax(eta)
-        joint = self.evidence.rows(where) * pi
-        lam = joint.sum(axis=0)
-        tau = joint / lam
-        return Slopes(np.log(lam), list(tau[:-1] - pi[:-1]), _spread(tau, pi))
+        report = _reported(eta, self.evidence.rows(where))
+        return Slopes(np.log(report.chance), report.gradient, report.hessian)
 
     def information(self, eta: list[Real], where: slice) -> Pairs:
         """``sum_z lam_z (tau_z - pi)(tau_z - pi)'``."""
@@ -146,6 +144,90 @@ class Softmax:
             lam = joint.sum(axis=0)
             moves.append(list((np.divide(joint, lam, out=pi.copy(), where=lam > 0) - pi)[:-1]))
         return randomization_of(self.evidence, where, possible, moves)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureRows:
+    """Outcome with categories (randomized or not), predictor with categories that was randomized.
+
+    A mixture over the true category of the predictor:
+
+        L_i = sum_j P[z, j] pi_j(zeta_i) f(y_i | eta_ij),    rho_ij = summand / L_i
+
+    where ``eta_ij`` are the predictors of the outcome if the true category is j, and ``zeta_i`` those of the category
+    itself. With ``g_j, H_j`` the gradient and Hessian of ``ln f`` in eta_j, the derivatives of ``ln L`` are
+
+        by eta_j: rho_j g_j               by zeta: rho - pi
+        eta_j eta_l: [j = l] rho_j (H_j + g_j g_j') - rho_j rho_l g_j g_l'
+        eta_j zeta_l: rho_j g_j ([j = l] - rho_l)     zeta zeta: (D_rho - rho rho') - (D_pi - pi pi')
+
+    which is the observed information in Louis's form. Source: derived.
+
+    Predictors come in this order: for each category j of the predictor the k_y - 1 predictors of the outcome, then the
+    k_x - 1 predictors of the category.
+    """
+
+    outcome: Evidence
+    predictor: Evidence
+
+    @property
+    def width(self) -> int:
+        """Number of linear predictors."""
+        return self.predictor.k * (self.outcome.k - 1) + self.predictor.k - 1
+
+    def thinned(self, step: int) -> MixtureRows:
+        """The same for every so many rows."""
+        return MixtureRows(self.outcome.thinned(step), self.predictor.thinned(step))
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The log-likelihood of these rows and its derivatives."""
+        return self._slopes(eta, self.outcome.rows(where), self.predictor.rows(where))
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """Mean of the products of gradients over all pairs of reports that a row could have made."""
+        total = {pair: np.zeros(len(eta[0])) for pair in _pairs(self.width)}
+        for chances in self.predictor.alternatives(where):
+            for outcome in self.outcome.alternatives(where):
+                possible = (outcome.max(axis=0) > 0) & (chances.max(axis=0) > 0)
+                safe = [np.where(possible, part, 1.0) for part in (outcome, chances)]
+                slopes = self._slopes(eta, *safe)
+                weight = np.where(possible, np.exp(slopes.value), 0.0)
+                for q, r in total:
+                    total[q, r] += weight * slopes.gradient[q] * slopes.gradient[r]
+        return total
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:  # noqa: D102
+        raise InputError(
+            "a finite population is not taken into account for a randomized predictor",
+            hint="leave out the population: standard errors are then a little too large",
+        )
+
+    def _slopes(self, eta: list[Real], outcome: Real, predictor: Real) -> Slopes:
+        k, width = self.predictor.k, self.outcome.k - 1
+        fits = [_reported(eta[j * width : (j + 1) * width], outcome) for j in range(k)]
+        pi = softmax(eta[k * width :])
+        joint = predictor * pi * np.array([fit.chance for fit in fits])
+        total = joint.sum(axis=0)
+        rho = joint / total
+        gradient = [rho[j] * g for j, fit in enumerate(fits) for g in fit.gradient]
+        gradient += list(rho[:-1] - pi[:-1])
+        return Slopes(np.log(total), gradient, self._hessian(fits, rho, pi))
+
+    def _hessian(self, fits: list[_Reported], rho: Real, pi: Real) -> Pairs:
+        k, width = self.predictor.k, self.outcome.k - 1
+        places = [(j, a) for j in range(k) for a in range(width)]
+        bends: Pairs = {}
+        for (q, (j, a)), (r, (i, b)) in combinations_with_replacement(enumerate(places), 2):
+            product = fits[j].gradient[a] * fits[i].gradient[b]
+            bends[q, r] = -rho[j] * rho[i] * product
+            if j == i:
+                bends[q, r] += rho[j] * (fits[j].hessian[min(a, b), max(a, b)] + product)
+        for q, (j, a) in enumerate(places):
+            for i in range(k - 1):
+                bends[q, len(places) + i] = rho[j] * fits[j].gradient[a] * ((j == i) - rho[i])
+        for (j, i), spread in _spread(rho, pi).items():
+            bends[len(places) + j, len(places) + i] = spread
+        return bends
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,3 +304,21 @@ def _spread(tau: Real, pi: Real) -> Pairs:
 
 def _pairs(width: int) -> list[tuple[int, int]]:
     return list(combinations_with_replacement(range(width), 2))
+
+
+@dataclass(frozen=True)
+class _Reported:
+    """Chance of a report, and gradient and Hessian of its logarithm."""
+
+    chance: Real
+    gradient: list[Real]
+    hessian: Pairs
+
+
+def _reported(eta: list[Real], chances: Real) -> _Reported:
+    """Of a report with these chances, (k, rows), given each category, where the categories are a softmax."""
+    pi = softmax(eta)
+    joint = chances * pi
+    lam = joint.sum(axis=0)
+    tau = joint / lam
+    return _Reported(lam, list(tau[:-1] - pi[:-1]), _spread(tau, pi))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import RealNumber, as_floats, check_kind
+from maskwell.core.adapters import require_pandas
+from maskwell.core.arguments import as_floats, check_level
 from maskwell.core.arrays import Real
-from maskwell.core.phrases import HINT, listed, p_equals
-from maskwell.core.printed import Printed
-from maskwell.errors import InputError, MissingExtraError, ParameterError
+from maskwell.core.phrases import HINT, Printed, listed, p_equals
+from maskwell.errors import InputError
 from maskwell.estimation.shown import number_or_none
 
 
@@ -78,13 +77,7 @@ class Coefficients:
         """Wald intervals, shape (p, 2)."""
         from scipy import special
 
-        check_kind(RealNumber, level=level)
-        level = float(level) if 0 < level < 1 else level
-        if not 0 < level < 1:
-            raise ParameterError(
-                f"level = {level} is not between 0 and 1", hint="give a level such as 0.95", level=level
-            )
-        at, df = (1 + level) / 2, self.degrees_of_freedom
+        at, df = (1 + check_level(level, highest=1)) / 2, self.degrees_of_freedom
         half = float(special.ndtri(at) if df is None else special.stdtrit(df, at)) * self.standard_error
         return np.column_stack([self.estimates - half, self.estimates + half])
 
@@ -108,10 +101,10 @@ class Coefficients:
     def to_frame(self, level: float = 0.95, *, exponentiate: bool = False) -> Any:
         """A pandas table with one row for each coefficient."""
         pandas = require_pandas()
-        found = self.rows(level, exponentiate=exponentiate)
+        rows = self.rows(level, exponentiate=exponentiate)
         flat = [
             {**{k: v for k, v in row.items() if k != "interval"}, "low": row["interval"][0], "high": row["interval"][1]}
-            for row in found
+            for row in rows
         ]
         columns = ["term", "estimate", "standard_error", "low", "high", "p_value"]
         return pandas.DataFrame(flat, columns=columns).set_index("term")
@@ -158,14 +151,6 @@ class Coefficients:
             known = listed(self.terms, len(self.terms), HINT - len("terms: "))
             raise InputError(f"there is no term {term!r}", hint=f"terms: {known}", term=term)
         return self.terms.index(term)
-
-
-def require_pandas() -> Any:
-    """Import pandas, or say how to install it."""
-    try:
-        return importlib.import_module("pandas")
-    except ImportError as error:
-        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
 
 
 def _exp(values: Real) -> Real:

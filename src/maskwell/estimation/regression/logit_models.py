@@ -1,4 +1,4 @@
-"""Logistic regression of a randomized outcome with two categories."""
+"""Logistic regression of a randomized outcome with two categories, and multinomial regression of one with more."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.regression.evidence import Evidence
-from maskwell.estimation.regression.fitting import fit
-from maskwell.estimation.regression.likelihood import Likelihood
-from maskwell.estimation.regression.margins import Margins
-from maskwell.estimation.regression.matrix import ModelMatrix, as_matrix
-from maskwell.estimation.regression.newton import climb
-from maskwell.estimation.regression.result import Regression
-from maskwell.estimation.regression.rows import Logit, Recovered, RowModel, Softmax
-from maskwell.estimation.regression.sampled import Sampled, sampled_rows
+from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
+from maskwell.estimation.regression.regression_likelihood import Likelihood, climb, fit
+from maskwell.estimation.regression.regression_result import Margins, Regression
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import Logit, Recovered, RowModel, Softmax
+from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
 from maskwell.estimation.sampling.plan import SamplingPlan
 
 START_STEPS = 2
@@ -93,7 +90,48 @@ def fit_logistic(
             hint="use fit_multinomial for more categories",
         )
     values, named = as_matrix(X, names)
-    sampled = sampled_rows(
+    sampled = row_sampling(
+        len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
+    )
+    return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
+
+
+def fit_multinomial(
+    X: Any,
+    reports: Any,
+    design: Design | Sequence[Design],
+    *,
+    codes: bool = False,
+    groups: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    population: Any = None,
+    lonely: str = "error",
+    plan: SamplingPlan | None = None,
+    variance: str | None = None,
+    names: Sequence[str] | None = None,
+    intercept: bool = True,
+) -> Regression:
+    """Multinomial logit of the truth behind randomized reports with k categories; the last one is the reference.
+
+        Pr(category j | x) = exp(x' beta_j) / sum_l exp(x' beta_l),  beta_k = 0,    lam = sum_j P[z, j] Pr(j | x)
+
+    Parameters as in :func:`fit_logistic`. Terms are named "category: column". Source: standard; derivatives derived.
+
+    >>> import numpy as np
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.uniform import Uniform
+    >>> design = Uniform.of("1/2", Categories.of(["never", "once", "often"]))
+    >>> reports = np.repeat(["never", "once", "often"] * 2, [280, 200, 120, 200, 200, 200])
+    >>> found = fit_multinomial(np.repeat([0.0, 1.0], 600)[:, None], reports, design, names=["city"])
+    >>> found.terms[:2], found.estimates[:2].round(3).tolist()   # outside the city "never" leads, inside all are equal
+    (('never: Intercept', 'never: city'), [2.197, -2.197])
+    """
+    check_kind(Flag, intercept=intercept)
+    evidence = Evidence.of(reports, design, groups, codes=codes)
+    values, named = as_matrix(X, names)
+    sampled = row_sampling(
         len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
     )
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
@@ -103,7 +141,7 @@ def regress_outcome(
     values: Array,
     names: Sequence[str],
     evidence: Evidence,
-    sampled: Sampled,
+    sampled: RowSampling,
     *,
     designs: Design | Sequence[Design] | None,
     variance: str | None,
@@ -116,21 +154,21 @@ def regress_outcome(
     likelihood = Likelihood.shared(outcome_rows(evidence), matrix, sampled.weights)
     labels = tuple(evidence.categories.labels)
     named = terms if evidence.k == 2 else tuple(f"{c}: {term}" for c in labels[:-1] for term in terms)
-    found = fit(likelihood, starts, sampled, named, variance=variance)
+    fitted = fit(likelihood, starts, sampled, named, variance=variance)
     return Regression(
         named,
-        found.estimates,
-        found.covariance,
+        fitted.estimates,
+        fitted.covariance,
         sampled.degrees_of_freedom,
         family="logistic" if evidence.k == 2 else "multinomial",
         categories=labels,
         n=len(values),
-        log_likelihood=found.log_likelihood,
+        log_likelihood=fitted.log_likelihood,
         null_log_likelihood=None if matrix.constant is None else null_log_likelihood(evidence, sampled.weights),
-        iterations=found.iterations,
-        converged=found.converged,
-        variance=found.variance,
-        flags=(*evidence.flags(), *found.flags, *weight_flags(sampled)),
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=(*evidence.flags(), *fitted.flags, *weight_flags(sampled)),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, evidence.k, sampled.weights, labels),
     )
@@ -172,7 +210,7 @@ def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:
     return max(climb(likelihood, start).at.value for start in starts(likelihood))
 
 
-def weight_flags(sampled: Sampled) -> tuple[str, ...]:
+def weight_flags(sampled: RowSampling) -> tuple[str, ...]:
     """What weights mean for the log-likelihood."""
     if sampled.weights is None:
         return ()

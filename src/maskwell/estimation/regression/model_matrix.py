@@ -164,8 +164,8 @@ def check_rank(gram: Real, names: Sequence[str]) -> None:
             raise InputError(f"column {shorten(name)!r} is zero in every row", hint="leave it out", column=name)
         if left[j, j] <= COLLINEAR * gram[j, j]:
             raise _dependent(name, _partners(gram, names, j))
-        own = left[j + 1 :, j] / left[j, j]  # what the later columns share with this one is taken off
-        left[j + 1 :, j + 1 :] -= np.outer(own, left[j, j + 1 :])
+        shared = left[j + 1 :, j] / left[j, j]  # what the later columns share with this one is taken off
+        left[j + 1 :, j + 1 :] -= np.outer(shared, left[j, j + 1 :])
 
 
 def _partners(gram: Real, names: Sequence[str], j: int) -> list[str]:
@@ -185,8 +185,8 @@ def check_enough(n: int, p: int) -> None:
 
 def _dependent(name: str, together: Sequence[str]) -> InputError:
     wrong = f"column {shorten(name, 30)!r} is a combination of the columns "
-    shown = listed((repr(shorten(one, 24)) for one in together), len(together), MESSAGE - len(wrong))
-    return InputError(wrong + shown, hint="leave out one of these columns", column=name, columns=tuple(together))
+    partners = listed((repr(shorten(one, 24)) for one in together), len(together), MESSAGE - len(wrong))
+    return InputError(wrong + partners, hint="leave out one of these columns", column=name, columns=tuple(together))
 
 
 def _constant(arrays: Sequence[Array]) -> int | None:
@@ -235,8 +235,8 @@ def as_matrix(X: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ..
             f"X must be a table of numbers with a row for each respondent, not {values.dtype} of shape {values.shape}",
             hint="give an array of shape (n, p); for columns of text use mw.regress with a formula",
         )
-    found = tuple(map(str, getattr(X, "columns", ()) if names is None else as_list(names, "names")))
-    named = found or tuple(f"x{j + 1}" for j in range(values.shape[1]))
+    columns = tuple(map(str, getattr(X, "columns", ()) if names is None else as_list(names, "names")))
+    named = columns or tuple(f"x{j + 1}" for j in range(values.shape[1]))
     if len(named) != values.shape[1]:
         raise InputError(
             f"{len(named)} names for {values.shape[1]} columns", hint="give one name for each column", names=names

@@ -1,31 +1,24 @@
 """Columns of any library, seen as numpy arrays, and numpy arrays turned back into columns of that library.
 
-Lists, tuples and numpy arrays are handled here. Other libraries have an adapter: a module with the two functions of
-``Adapter``, named in ``ADAPTERS`` under the root package of its column type and imported on first use.
+Lists, tuples and numpy arrays are handled here. Other libraries have an adapter (:mod:`maskwell.core.adapters`).
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maskwell.core.adapters import Adapter, adapter_of
 from maskwell.core.labels import plain
 from maskwell.errors import InputError, WrongTypeError
 
 T = TypeVar("T")
 Labels = Sequence[Hashable]
 Versions = Sequence[Labels]  # the labels as they are and, when matching by text, as other types: the first that fits
-
-ADAPTERS = {
-    "pandas": "maskwell.engines.containers.pandas_",
-    "polars": "maskwell.engines.containers.polars_",
-    "pyarrow": "maskwell.engines.containers.arrow_",
-}
 
 
 @dataclass(frozen=True)
@@ -61,16 +54,6 @@ class Column:
         return values
 
 
-class Adapter(Protocol):
-    """What each library's module offers."""
-
-    def split(self, values: Any) -> Column:
-        """Column of the library, as numpy sees it."""
-
-    def join(self, codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:
-        """Column like ``like`` (only its rows ``kept``) that holds the labels with these codes."""
-
-
 def split(values: Any) -> Column:
     """See a list, tuple, numpy array, or column of pandas, polars or Arrow as a ``Column``.
 
@@ -94,11 +77,10 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
 
 
 def _adapter(values: Any) -> Adapter:
-    for kind in type(values).__mro__:
-        root = kind.__module__.partition(".")[0]
-        if root in ADAPTERS:
-            return cast(Adapter, importlib.import_module(ADAPTERS[root]))
-    raise not_a_column(values)
+    adapter = adapter_of(values)
+    if adapter is None:
+        raise not_a_column(values)
+    return adapter
 
 
 def not_a_column(values: Any) -> WrongTypeError:
@@ -124,8 +106,8 @@ def split_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) 
     if data.dtype.kind == "b":
         return Column(data.astype(np.uint8), [False, True], missing)
     if data.dtype.kind in "mM":
-        found, positions = np.unique(data, return_inverse=True)
-        return Column(positions, [plain(value) for value in found], missing)
+        distinct, positions = np.unique(data, return_inverse=True)
+        return Column(positions, [plain(value) for value in distinct], missing)
     beyond_int64 = data.dtype == np.uint64 and data.size and data.max() > np.iinfo(np.int64).max
     return Column(data.astype(object) if beyond_int64 else data, None, missing)
 

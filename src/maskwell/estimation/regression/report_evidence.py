@@ -16,9 +16,8 @@ import numpy as np
 from maskwell.core.arguments import Flag, as_array, as_list, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import listed, shorten
-from maskwell.core.printed import Printed
-from maskwell.core.reported import Reports
+from maskwell.core.phrases import Printed, listed, shorten
+from maskwell.core.report_data import Reports
 from maskwell.designs.coded import codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ReportError, WrongTypeError
@@ -67,8 +66,8 @@ class Evidence:
         numbers = _numbers(groups, len(chosen), len(values))
         places = np.empty(len(values), dtype=np.intp)
         for number, design in enumerate(chosen):
-            own = slice(None) if len(chosen) == 1 else numbers == number
-            places[own] = report_codes(values if len(chosen) == 1 else values[own], design, codes=codes)
+            used = slice(None) if len(chosen) == 1 else numbers == number
+            places[used] = report_codes(values if len(chosen) == 1 else values[used], design, codes=codes)
         sizes = np.array([design.m for design in chosen])
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         table = np.concatenate([design.matrix() for design in chosen])
@@ -112,12 +111,12 @@ class Evidence:
     @cached_property
     def _alternatives(self) -> Array:
         """For each row of the table the rows of the same design, filled up with the number of a row of zeros."""
-        found = np.full((len(self.table), max(self.sizes)), len(self.table))
+        places = np.full((len(self.table), max(self.sizes)), len(self.table))
         start = 0
         for size in self.sizes:
-            found[start : start + size, :size] = np.arange(start, start + size)
+            places[start : start + size, :size] = np.arange(start, start + size)
             start += size
-        return found
+        return places
 
     @cached_property
     def recovered(self) -> Real:
@@ -187,8 +186,8 @@ def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
         raise ReportError(
             "one column of reports of one design for several designs", hint="give the labels of the reports"
         )
-    found = as_array(reports, "reports")
-    return found if found.dtype.kind in "iub" else np.asarray(reports, dtype=object)
+    column = as_array(reports, "reports")
+    return column if column.dtype.kind in "iub" else np.asarray(reports, dtype=object)
 
 
 def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "reports") -> Array:
@@ -218,14 +217,14 @@ def _labels_of_reports(design: Design) -> Categories:
 
 
 def _given_codes(reports: Any, m: int, name: str) -> Array:
-    found = as_array(reports, name)
-    if found.ndim != 1 or found.dtype.kind not in "iub":
+    column = as_array(reports, name)
+    if column.ndim != 1 or column.dtype.kind not in "iub":
         raise WrongTypeError(
-            f"{name}: codes are one column of whole numbers, not {found.dtype} of shape {found.shape}",
+            f"{name}: codes are one column of whole numbers, not {column.dtype} of shape {column.shape}",
             hint="leave codes out to give the labels of the reports",
         )
-    _check_within(found.astype(np.intp), np.full(len(found), m))
-    return found.astype(np.intp)
+    _check_within(column.astype(np.intp), np.full(len(column), m))
+    return column.astype(np.intp)
 
 
 def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
@@ -237,9 +236,9 @@ def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
         return "value"
     if values.dtype.kind != "b" and {str(number) for number in np.unique(values).tolist()} <= {*labels}:
         return "text"
-    shown = listed((repr(label) for label in labels), len(labels), 24)
+    reported = listed((repr(label) for label in labels), len(labels), 24)
     raise ReportError(
-        f"{name} are {'True and False' if values.dtype.kind == 'b' else 'numbers'}, but this design reports {shown}",
+        f"{name} are {'True and False' if values.dtype.kind == 'b' else 'numbers'}, but this design reports {reported}",
         hint=f"map them to these labels; or say codes=True, where 0 stands for {shorten(repr(labels[0]), 20)}",
         labels=labels,
     )

@@ -1,0 +1,337 @@
+"""Respondents who do not pay attention, and the anchor question that tells how many they are.
+
+A respondent is attentive with probability ``gamma`` and otherwise answers at random, each of the two reports with 1/2.
+The anchor question uses the same kind of device for a trait that nobody (or a known share) has, so that its reports
+tell gamma alone:
+
+    Pr(first report | truth j) = gamma P[0, j] + (1 - gamma) / 2,    Pr(first anchor report) = gamma a + (1 - gamma) / 2
+
+where ``a`` is the chance of the first anchor report from somebody attentive.
+
+Source: derived; the correction is known from the work of Atsusaka and Stevenson on the crosswise model.
+In a regression the trait and attention each have a linear predictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Flag, as_real, check_kind
+from maskwell.core.arrays import Real
+from maskwell.core.phrases import Printed
+from maskwell.designs.design import Design
+from maskwell.errors import InputError, NotIdentifiableError, ParameterError, ReportError
+from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
+from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, fit
+from maskwell.estimation.regression.regression_result import Margins, Regression
+from maskwell.estimation.regression.report_evidence import report_codes
+from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair
+from maskwell.estimation.regression.row_sampling import RowSampling
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnchoredEstimate(Coefficients):
+    """Shares corrected for respondents who did not pay attention.
+
+    The three coefficients are ``naive`` (as if all paid attention), ``corrected`` and ``attentive`` (gamma).
+
+    Attributes
+    ----------
+    n
+        Number of respondents.
+    flags
+        What a reader should know, in words.
+    """
+
+    n: int = 0
+    flags: tuple[str, ...] = ()
+
+    @property
+    def naive(self) -> float:
+        """Share of the first category as if everybody paid attention."""
+        return float(self.estimates[0])
+
+    @property
+    def corrected(self) -> float:
+        """Share of the first category among all, corrected for inattention."""
+        return float(self.estimates[1])
+
+    @property
+    def attentive(self) -> float:
+        """Share of attentive respondents."""
+        return float(self.estimates[2])
+
+    def __repr__(self) -> str:
+        lines = [f"Shares with an anchor question, n = {self.n:,} (95 % intervals)"]
+        for term, value, (low, high) in zip(self.terms, self.estimates, self.confidence_interval(), strict=True):
+            lines.append(f"  {term:<10} {Printed(value):8.4f}  [{Printed(low):.4f}, {Printed(high):.4f}]")
+        return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
+
+
+def estimate_with_anchor(
+    reports: Any,
+    anchor: Any,
+    design: Design,
+    anchor_design: Design,
+    *,
+    codes: bool = False,
+    anchor_share: float = 0.0,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    lonely: str = "error",
+) -> AnchoredEstimate:
+    """Share of the first category, corrected with an anchor question for respondents who answer at random.
+
+        gamma = (lam' - 1/2) / (a - 1/2),       pi = ((lam - 1/2) / gamma + 1/2 - b) / (P[0, 0] - b),   b = P[0, 1]
+
+    where ``lam`` and ``lam'`` are the shares of first reports to the question and to the anchor. Errors by
+    linearisation, under the sampling that is given.
+
+    Parameters
+    ----------
+    reports, anchor
+        Reports of each respondent to the question and to the anchor, shape (n,): labels or :class:`Reports`.
+    codes
+        Whether these are codes in place of labels: 0 is the first report of its design, 1 the second.
+    design, anchor_design
+        Their designs, with two reports and two categories.
+    anchor_share
+        Known share of the first category of the anchor, usually 0.
+
+    >>> from maskwell.procedures.registry import make_design
+    >>> crosswise = make_design("crosswise", q="0.15")
+    >>> reports = np.repeat(["same", "different"], [570, 230])
+    >>> anchor = np.repeat(["same", "different"] * 2, [450, 120, 166, 64])
+    >>> found = estimate_with_anchor(reports, anchor, crosswise, crosswise)
+    >>> [round(x, 3) for x in (found.naive, found.corrected, found.attentive)]   # half of the naive share was noise
+    [0.196, 0.106, 0.771]
+    """
+    z = first_reports(reports, design, "reports", codes=codes)
+    c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
+    if len(z) != len(c):
+        raise ReportError(f"{len(z):,} reports and {len(c):,} anchor reports", hint="give both for each respondent")
+    sampled = RowSampling.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    w = np.ones(len(z)) if sampled.weights is None else sampled.weights
+    a, (p, b) = anchor_chance(anchor_design, anchor_share), design.matrix()[0]
+    lam, mu = float(w @ z / w.sum()), float(w @ c / w.sum())
+    gamma = (mu - 0.5) / (a - 0.5)
+    values = np.array([(lam - b) / (p - b), ((lam - 0.5) / gamma + 0.5 - b) / (p - b), gamma])
+    slopes = np.array(
+        [[1 / (p - b), 0.0], [1 / gamma / (p - b), -(lam - 0.5) / gamma**2 / (a - 0.5) / (p - b)], [0, 1 / (a - 0.5)]]
+    )
+    scores = (w / w.sum())[:, None] * (np.column_stack([z - lam, c - mu]) @ slopes.T)
+    return AnchoredEstimate(
+        ("naive", "corrected", "attentive"),
+        values,
+        sampled.variance_of_total(scores),
+        sampled.degrees_of_freedom,
+        n=len(z),
+        flags=_flags(values),
+    )
+
+
+def anchor_chance(design: Design, share: float) -> float:
+    """Chance of the first anchor report from somebody attentive, when this share has the anchor's first category."""
+    share = as_real(share, "anchor_share")
+    if not 0 <= share <= 1:
+        raise ParameterError(
+            f"anchor_share = {share} is not between 0 and 1", hint="give the known share, usually 0", share=share
+        )
+    first = design.matrix()[0]
+    chance = float(share * first[0] + (1 - share) * first[1])
+    if abs(chance - 0.5) < 1e-9:
+        raise NotIdentifiableError(
+            "an attentive respondent reports the anchor like a coin: attention cannot be told",
+            hint="use an anchor whose first report is not a matter of 1/2",
+        )
+    return chance
+
+
+def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Real:
+    """1 for the first report, 0 for the second."""
+    check_kind(Design, design=design)
+    check_kind(Flag, codes=codes)
+    if design.k != 2 or design.m != 2:
+        raise ParameterError(
+            f"the {name} have a design of {design.m} reports for {design.k} categories",
+            hint="attention is modelled for two categories and two reports",
+        )
+    design.check_identifiable()
+    return np.asarray(report_codes(reports, design, codes=codes, name=name) == 0, dtype=np.float64)
+
+
+def _flags(values: Real) -> tuple[str, ...]:
+    flags = []
+    if not 0 < values[2] <= 1:
+        flags.append("the share of attentive respondents lies outside (0, 1]: the anchor does not fit its design")
+    if not 0 <= values[1] <= 1:
+        flags.append("the corrected share lies outside [0, 1], as an unbiased estimate of a small share may")
+    return tuple(flags)
+
+
+ATTENTIONS = ("separate", "shared")
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorRows:
+    """Two predictors: eta of the first category, zeta of attention.
+
+    With ``u = s (f - 1/2)`` and ``v = s' (a - 1/2)``, where ``f = b + (p - b) sigma(eta)``, ``gamma = sigma(zeta)``
+    and the signs s, s' are + for the first report and - for the second:
+
+        separate   l = ln(1/2 + gamma u) + ln(1/2 + gamma v)                    each question finds its own attention
+        shared     l = ln(gamma (1/2 + u)(1/2 + v) + (1 - gamma) / 4)           one attention for both questions
+
+    Source: derived.
+    """
+
+    first: Real
+    anchor: Real
+    chances: tuple[float, float]
+    anchor_chance: float
+    shared: bool
+    width: int = 2
+
+    def thinned(self, step: int) -> AnchorRows:
+        """The same for every so many rows."""
+        return replace(self, first=self.first[::step], anchor=self.anchor[::step])
+
+    def slopes(self, eta: list[Real], where: slice) -> Slopes:
+        """The log-likelihood of these rows and its derivatives."""
+        return self._slopes(eta, 2 * self.first[where] - 1, 2 * self.anchor[where] - 1)
+
+    def information(self, eta: list[Real], where: slice) -> Pairs:
+        """Mean of the products of gradients over the four pairs of reports."""
+        total = {pair: np.zeros(len(eta[0])) for pair in ((0, 0), (0, 1), (1, 1))}
+        for sign in (1.0, -1.0):
+            for other in (1.0, -1.0):
+                ones = np.ones(len(eta[0]))
+                slopes = self._slopes(eta, sign * ones, other * ones)
+                for q, r in total:
+                    total[q, r] += np.exp(slopes.value) * slopes.gradient[q] * slopes.gradient[r]
+        return total
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:  # noqa: D102
+        raise InputError(
+            "a finite population is not taken into account together with attention",
+            hint="leave out the population: standard errors are then a little too large",
+        )
+
+    def _slopes(self, eta: list[Real], sign: Real, other: Real) -> Slopes:
+        (p, b), half = self.chances, 0.5
+        sigma, rest = expit_pair(eta[0])
+        gamma, away = expit_pair(eta[1])
+        u, v = sign * (b + (p - b) * sigma - half), other * (self.anchor_chance - half)
+        du = sign * (p - b) * sigma * rest
+        ddu = du * (rest - sigma)
+        dg, ddg = gamma * away, gamma * away * (away - gamma)
+        if self.shared:
+            c = u / 2 + v / 2 + u * v
+            dc, ddc = du * (half + v), ddu * (half + v)
+            lam = 0.25 + gamma * c
+            g0, g1 = gamma * dc / lam, dg * c / lam
+            return Slopes(
+                np.log(lam),
+                [g0, g1],
+                {(0, 0): gamma * ddc / lam - g0**2, (0, 1): dg * dc / lam - g0 * g1, (1, 1): ddg * c / lam - g1**2},
+            )
+        lam, mu = half + gamma * u, half + gamma * v
+        g0, g1, h1 = gamma * du / lam, dg * u / lam, dg * v / mu
+        return Slopes(
+            np.log(lam) + np.log(mu),
+            [g0, g1 + h1],
+            {
+                (0, 0): gamma * ddu / lam - g0**2,
+                (0, 1): dg * du / lam - g0 * g1,
+                (1, 1): ddg * u / lam - g1**2 + ddg * v / mu - h1**2,
+            },
+        )
+
+
+def fit_with_anchor(
+    X: Any,
+    reports: Any,
+    anchor: Any,
+    design: Design,
+    anchor_design: Design,
+    *,
+    codes: bool = False,
+    anchor_share: float = 0.0,
+    attention: str = "separate",
+    attention_predictors: bool = True,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    lonely: str = "error",
+    variance: str | None = None,
+    names: Sequence[str] | None = None,
+) -> Regression:
+    """Logistic regression of a randomized trait, corrected with an anchor question for inattentive respondents.
+
+    The trait and attention each have a logit in the predictors; ``latent`` of the result holds those of attention.
+
+    Parameters
+    ----------
+    X, reports, design, codes, names
+        As in :func:`fit_logistic`.
+    anchor, anchor_design, anchor_share
+        As in :func:`estimate_with_anchor`.
+    attention
+        "separate": the two reports of a respondent are taken as independent given X, as in the literature; "shared":
+        who is inattentive at one question is so at the other, which uses more of the data if it is true.
+    attention_predictors
+        Whether attention depends on X (True) or is the same for all (False).
+    """
+    check_kind(str, attention=attention)
+    check_kind(Flag, attention_predictors=attention_predictors)
+    if attention not in ATTENTIONS:
+        raise ParameterError(f"attention = {attention!r}", hint="attention is separate or shared", attention=attention)
+    z = first_reports(reports, design, "reports", codes=codes)
+    c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
+    values, named = as_matrix(X, names)
+    if not len(z) == len(c) == len(values):
+        raise ReportError(
+            f"{len(z):,} reports, {len(c):,} anchor reports and {len(values):,} rows of predictors",
+            hint="give all three for each respondent",
+        )
+    sampled = RowSampling.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    p, b = map(float, design.matrix()[0])
+    rows = AnchorRows(z, c, (p, b), anchor_chance(anchor_design, anchor_share), attention == "shared")
+    matrix = ModelMatrix.of([values], ("Intercept", *named), sampled.weights, with_ones=True)
+    hidden = matrix
+    if not attention_predictors:
+        hidden = ModelMatrix.of([np.empty((len(z), 0))], ("Intercept",), sampled.weights, with_ones=True)
+    likelihood = Likelihood(rows, (matrix, hidden), (Predictor(0, 0, 0), Predictor(1, 0, matrix.p)), sampled.weights)
+    terms, hidden_terms = matrix.names, tuple(f"attention: {name}" for name in hidden.names)
+    fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
+    return Regression(
+        terms,
+        fitted.estimates[: matrix.p],
+        fitted.covariance[: matrix.p, : matrix.p],
+        sampled.degrees_of_freedom,
+        family="logistic",
+        categories=tuple(design.inputs.labels),
+        n=len(z),
+        log_likelihood=fitted.log_likelihood,
+        iterations=fitted.iterations,
+        converged=fitted.converged,
+        variance=fitted.variance,
+        flags=fitted.flags,
+        latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
+        fingerprints=(design.fingerprint, anchor_design.fingerprint),
+        margins=Margins(matrix, 2, sampled.weights, tuple(design.inputs.labels)),
+    )
+
+
+def _starts(likelihood: Likelihood) -> list[Real]:
+    """Zero, and most respondents attentive."""
+    attentive = np.zeros(likelihood.p)
+    place = likelihood.predictors[1].start
+    attentive[place] = 1.5 * likelihood.matrices[1].scale[0]
+    return [np.zeros(likelihood.p), attentive]

@@ -1,0 +1,197 @@
+"""Regressions on a table that was made ready: which model its outcome and its predictors call for.
+
+Who reads files and formulas gives an object with these attributes (:class:`ModelTable`); nothing here touches rows of a
+file. Two categories of the outcome give a logistic, more a multinomial regression, numbers a linear one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.categories import Categories
+from maskwell.designs.design import Design
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.logit_models import regress_outcome
+from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
+from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
+from maskwell.estimation.sampling.plan import SamplingPlan
+
+
+class ReportColumn(Protocol):
+    """Codes of the reports of each row, the designs, and which of them each row used."""
+
+    @property
+    def codes(self) -> Array:
+        """Codes of the reports, shape (n,)."""
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """All designs that rows may have used."""
+
+    @property
+    def groups(self) -> Array:
+        """Number of the design of each row, shape (n,)."""
+
+
+class OutcomeColumn(Protocol):
+    """The outcome: reports, codes of categories that were asked directly, or numbers; the other two are None."""
+
+    @property
+    def reports(self) -> ReportColumn | None:
+        """Reports of a randomized outcome."""
+
+    @property
+    def asked(self) -> tuple[Array, Categories] | None:
+        """Codes of an outcome asked directly, shape (n,), and its categories; the last is the reference."""
+
+    @property
+    def numbers(self) -> Real | None:
+        """Numbers, shape (n,)."""
+
+
+class ModelTable(Protocol):
+    """A table made ready for a regression."""
+
+    @property
+    def formula(self) -> str:
+        """As typed."""
+
+    @property
+    def outcome_name(self) -> str:
+        """Name of the outcome."""
+
+    @property
+    def outcome(self) -> OutcomeColumn:
+        """The outcome."""
+
+    @property
+    def versions(self) -> tuple[Real, ...]:
+        """The model matrix, shape (n, p): one, or one for each category of the randomized predictors."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its columns."""
+
+    @property
+    def predictor(self) -> ReportColumn | None:
+        """Reports of the randomized predictors, None without one."""
+
+    @property
+    def predictor_name(self) -> str:
+        """Their names."""
+
+    @property
+    def latent(self) -> Real:
+        """Columns that the categories of the randomized predictors depend on, shape (n, q)."""
+
+    @property
+    def latent_names(self) -> tuple[str, ...]:
+        """Their names."""
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """``weight``, ``stratum``, ``clusters`` and ``population``, as far as columns of the table hold them."""
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out for missing values."""
+
+    @property
+    def matrix_of(self) -> Callable[[Any], Real]:
+        """The model matrix of another table with the same columns."""
+
+
+def fit_model_table(
+    table: ModelTable,
+    *,
+    lonely: str = "error",
+    plan: SamplingPlan | None = None,
+    variance: str | None = None,
+    **arrays: Any,
+) -> Regression:
+    """Fit what the table calls for; ``arrays`` hold what its own columns do not say about the sampling.
+
+    Where nothing was randomized it is an ordinary regression, by the same code.
+    """
+    sampled = row_sampling(len(table.versions[0]), plan, lonely=lonely, **{**_sampling_columns(table.plan), **arrays})
+    result = _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
+    return replace(
+        result, outcome=table.outcome_name, formula=table.formula, dropped=table.dropped, frame=table.matrix_of
+    )
+
+
+def _on_open(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
+    """With predictors that were asked directly."""
+    if table.outcome.numbers is not None:
+        alone = Evidence.direct(np.zeros(sampled.n, dtype=np.intp), Categories.of(["all"]))
+        x = Randomized(alone, table.versions, table.names, np.zeros((sampled.n, 0)), (), "")
+        return regress_linear(table.outcome.numbers, x, sampled, designs=None)
+    return regress_outcome(
+        table.versions[0],
+        table.names,
+        _outcome_evidence(table.outcome),
+        sampled,
+        designs=_outcome_designs(table.outcome),
+        variance=variance,
+        with_ones=False,
+    )
+
+
+def _on_randomized(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
+    """With a randomized predictor among the others."""
+    assert table.predictor is not None
+    x = Randomized(
+        _evidence(table.predictor),
+        table.versions,
+        table.names,
+        table.latent,
+        table.latent_names,
+        table.predictor_name,
+    )
+    designs = (*_outcome_designs(table.outcome), *table.predictor.designs)
+    if table.outcome.numbers is not None:
+        if variance not in (None, "sandwich"):
+            raise ParameterError(f"variance = {variance!r} for a linear regression", hint="it is always the sandwich")
+        return regress_linear(table.outcome.numbers, x, sampled, designs=designs)
+    return regress_on_randomized(_outcome_evidence(table.outcome), x, sampled, designs=designs, variance=variance)
+
+
+def _outcome_evidence(outcome: OutcomeColumn) -> Evidence:
+    if outcome.reports is not None:
+        return _evidence(outcome.reports)
+    assert outcome.asked is not None
+    return Evidence.direct(*outcome.asked)
+
+
+def _outcome_designs(outcome: OutcomeColumn) -> tuple[Design, ...]:
+    return () if outcome.reports is None else outcome.reports.designs
+
+
+def _evidence(column: ReportColumn) -> Evidence:
+    """Of the designs that rows used: of several columns with groups not every combination need occur."""
+    used, groups = np.unique(column.groups, return_inverse=True)
+    return Evidence.of(column.codes, [column.designs[place] for place in used], groups, codes=True)
+
+
+def _sampling_columns(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What was read about the sampling, in the words of a regression; later stages add nothing."""
+    clusters, population = plan.get("clusters", []), plan.get("population", [])
+    if population and len(clusters) > 1:
+        raise InputError(
+            "a finite population with clusters of several stages is not taken into account in a regression",
+            hint="leave out the population: standard errors are then a little too large",
+        )
+    columns = {
+        "weights": plan.get("weight"),
+        "strata": plan.get("stratum"),
+        "clusters": clusters[0] if clusters else None,
+        "population": population[0] if population else None,
+    }
+    return {name: column for name, column in columns.items() if column is not None}

@@ -1,0 +1,145 @@
+"""``regress``: from a table or a file, a formula and the designs of its randomized columns to a regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import as_mapping, check_kind
+from maskwell.core.survey_numbers import check_inclusion
+from maskwell.designs.design import Design
+from maskwell.engines.columns import Assignment
+from maskwell.engines.model_frame import assignments_of, read_model_frame
+from maskwell.engines.plan_columns import PlanColumns
+from maskwell.errors import InputError, ParameterError
+from maskwell.estimation.regression.model_table import fit_model_table
+from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.sampling.plan import SamplingPlan
+
+
+def regress(
+    data: Any,
+    formula: str,
+    designs: Mapping[str, Design | Sequence[tuple[Mapping[str, Any], Design]]],
+    *,
+    weights: Any = None,
+    inclusion: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    population: Any = None,
+    lonely: str = "error",
+    plan: SamplingPlan | None = None,
+    latent: str | None = None,
+    variance: str | None = None,
+    missing: str = "error",
+) -> Regression:
+    """Regression where the outcome, a predictor or both were randomized.
+
+    Two categories of the outcome give a logistic, more a multinomial regression; numbers, which only an outcome that
+    was asked directly can be, a linear one on a randomized predictor. The last category of a design is the reference:
+    for a yes-or-no question coefficients are about "yes".
+
+    Parameters
+    ----------
+    data
+        A table of pandas, polars or Arrow, a dictionary of columns, or the path of a file.
+    formula
+        Such as ``"y ~ age + C(region)"``. Text columns become categories; needs the extra ``regress``. It may also
+        come before the data.
+    designs
+        The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
+        ``{"y": [({"group": 1}, first), ({"group": 2}, second)]}``.
+    weights, strata, clusters, population
+        Names of columns, or one value for each row; the population may be one number. See :func:`fit_logistic`.
+    inclusion
+        The chance with which each row was drawn, in place of weights.
+    plan
+        A sampling plan in place of these, with one value for each row of the table.
+    latent
+        For a randomized predictor: what its shares depend on, such as ``"~ age"``; by default all other terms.
+    missing
+        "error", or "drop" rows without a value in one of the columns.
+
+    >>> import pandas as pd
+    >>> from maskwell.procedures.registry import make_design
+    >>> warner = make_design("warner", p="0.8")
+    >>> table = pd.DataFrame({"evaded": ["yes"] * 225 + ["no"] * 275 + ["yes"] * 175 + ["no"] * 325,
+    ...                       "place": ["town"] * 500 + ["country"] * 500})
+    >>> result = regress(table, "evaded ~ place", {"evaded": warner})
+    >>> result.params.round(3).to_dict()     # a quarter in the country, five twelfths in towns: twice the odds
+    {'Intercept': -1.099, 'place[T.town]': 0.762}
+    >>> result.predict({"place": ["town"]}).round(3)
+    array([0.417])
+    """
+    if _is_formula(data) and not _is_formula(formula):
+        data, formula = formula, data
+    sampling = {
+        "weights": weights,
+        "inclusion": inclusion,
+        "strata": strata,
+        "clusters": clusters,
+        "population": population,
+    }
+    check_kind(str, formula=formula)
+    check_kind(str | None, latent=latent, variance=variance)
+    as_mapping(designs, "designs")
+    names = {name: value for name, value in sampling.items() if isinstance(value, str)}
+    return regress_columns(
+        data,
+        formula,
+        assignments_of(designs),
+        columns=_plan_columns(names),
+        plan=plan,
+        arrays={name: value for name, value in sampling.items() if value is not None and name not in names},
+        lonely=lonely,
+        latent=latent,
+        variance=variance,
+        missing=missing,
+    )
+
+
+def regress_columns(
+    data: Any,
+    formula: str,
+    assignments: Sequence[Assignment],
+    *,
+    columns: PlanColumns,
+    plan: SamplingPlan | None = None,
+    arrays: Mapping[str, Any] | None = None,
+    lonely: str = "error",
+    latent: str | None = None,
+    variance: str | None = None,
+    missing: str = "error",
+) -> Regression:
+    """The same with designs assigned to columns and the columns of the sampling by name, of any number of stages.
+
+    ``arrays`` hold what no column of the table says about the sampling, by the parameters of :func:`regress`.
+    """
+    values = dict(arrays or {})
+    table = read_model_frame(data, formula, assignments, plan=columns, latent=latent, missing=missing)
+    if table.dropped and (plan is not None or any(np.ndim(value) for value in values.values())):
+        raise InputError(
+            f"{table.dropped:,} rows are left out, and arrays of the sampling cannot follow",
+            hint="put weights, strata, clusters and population into the table and name their columns",
+        )
+    if "inclusion" in values:
+        if "weights" in values or columns.weights is not None:
+            raise ParameterError("both weights and inclusion chances are given", hint="a weight is one over the chance")
+        values["weights"] = 1 / check_inclusion(values.pop("inclusion"), len(table.versions[0]))
+    return fit_model_table(table, lonely=lonely, plan=plan, variance=variance, **values)
+
+
+def _is_formula(text: Any) -> bool:
+    return isinstance(text, str) and "~" in text
+
+
+def _plan_columns(names: Mapping[str, str]) -> PlanColumns:
+    return PlanColumns(
+        weights=names.get("weights"),
+        inclusion=names.get("inclusion"),
+        strata=names.get("strata"),
+        clusters=(names["clusters"],) if "clusters" in names else (),
+        population=(names["population"],) if "population" in names else (),
+    )
