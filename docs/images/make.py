@@ -37,7 +37,8 @@ from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.stages.counting import tables_of
 from maskwell.reports.device_cards import Face, faces_of, sheets_of
-from maskwell.reports.picture import NARROW, WIDE, Picture
+from maskwell.reports.pictures.canvas import NARROW, WIDE, Picture
+from maskwell.reports.pictures.palette import TEXT_FONTS, colour
 from maskwell.reports.plots import (
     plot_canonical,
     plot_demand,
@@ -53,7 +54,6 @@ from maskwell.reports.plots import (
     plot_variance,
 )
 from maskwell.reports.spinner_drawing import spinner_svg
-from maskwell.reports.style import TEXT_FONTS, colour
 
 FOLDER = Path(__file__).parent
 TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}

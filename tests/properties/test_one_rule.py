@@ -34,7 +34,7 @@ from maskwell.privacy.criteria import Demand
 from maskwell.privacy.slack import SLACK
 from maskwell.privacy.verify import verify_text
 from maskwell.reports.explain import explain
-from maskwell.reports.revealed import plot_revealed
+from maskwell.reports.pictures.revelation import plot_revealed
 
 
 def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from maskwell.designs.base import Design
     from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.criteria import Demand
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 
 @click.command(

@@ -15,7 +15,7 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 
 @click.command(epilog=example("maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10"))

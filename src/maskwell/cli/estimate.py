@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from maskwell.estimation.joint.table import Table
     from maskwell.estimation.result import Estimate
     from maskwell.reports import publish
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe", "wilson"]
 

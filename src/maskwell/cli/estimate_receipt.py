@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwell.release.analysis.analysis import Analysis
     from maskwell.release.analysis.routes import Route
     from maskwell.release.folder.receipt import Receipt
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 Command = Callable[..., Any]
 SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")

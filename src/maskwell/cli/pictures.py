@@ -10,7 +10,7 @@ import click
 from maskwell.cli.options import FilePath
 
 if TYPE_CHECKING:
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> 
     if path is None:
         return
     from maskwell.core.atomic import check_output
-    from maskwell.reports.picture import check_ending
+    from maskwell.reports.pictures.canvas import check_ending
 
     check_ending(path)
     check_output(path, force=force, inputs=inputs)

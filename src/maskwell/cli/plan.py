@@ -25,7 +25,7 @@ from maskwell.errors import ParameterError
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.planning.choice import Choice
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 LEVEL = "0.95"
 

@@ -134,6 +134,6 @@ def _not_offered() -> dict[str, Any]:
 
 
 def _picture(found: Regression, level: float, *, exponentiate: bool) -> Any:
-    from maskwell.reports.coefficients import plot_coefficients
+    from maskwell.reports.pictures.forest_plot import plot_coefficients
 
     return plot_coefficients(found, level=level, exponentiate=exponentiate)

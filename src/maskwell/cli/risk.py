@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwell.core.cell_table import CellTable
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.stages.stage import Stage
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 
 @click.command(
@@ -166,7 +166,7 @@ def _realised(report: RiskReport, released: CellTable | None) -> dict[str, Any]:
 
 
 def _picture(report: RiskReport) -> Picture:
-    from maskwell.reports.release_risk import plot_risk_report
+    from maskwell.reports.pictures.risk_curves import plot_risk_report
 
     return plot_risk_report(report)
 

@@ -31,8 +31,8 @@ from maskwell.reports.device_words import (
     words_for,
 )
 from maskwell.reports.html import environment
+from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.spinner_drawing import spinner_svg
-from maskwell.reports.style import MONO_FONTS, TEXT_FONTS
 
 PAPERS = {"a4": "A4", "letter": "letter"}
 TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")

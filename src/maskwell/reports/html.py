@@ -26,9 +26,9 @@ from maskwell.estimation.result import Estimate
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.slack import stands_for
 from maskwell.reports import words
-from maskwell.reports.picture import Picture
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.plots import plot_flows, plot_learned, plot_revealed
-from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.tables import count
 from maskwell.reports.text import count_of_reports
 

@@ -1,4 +1,4 @@
-"""The pictures, each a function that returns a :class:`~maskwell.reports.picture.Picture`.
+"""The pictures, each a function that returns a :class:`~maskwell.reports.pictures.canvas.Picture`.
 
 =========================  ====================================================================================
 :func:`plot_flows`         *where your answer goes*: the reports that a truth may become
@@ -23,20 +23,17 @@
 
 from __future__ import annotations
 
-from maskwell.reports.choosing import plot_choice, plot_frontier
-from maskwell.reports.coefficients import plot_coefficients
-from maskwell.reports.family import plot_family
-from maskwell.reports.flows import plot_flows
-from maskwell.reports.learned import plot_learned
-from maskwell.reports.margins import plot_margins
-from maskwell.reports.matrix_picture import plot_matrix
-from maskwell.reports.picture import Picture
-from maskwell.reports.regions import plot_canonical, plot_demand, plot_demands
-from maskwell.reports.release_risk import plot_release_risk
-from maskwell.reports.revealed import plot_revealed
-from maskwell.reports.risk_utility_map import plot_risk_utility
-from maskwell.reports.utility_plots import plot_associations, plot_inflation
-from maskwell.reports.variance import plot_variance
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.choice_picture import plot_choice, plot_frontier
+from maskwell.reports.pictures.demand_regions import plot_canonical, plot_demand, plot_demands, plot_family
+from maskwell.reports.pictures.estimate_picture import plot_learned
+from maskwell.reports.pictures.forest_plot import plot_coefficients
+from maskwell.reports.pictures.precision_picture import plot_margins, plot_variance
+from maskwell.reports.pictures.revelation import plot_revealed
+from maskwell.reports.pictures.risk_curves import plot_release_risk
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
+from maskwell.reports.pictures.transition_picture import plot_flows, plot_matrix
+from maskwell.reports.pictures.utility_pictures import plot_associations, plot_inflation
 
 __all__ = [
     "Picture",

@@ -24,8 +24,11 @@ from maskwell.release.risk.repeated import path_parities
 from maskwell.release.stages.achieved import achieved, guessed
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.html import environment
-from maskwell.reports.matrix_picture import plot_matrix
-from maskwell.reports.picture import Picture
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS, variables
+from maskwell.reports.pictures.risk_curves import plot_release_risk
+from maskwell.reports.pictures.transition_picture import plot_matrix
+from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.release_numbers import (
     key_rows,
     label_rows,
@@ -35,13 +38,10 @@ from maskwell.reports.release_numbers import (
     split_by,
     utility_rows,
 )
-from maskwell.reports.release_risk import plot_release_risk
 from maskwell.reports.release_words import made_by, promises, rule_in_words, shown, stays_right
 from maskwell.reports.risk_words import assumptions, headline, rise_in_words, risk_notes
 from maskwell.reports.state_names import columns_of
-from maskwell.reports.style import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.tables import counted, label, rounded
-from maskwell.reports.utility_plots import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.words import SPACE, percent
 
 MOST_MATRICES = 8

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Lines, Steps
-from maskwell.reports.outline import BESIDE, Grid, Jump, Outline, Region
+from maskwell.reports.pictures.belief_square import BESIDE, Grid, Jump, Outline, Region
 
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
 inner = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)

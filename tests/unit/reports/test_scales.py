@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.reports.scales import number, round_numbers, spread
+from maskwell.reports.pictures.canvas import round_numbers, scale_number, spread
 
 places = st.lists(st.floats(0, 300), min_size=1, max_size=12)
 
@@ -34,4 +34,4 @@ def test_a_scale_has_enough_numbers_and_all_inside(low: float, factor: float) ->
 
 
 def test_numbers_are_short() -> None:
-    assert [number(x) for x in (0.001, 5, 5000, 20000, 1e6)] == ["0.001", "5", "5000", "2·10⁴", "10⁶"]
+    assert [scale_number(x) for x in (0.001, 5, 5000, 20000, 1e6)] == ["0.001", "5", "5000", "2·10⁴", "10⁶"]

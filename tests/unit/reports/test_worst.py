@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from maskwell.core.exact import Parity
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.privacy.curves import Lines, Steps
-from maskwell.reports.outline import Region
-from maskwell.reports.worst import Worst, find_worst
+from maskwell.reports.pictures.belief_square import Region, Worst, find_worst
 
 CASE = re.compile(
     r"from (just below |just above |)([\d.]+) % a report can lead (up|down) to ([\d.]+) %, "

@@ -12,8 +12,8 @@ from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.estimation.regression.result import Regression
-from maskwell.reports.picture import SMALL, Canvas, Picture
-from maskwell.reports.style import colour
+from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture
+from maskwell.reports.pictures.palette import colour
 from maskwell.reports.tables import shorten
 
 SHOWN = 30

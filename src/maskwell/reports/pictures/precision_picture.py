@@ -1,6 +1,8 @@
 """What randomization costs: the added variance of the best subset design, against categories and against parity.
 
 Source: [NayakZhai2019, eq. (3.3), Table 1]; where the best size changes is derived from it.
+
+*How exact a survey will be*: the half width of intervals against respondents, with and without randomization.
 """
 
 from __future__ import annotations
@@ -13,28 +15,48 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_list, pairs_of
+from maskwell.core.arguments import as_list, check_kind, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
 from maskwell.planning.optimal import minimax_size, variance_table
+from maskwell.planning.sample_plan import SamplePlan
+from maskwell.planning.sample_size import margin_of
 from maskwell.planning.switches import switch_gamma, switch_k
-from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
-from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
-from maskwell.reports.scales import LARGE, log_scale, number, spread
-from maskwell.reports.style import colour, levels
+from maskwell.reports.pictures.canvas import (
+    LARGEST_PLAIN,
+    SMALL,
+    WIDE,
+    Canvas,
+    Note,
+    Picture,
+    area_mark,
+    line_mark,
+    log_scale,
+    notes_height,
+    open_point,
+    point_mark,
+    round_numbers,
+    scale_number,
+    set_numbers,
+    spread,
+    write_notes,
+)
+from maskwell.reports.pictures.palette import colour, levels
+from maskwell.reports.tables import label, shorten
 from maskwell.reports.words import factor_down
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 KS, GAMMAS = (3, 10, 30, 100, 1000), (2, 5, 10, 20, 100)
 MOST = 8
 LARGEST = 10**12  # gammas beyond it are not drawn
-POINTS = 161
-LEFT, TOP, HEIGHT = 50, 36, 300
+LINE_POINTS = 161
+PANEL_LEFT, PANEL_TOP, PANEL_HEIGHT = 50, 36, 300
 MARKS = 6  # changes of the best size that are marked on a line, from the smallest; more would crowd
 
 
@@ -121,7 +143,7 @@ def plot_variance(
     return Picture(
         name="variance",
         title="What randomization costs",
-        text=_in_words(categories, exact, [note.words for note in notes]),
+        text=_variances_in_words(categories, exact, [note.words for note in notes]),
         data=_arrays(by_k, by_gamma) | ({} if own is None else own.arrays()),
         columns=("k", *(f"γ = {_shown(gamma)}" for gamma in exact)),
         rows=[
@@ -129,10 +151,10 @@ def plot_variance(
             for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
         ],
         heights=(
-            TOP + HEIGHT + 58 + notes_height(notes, x=LEFT, width=WIDE),
-            TOP + 2 * HEIGHT + 126 + notes_height(notes),
+            PANEL_TOP + PANEL_HEIGHT + 58 + notes_height(notes, x=PANEL_LEFT, width=WIDE),
+            PANEL_TOP + 2 * PANEL_HEIGHT + 126 + notes_height(notes),
         ),
-        draw=lambda canvas: _draw(canvas, by_k, by_gamma, own, notes),
+        draw=lambda canvas: _draw_variances(canvas, by_k, by_gamma, own, notes),
     )
 
 
@@ -150,7 +172,7 @@ def _check(ks: Sequence[int], gammas: Sequence[Fraction]) -> None:
 def _against_k(gamma: Fraction, most: int) -> _Line:
     """A line over k, with the k from which the best size is 2, 3 and so on."""
     switches = [k for k in (switch_k(gamma, q) for q in range(1, MARKS + 1)) if k <= most]
-    x = sorted({*np.geomspace(2, most, POINTS).round().astype(int).tolist(), *switches})
+    x = sorted({*np.geomspace(2, most, LINE_POINTS).round().astype(int).tolist(), *switches})
     table = variance_table(x, [gamma])
     found = dict(zip(x, table.added_variance[0].tolist(), strict=True))
     changes = [(float(k), found[k]) for k in switches]
@@ -162,11 +184,15 @@ def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
     low, high = _range(gammas)
     first = minimax_size(k, high)
     switches = [g for g in (switch_gamma(k, q) for q in range(first, first + MARKS)) if low < g < high]
-    x = sorted({*np.geomspace(low, high, POINTS).tolist(), *switches})
+    x = sorted({*np.geomspace(low, high, LINE_POINTS).tolist(), *switches})
     table = variance_table([k], x)
     found = dict(zip(x, table.added_variance[:, 0].tolist(), strict=True))
     return _Line(
-        f"k = {number(k)}", np.array(x), table.added_variance[:, 0], table.size[:, 0], [(g, found[g]) for g in switches]
+        f"k = {scale_number(k)}",
+        np.array(x),
+        table.added_variance[:, 0],
+        table.size[:, 0],
+        [(g, found[g]) for g in switches],
     )
 
 
@@ -179,14 +205,14 @@ def _range(gammas: Sequence[Fraction]) -> tuple[float, float]:
 
 def _shown(gamma: Fraction) -> str:
     """What is allowed, rounded down; a power of ten where it is large."""
-    return factor_down(gamma) if gamma < LARGE or gamma > LARGEST else number(float(gamma))
+    return factor_down(gamma) if gamma < LARGEST_PLAIN or gamma > LARGEST else scale_number(float(gamma))
 
 
 def _cell(variance: float, size: int) -> str:
     return f"{Printed(variance):.3g} (q = {size})"
 
 
-def _in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: Sequence[str]) -> str:
+def _variances_in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: Sequence[str]) -> str:
     table = variance_table(ks, gammas)
     said = "; ".join(
         f"with {k} categories "
@@ -218,29 +244,39 @@ def _notes(lines: Sequence[_Line], own: _Mark | None) -> list[Note]:
     """What the marks mean, as far as there are any."""
     ring = point_mark(marker="o", markersize=6, **open_point(colour("level5")))
     low, high = _heights(lines)
-    found = [] if own is None else [Note(own.words(), None if own.beyond else point_mark(**_own()))]
+    found = [] if own is None else [Note(own.words(), None if own.beyond else point_mark(**_own_mark()))]
     if any(line.changes for line in lines):
         found.append(Note(f"the best size q changes, up to {MARKS} times on each line", ring))
     if low < 1 < high:
-        found.append(Note("as much as sampling adds at most", line_mark(**_sampling())))
+        found.append(Note("as much as sampling adds at most", line_mark(**_sampling_line())))
     return found
 
 
-def _draw(
+def _draw_variances(
     canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], own: _Mark | None, notes: Sequence[Note]
 ) -> None:
     heights = _heights([*by_k, *by_gamma])
-    below, beside = (TOP + HEIGHT + 66, LEFT) if canvas.narrow else (TOP, WIDE // 2 + LEFT - 4)
+    below, beside = (
+        (PANEL_TOP + PANEL_HEIGHT + 66, PANEL_LEFT) if canvas.narrow else (PANEL_TOP, WIDE // 2 + PANEL_LEFT - 4)
+    )
     first = _panel(
-        canvas, by_k, heights, left=LEFT, top=TOP, width=200 if canvas.narrow else 236, across="Number of categories k"
+        canvas,
+        by_k,
+        heights,
+        left=PANEL_LEFT,
+        top=PANEL_TOP,
+        width=200 if canvas.narrow else 236,
+        across="Number of categories k",
     )
     second = _panel(
         canvas, by_gamma, heights, left=beside, top=below, width=200 if canvas.narrow else 220, across="Parity γ"
     )
     if own is not None and not own.beyond:
-        first.plot([own.k], [own.variance], **_own(), clip_on=False)
-        second.plot([float(own.gamma)], [own.variance], **_own(), clip_on=False)
-    write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=below + HEIGHT + (52 if canvas.narrow else 50))
+        first.plot([own.k], [own.variance], **_own_mark(), clip_on=False)
+        second.plot([float(own.gamma)], [own.variance], **_own_mark(), clip_on=False)
+    write_notes(
+        canvas, notes, x=4 if canvas.narrow else PANEL_LEFT, top=below + PANEL_HEIGHT + (52 if canvas.narrow else 50)
+    )
     canvas.text(4, 14, "Added variance × number of reports", tone="muted", fontsize=SMALL)
 
 
@@ -252,26 +288,148 @@ def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
 def _panel(
     canvas: Canvas, lines: Sequence[_Line], y: tuple[float, float], *, left: int, top: int, width: int, across: str
 ) -> Axes:
-    axes = canvas.axes(left=left, top=top, width=width, height=HEIGHT)
+    axes = canvas.axes(left=left, top=top, width=width, height=PANEL_HEIGHT)
     log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
     if y[0] < 1 < y[1]:
-        axes.axhline(1, **_sampling())
+        axes.axhline(1, **_sampling_line())
     tones = levels(len(lines))
     for line, tone in zip(lines, tones, strict=True):
         axes.plot(line.x, line.variance, color=colour(tone), linewidth=1.8)
         rings: dict[str, Any] = {"marker": "o", "markersize": 5, "linestyle": "none", "clip_on": False, "zorder": 5}
         axes.plot([x for x, _ in line.changes], [v for _, v in line.changes], **rings, **open_point(colour(tone)))
-    scale = HEIGHT / math.log(y[1] / y[0])
+    scale = PANEL_HEIGHT / math.log(y[1] / y[0])
     ends = [top + scale * math.log(y[1] / float(line.variance[-1])) for line in lines]
-    for line, tone, end in zip(lines, tones, spread(ends, apart=15, low=top, high=top + HEIGHT - 10), strict=True):
+    for line, tone, end in zip(
+        lines, tones, spread(ends, apart=15, low=top, high=top + PANEL_HEIGHT - 10), strict=True
+    ):
         canvas.text(left + width + 7, end, line.name, tone=tone, fontsize=SMALL)
-    canvas.text(left + width, top + HEIGHT + 38, across, tone="muted", align="right", fontsize=SMALL)
+    canvas.text(left + width, top + PANEL_HEIGHT + 38, across, tone="muted", align="right", fontsize=SMALL)
     return axes
 
 
-def _own() -> dict[str, Any]:
+def _own_mark() -> dict[str, Any]:
     return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}
 
 
-def _sampling() -> dict[str, Any]:
+def _sampling_line() -> dict[str, Any]:
     return {"color": colour("truth"), "linewidth": 1.2, "linestyle": (0, (5, 2))}
+
+
+MARGIN_LEFT, MARGIN_TOP, MARGIN_HEIGHT = 46, 34, 236
+CURVE_POINTS = 121
+REACH = 4
+"""The picture goes from a quarter of the respondents to four times as many."""
+
+LONG = 10**6
+"""Numbers of respondents from here on are written as powers of ten."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    n: Real
+    margin: Real
+    direct: Real
+
+
+def plot_margins(plan: SamplePlan) -> Picture:
+    """The margin of a plan against the number of respondents; below it, what the open question would give.
+
+    The area between the two is the price of protection.
+
+    >>> from maskwell.planning.sample_plan import plan_sample
+    >>> from maskwell.procedures.warner import warner
+    >>> plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)).rows[2]
+    ['2,156', '0.05', '0.0127']
+    """
+    check_kind(SamplePlan, plan=plan)
+    curve = _curve(plan)
+    rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
+    own = [Note(_own_margin(plan), point_mark(**_dot()))]
+    named = [*own, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling_area()))]
+    return Picture(
+        name="margins",
+        title="How exact a survey will be",
+        text=_margins_in_words(plan, rows),
+        data={"n": curve.n, "margin": curve.margin, "direct_margin": curve.direct},
+        columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
+        rows=rows,
+        heights=(
+            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(own, x=MARGIN_LEFT, width=WIDE),
+            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(named),
+        ),
+        draw=lambda canvas: _draw_margins(canvas, plan, curve, named if canvas.narrow else own),
+    )
+
+
+def _curve(plan: SamplePlan) -> _Curve:
+    n = np.geomspace(max(2.0, plan.n / REACH), max(8.0, plan.n * REACH), CURVE_POINTS)
+    z = margin_of(1, 1, plan.level)
+    total, open_ = (z * np.sqrt(v / n) for v in (plan.variance.total, plan.variance.sampling))
+    return _Curve(n, total, open_)
+
+
+def _margins(plan: SamplePlan, n: int) -> tuple[float, float]:
+    return margin_of(plan.variance.total, n, plan.level), margin_of(plan.variance.sampling, n, plan.level)
+
+
+def _few(n: int) -> list[int]:
+    """Some numbers of respondents for the table, the planned one in the middle."""
+    return [max(1, round(n / 4)), max(1, round(n / 2)), n, 2 * n, 4 * n]
+
+
+def _own_margin(plan: SamplePlan) -> str:
+    who = shorten(label(plan.label), 24)
+    within, directly = f"{Printed(plan.margin):.3g}", f"{Printed(plan.direct_margin):.3g}"
+    return f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}"
+
+
+def _margins_in_words(plan: SamplePlan, rows: list[list[str]]) -> str:
+    said = "; ".join(f"{n} respondents give {margin}, asked directly {direct}" for n, margin, direct in rows)
+    return f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}."
+
+
+def _draw_margins(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) -> None:
+    right = canvas.width - (14 if canvas.narrow else 128)
+    axes = canvas.axes(left=MARGIN_LEFT, top=MARGIN_TOP, width=right - MARGIN_LEFT, height=MARGIN_HEIGHT)
+    top = float(curve.margin[0]) * 1.06
+    axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, top))
+    ticks = round_numbers(float(curve.n[0]), float(curve.n[-1]))
+    set_numbers(axes.xaxis, ticks)
+    if ticks[-1] < LONG:
+        axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
+    axes.grid(color=colour("grid"), linewidth=1)
+    axes.fill_between(curve.n, curve.direct, curve.margin, **_added())
+    axes.fill_between(curve.n, 0, curve.direct, **_sampling_area())
+    axes.plot([plan.n], [plan.margin], **_dot(), clip_on=False)
+    axes.axhline(0, color=colour("muted"), linewidth=1)
+    if not canvas.narrow:
+        _name_areas(canvas, curve, right, top)
+    canvas.text(4, 14, f"{Printed(100 * plan.level):g} % interval within ±", tone="muted", fontsize=SMALL)
+    canvas.text(right, MARGIN_TOP + MARGIN_HEIGHT + 38, "Respondents", tone="muted", align="right", fontsize=SMALL)
+    write_notes(canvas, notes, x=4 if canvas.narrow else MARGIN_LEFT, top=MARGIN_TOP + MARGIN_HEIGHT + 50)
+
+
+def _name_areas(canvas: Canvas, curve: _Curve, right: float, top: float) -> None:
+    """Words at the right ends of the areas, one above the other."""
+    ends = (float(curve.direct[-1] + curve.margin[-1]) / 2, float(curve.direct[-1]) / 2)
+    places = spread(
+        [MARGIN_TOP + MARGIN_HEIGHT * (1 - y / top) for y in ends],
+        apart=15,
+        low=MARGIN_TOP,
+        high=MARGIN_TOP + MARGIN_HEIGHT - 6,
+    )
+    for name, tone, y in zip(("randomized", "asked openly"), ("report", "truth"), places, strict=True):
+        canvas.text(right + 8, y, name, tone=tone, fontsize=SMALL)
+
+
+def _added() -> dict[str, Any]:
+    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
+    return {**face, "hatch": "////", "linewidth": 1, "zorder": 2}
+
+
+def _sampling_area() -> dict[str, Any]:
+    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1, "zorder": 3}
+
+
+def _dot() -> dict[str, Any]:
+    return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}

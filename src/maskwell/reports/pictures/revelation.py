@@ -11,16 +11,16 @@ from maskwell.core.exact import Parity
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demands import asked, demand_bounds, in_symbols, kept
-from maskwell.reports.notes import Note, area_mark, bar_mark, line_mark, point_mark
-from maskwell.reports.outline import Region
-from maskwell.reports.picture import Canvas, Picture
-from maskwell.reports.square import (
+from maskwell.reports.pictures.belief_square import (
+    Region,
+    Worst,
     at_parity,
     breach,
     breach_line,
     diagonal_note,
     end_notes,
     explain,
+    find_worst,
     sample_of,
     shade,
     shade_outside,
@@ -28,10 +28,10 @@ from maskwell.reports.square import (
     square_heights,
     trace,
 )
-from maskwell.reports.style import colour
+from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, line_mark, point_mark
+from maskwell.reports.pictures.palette import colour
 from maskwell.reports.tables import shorten
 from maskwell.reports.words import PRIORS, SPACE, factor_down, factor_up, range_in_words
-from maskwell.reports.worst import Worst, find_worst
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,13 +2,19 @@
 
 The arrays and the words exist without any drawing library; a drawing is made only when one is asked for. Lengths are
 pixels of the page, measured from the top left; a figure is drawn anew for a narrow screen instead of being shrunk.
+
+Words beside a drawing: headings, sentences, and marks with what they mean, one under the other.
+
+Logarithmic scales and labels at the ends of lines that do not touch.
 """
 
 from __future__ import annotations
 
 import html
 import io
+import math
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,12 +25,16 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.arrays import Array
 from maskwell.core.atomic import atomic_file
 from maskwell.core.escaping import visible, visible_lines
+from maskwell.core.printed import Printed
 from maskwell.errors import DataFileError, MissingExtraError
-from maskwell.reports.style import TEXT_FONTS, colour, with_variables
+from maskwell.reports.pictures.palette import TEXT_FONTS, colour, with_variables
+from maskwell.reports.words import SPACE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
 
 WIDE, NARROW = 680, 328
 SIZE, SMALL = 13.0, 12.0
@@ -198,3 +208,197 @@ def _described(svg: str, picture: Picture, *, prefix: str) -> str:
     named = f'<title id="{prefix}-title">{html.escape(visible(picture.title))}</title>'
     told = f'<desc id="{prefix}-desc">{html.escape(visible_lines(picture.text))}</desc>'
     return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{told}{body}'
+
+
+LINE, STEP = 17, 23
+INDENT = 24
+LETTER = 7.0  # width of a letter of the small size, on the generous side
+
+Mark = Callable[["Axes", float, float], None]
+
+
+@dataclass(frozen=True)
+class Note:
+    """One remark.
+
+    Attributes
+    ----------
+    words
+        What it says; long words are broken into lines.
+    mark
+        Draws a sample in front of the words, around a point.
+    tone, strong
+        Name of the colour, and whether the words stand out.
+    space
+        Pixels of air above.
+    """
+
+    words: str
+    mark: Mark | None = None
+    tone: str = "ink"
+    strong: bool = False
+    space: int = 0
+
+    def lines(self, width: float) -> list[str]:
+        """The words in lines that fit."""
+        letter = LETTER * SIZE / SMALL * 1.06 if self.strong else LETTER
+        room = width - (INDENT if self.mark else 0)
+        together = self.words.replace(" = ", f"{SPACE}={SPACE}").replace(" %", f"{SPACE}%")
+        return textwrap.wrap(together, max(8, int(room / letter)), break_on_hyphens=False)
+
+
+def write_notes(canvas: Canvas, notes: Sequence[Note], *, x: float, top: float) -> float:
+    """Put remarks on a canvas, down from ``top``, and say where they end."""
+    y = top
+    for note in notes:
+        y += note.space
+        if note.mark:
+            note.mark(canvas.page, x + 8, y + STEP / 2)
+        for step, line in enumerate(note.lines(canvas.width - x - 2)):
+            style = {"fontsize": SIZE, "weight": "bold"} if note.strong else {"fontsize": SMALL}
+            left = x + (INDENT if note.mark else 0)
+            canvas.text(left, y + STEP / 2 + LINE * step, line, tone=note.tone, **style)
+        y += _height(note, canvas.width - x - 2)
+    return y
+
+
+def notes_height(notes: Sequence[Note], *, x: float = 4, width: int = NARROW) -> int:
+    """Pixels that remarks need from ``x`` to the right edge."""
+    return sum(note.space + _height(note, width - x - 2) for note in notes)
+
+
+def _height(note: Note, width: float) -> int:
+    return STEP + LINE * (len(note.lines(width)) - 1)
+
+
+def line_mark(**style: Any) -> Mark:
+    """A short piece of a line."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.plot([x - 9, x + 9], [y, y], **{"solid_capstyle": "butt", **style})
+
+    return draw
+
+
+def bar_mark(**style: Any) -> Mark:
+    """A short upright bar."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.plot([x, x], [y - 9, y + 9], **{"solid_capstyle": "butt", **style})
+
+    return draw
+
+
+def area_mark(**style: Any) -> Mark:
+    """A small piece of an area."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.fill([x - 8, x + 8, x + 8, x - 8], [y - 7, y - 7, y + 7, y + 7], **style)
+
+    return draw
+
+
+def point_mark(**style: Any) -> Mark:
+    """One point."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.plot([x], [y], **{"linestyle": "none", **style})
+
+    return draw
+
+
+def open_point(edge: str) -> dict[str, Any]:
+    """Style of a point that is only a ring."""
+    return {"markerfacecolor": colour("paper"), "markeredgecolor": edge, "markeredgewidth": 1.6}
+
+
+FEW_DECADES, MOST_DECADES = 2.2, 9
+LEAST_PLAIN, LARGEST_PLAIN = 1e-3, 1e4
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where it is long.
+
+    >>> round_numbers(1.5, 60), round_numbers(0.02, 3000), round_numbers(2, 1e30)
+    ([2, 5, 10, 20, 50], [0.1, 1, 10, 100, 1000], [10000, 100000000, ...])
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
+    stride = math.ceil((last - first) / MOST_DECADES)
+    powers = range(first - first % stride, last + 1, stride)
+    found = [float(f"{step}e{power}") for power in powers for step in steps]
+    return [int(x) if x >= 1 else x for x in found if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
+
+
+def scale_number(x: float) -> str:
+    """A number of a scale, without needless digits; a power of ten where it is very large or small.
+
+    >>> number(0.05), number(20), number(200000), number(1e-5)
+    ('0.05', '20', '2·10⁵', '10⁻⁵')
+    """
+    if LEAST_PLAIN <= x < LARGEST_PLAIN:
+        return f"{Printed(x):.4g}"
+    lead, power = f"{Printed(x):.3e}".split("e")
+    first = f"{Printed(float(lead)):g}"
+    return f"{'' if first == '1' else f'{first}·'}10{raised(int(power))}"
+
+
+def raised(power: int) -> str:
+    """The digits of a power.
+
+    >>> "10" + raised(-12)
+    '10⁻¹²'
+    """
+    return str(power).translate(RAISED)
+
+
+def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
+    """Logarithmic scales with round numbers and a light grid."""
+    axes.set(xscale="log", yscale="log", xlim=x, ylim=y)
+    for axis, (low, high) in ((axes.xaxis, x), (axes.yaxis, y)):
+        set_numbers(axis, round_numbers(low, high))
+    axes.grid(color=colour("grid"), linewidth=1)
+
+
+def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
+    """Numbers on a scale and nothing between them, shown times a factor."""
+    from matplotlib.ticker import NullLocator
+
+    axis.set_ticks([float(x) for x in at], labels=[scale_number(factor * x) for x in at])
+    axis.set_minor_locator(NullLocator())
+
+
+def spread(places: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
+    """Places moved as little as needed to lie at least ``apart`` from each other, between ``low`` and ``high``.
+
+    >>> spread([10, 11, 50], apart=14, low=0, high=100)
+    [3.5, 17.5, 50]
+    """
+    groups: list[list[int]] = []
+    order = sorted(range(len(places)), key=places.__getitem__)
+    for i in order:
+        groups.append([i])
+        while (
+            len(groups) > 1
+            and _start(groups[-1], places, apart, low, high) < _end(groups[-2], places, apart, low, high) + apart
+        ):
+            last = groups.pop()
+            groups[-1] += last
+    found = [0.0] * len(places)
+    for group in groups:
+        first = _start(group, places, apart, low, high)
+        for step, i in enumerate(group):
+            found[i] = places[i] if len(group) == 1 and low <= places[i] <= high else first + apart * step
+    return found
+
+
+def _start(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
+    """Where a group begins: around its middle, inside the limits."""
+    length = apart * (len(group) - 1)
+    middle = sum(places[i] for i in group) / len(group)
+    return max(low, min(middle - length / 2, high - length))
+
+
+def _end(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
+    return _start(group, places, apart, low, high) + apart * (len(group) - 1)

@@ -14,10 +14,20 @@ from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
-from maskwell.reports.notes import Note, line_mark, notes_height, open_point, point_mark, write_notes
-from maskwell.reports.picture import SMALL, WIDE, Canvas, Picture
-from maskwell.reports.scales import spread
-from maskwell.reports.style import colour
+from maskwell.reports.pictures.canvas import (
+    SMALL,
+    WIDE,
+    Canvas,
+    Note,
+    Picture,
+    line_mark,
+    notes_height,
+    open_point,
+    point_mark,
+    spread,
+    write_notes,
+)
+from maskwell.reports.pictures.palette import colour
 from maskwell.reports.tables import count, shorten
 from maskwell.reports.words import SPACE, as_decimal, percent, percent_bound
 
