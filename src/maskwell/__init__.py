@@ -138,6 +138,24 @@ if TYPE_CHECKING:
     from maskwell.planning.tuning import tuned as tuned
     from maskwell.planning.unit_variance import unit_variance as unit_variance
     from maskwell.planning.unit_variance import worst_shares as worst_shares
+    from maskwell.plots import Picture as Picture
+    from maskwell.plots import plot_associations as plot_associations
+    from maskwell.plots import plot_canonical as plot_canonical
+    from maskwell.plots import plot_choice as plot_choice
+    from maskwell.plots import plot_coefficients as plot_coefficients
+    from maskwell.plots import plot_demand as plot_demand
+    from maskwell.plots import plot_demands as plot_demands
+    from maskwell.plots import plot_family as plot_family
+    from maskwell.plots import plot_flows as plot_flows
+    from maskwell.plots import plot_frontier as plot_frontier
+    from maskwell.plots import plot_inflation as plot_inflation
+    from maskwell.plots import plot_learned as plot_learned
+    from maskwell.plots import plot_margins as plot_margins
+    from maskwell.plots import plot_matrix as plot_matrix
+    from maskwell.plots import plot_release_risk as plot_release_risk
+    from maskwell.plots import plot_revealed as plot_revealed
+    from maskwell.plots import plot_risk_utility as plot_risk_utility
+    from maskwell.plots import plot_variance as plot_variance
     from maskwell.privacy.audit import Audit as Audit
     from maskwell.privacy.audit import audit as audit
     from maskwell.privacy.average import AverageSecurity as AverageSecurity
@@ -249,27 +267,9 @@ if TYPE_CHECKING:
     from maskwell.release.utility.distances import table_distance as table_distance
     from maskwell.release.utility.regressions import compare_regressions as compare_regressions
     from maskwell.release.utility.report import UtilityReport as UtilityReport
-    from maskwell.reports.device_page import SheetOptions as SheetOptions
-    from maskwell.reports.device_page import device_page as device_page
-    from maskwell.reports.plots import Picture as Picture
-    from maskwell.reports.plots import plot_associations as plot_associations
-    from maskwell.reports.plots import plot_canonical as plot_canonical
-    from maskwell.reports.plots import plot_choice as plot_choice
-    from maskwell.reports.plots import plot_coefficients as plot_coefficients
-    from maskwell.reports.plots import plot_demand as plot_demand
-    from maskwell.reports.plots import plot_demands as plot_demands
-    from maskwell.reports.plots import plot_family as plot_family
-    from maskwell.reports.plots import plot_flows as plot_flows
-    from maskwell.reports.plots import plot_frontier as plot_frontier
-    from maskwell.reports.plots import plot_inflation as plot_inflation
-    from maskwell.reports.plots import plot_learned as plot_learned
-    from maskwell.reports.plots import plot_margins as plot_margins
-    from maskwell.reports.plots import plot_matrix as plot_matrix
-    from maskwell.reports.plots import plot_release_risk as plot_release_risk
-    from maskwell.reports.plots import plot_revealed as plot_revealed
-    from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
-    from maskwell.reports.plots import plot_variance as plot_variance
-    from maskwell.reports.release_page import release_page as release_page
+    from maskwell.reports.device.device_sheets import SheetOptions as SheetOptions
+    from maskwell.reports.device.device_sheets import device_page as device_page
+    from maskwell.reports.pages.release_page import release_page as release_page
     from maskwell.reports.releasing import release_file as release_file
 
 __version__ = "0.1.0"
@@ -374,10 +374,10 @@ _HOMES = {
     "maskwell.release.matrices.bounds": ["Bounds"],
     "maskwell.release.matrices.lowering": ["Lowered", "lower_until", "method1_for_match"],
     "maskwell.release.matrices.optimal": ["OptimalMatrix", "optimal_matrix"],
-    "maskwell.reports.device_page": ["SheetOptions", "device_page"],
+    "maskwell.reports.device.device_sheets": ["SheetOptions", "device_page"],
     "maskwell.release.risk_utility": ["RiskUtilityPoint"],
-    "maskwell.reports.release_page": ["release_page"],
-    "maskwell.reports.plots": [
+    "maskwell.reports.pages.release_page": ["release_page"],
+    "maskwell.plots": [
         "Picture",
         "plot_associations",
         "plot_canonical",

@@ -33,7 +33,7 @@ from maskwell.privacy.certificate import certify
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.slack import SLACK
 from maskwell.privacy.verify import verify_text
-from maskwell.reports.explain import explain
+from maskwell.reports.demand_words import explain
 from maskwell.reports.pictures.revelation import plot_revealed
 
 

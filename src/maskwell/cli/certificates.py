@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from maskwell.designs.base import Design
     from maskwell.privacy.average import AverageSecurity
     from maskwell.privacy.criteria import Demand
+    from maskwell.reports.report import Report
 
 
 def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
@@ -40,12 +41,13 @@ def certificate_content(path: str | None, design: Design, demand: Demand | Avera
     return certify(design, demand).text().encode()
 
 
-def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:
-    """The lines of a command, with how to check the proof before the one that says what comes next.
+def with_certificate(report: Report, path: str | None) -> Report:
+    """What a command says, with how to check the proof.
 
-    >>> with_certificate(["Parity 3.", "Next: more"], "proof.json")
+    >>> from maskwell.reports.report import Report
+    >>> list(with_certificate(Report("Parity 3.", next_step="more"), "proof.json"))
     ['Parity 3.', 'The proof is in proof.json; to check it: maskwell verify proof.json', 'Next: more']
     """
     if path is None:
-        return list(lines)
-    return [*lines[:-1], f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}", lines[-1]]
+        return report
+    return report.with_line(f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}")

@@ -57,7 +57,7 @@ def compare(
     private as the other: within its family where it has one, else by letting some respondents answer at random.
     """
     from maskwell.planning.compare import compare as compare_designs
-    from maskwell.reports.text_compare import compare_text
+    from maskwell.reports.text.order_report import compare_report
 
     one, two = load_design(first), load_design(second)
     shares = None if pi is None else read_shares(pi, "--pi", one)
@@ -66,7 +66,7 @@ def compare(
     if as_json:
         print_json(found.to_dict())
     else:
-        print_lines(compare_text(found, first, second))
+        print_lines(compare_report(found, first, second))
 
 
 def _measure(design: Design, name: str, prior: str | None, sensitive: str | None) -> Measure:

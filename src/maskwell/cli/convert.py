@@ -37,7 +37,7 @@ def convert(
 
     With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
     """
-    from maskwell.reports.text_convert import convert_text
+    from maskwell.reports.text.privacy_report import convert_report
 
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])
     demand = given_demand(options)
@@ -49,14 +49,14 @@ def convert(
     if as_json:
         print_json({**content, **drawn})
     else:
-        print_lines(with_plot(convert_text(content, typed_demand(options) or f"--l {content['l']}"), plot))
+        print_lines(with_plot(convert_report(content, typed_demand(options) or f"--l {content['l']}"), plot))
 
 
 def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:
     """What the demand forbids; of local l-diversity, what the gamma of the same accuracy forbids."""
+    from maskwell.plots import plot_canonical
     from maskwell.privacy.criteria import Demand
-    from maskwell.reports.plots import plot_canonical
-    from maskwell.reports.words import factor_down
+    from maskwell.reports.plain_words import factor_down
 
     if demand is not None:
         return plot_canonical(demand)

@@ -94,7 +94,7 @@ def saved(
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
     from maskwell.privacy.audit import counted_reports
-    from maskwell.reports.text import design_text
+    from maskwell.reports.text.design_report import design_report
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
@@ -113,7 +113,7 @@ def saved(
     if as_json:
         print_json(content if output is None else {**content, "output": output})
     else:
-        print_lines(design_text(made, output if output != "-" else None, note), err=output == "-")
+        print_lines(design_report(made, output if output != "-" else None, note), err=output == "-")
 
 
 # ---- families of the registry

@@ -14,7 +14,7 @@ from maskwell.errors import ParameterError
 if TYPE_CHECKING:
     from maskwell.designs.base import Design
     from maskwell.procedures.realise import Device
-    from maskwell.reports.device_page import SheetOptions
+    from maskwell.reports.device.device_sheets import SheetOptions
 
 
 @click.command(
@@ -63,10 +63,10 @@ def device(
     if as_json:
         print_json({**made.to_dict(), **written})
         return
-    from maskwell.reports.device_page import sheet_notes
-    from maskwell.reports.text_device import device_text
+    from maskwell.reports.device.device_report import device_report
+    from maskwell.reports.device.device_sheets import sheet_notes
 
-    lines = device_text(
+    lines = device_report(
         made,
         design,
         output=output if output != "-" else None,
@@ -109,7 +109,7 @@ def _most(text: str) -> int:
 
 
 def _sheet_options(design_file: str | None, options: dict[str, Any]) -> SheetOptions:
-    from maskwell.reports.device_page import SheetOptions
+    from maskwell.reports.device.device_sheets import SheetOptions
 
     return SheetOptions(
         question=options["question"] or "",
@@ -125,7 +125,7 @@ def _written(
     """Write the files that were asked for, both or none, and name them."""
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
-    from maskwell.reports.device_page import device_page
+    from maskwell.reports.device.device_sheets import device_page
 
     contents = {
         "output": (output, None if output is None else device_page(made, sheet).encode()),

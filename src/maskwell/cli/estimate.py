@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from maskwell.engines.columns import Assignment
     from maskwell.estimation.joint.table import Table
     from maskwell.estimation.result import Estimate
-    from maskwell.reports import publish
+    from maskwell.reports.pages import paper_tables
     from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Report
 
 INTERVALS = ["wald", "logit", "score", "exact", "profile", "bonferroni", "scheffe", "wilson"]
 
@@ -140,7 +141,7 @@ def estimate(
     if as_json:
         print_json({**found.to_dict(confidence, interval), **drawn})
     elif style == "text":
-        print_lines(with_plot(found.text(confidence, interval, paths), plot))
+        print_lines(with_plot(found.report(confidence, interval, paths), plot))
     else:
         print_lines(found.published(confidence, interval, exact=style == "csv").lines(style))
 
@@ -188,21 +189,21 @@ class _Found:
     def to_dict(self, level: float, interval: str | None) -> dict[str, Any]:
         """Plain values for JSON."""
         from maskwell.estimation.margins import of_sums
-        from maskwell.reports.text_table import joint_content
+        from maskwell.reports.text.crosstab_report import crosstab_content
 
         found, wanted = self.estimate.to_dict(level, interval), {}
         if self.wanted is not None:
             name, margin = self.wanted
             wanted = {"wanted": {"variable": name, **margin.to_dict(level, of_sums(interval))}}
-        joint = {} if self.table is None else joint_content(self.table, level)
+        joint = {} if self.table is None else crosstab_content(self.table, level)
         return {"variables": self.variables, **found, **wanted, **joint, "rows": self.rows, "dropped": self.dropped}
 
-    def text(self, level: float, interval: str | None, paths: dict[str, str]) -> list[str]:
-        """Lines for people."""
-        from maskwell.reports.text_estimate import estimate_text
-        from maskwell.reports.text_table import joint_lines
+    def report(self, level: float, interval: str | None, paths: dict[str, str]) -> Report:
+        """What it says to people."""
+        from maskwell.reports.text.crosstab_report import crosstab_report
+        from maskwell.reports.text.estimate_report import estimate_report
 
-        lines = estimate_text(
+        report = estimate_report(
             self.estimate,
             self.variables,
             level,
@@ -210,23 +211,24 @@ class _Found:
             interval=interval,
             by=self.by,
             wanted=self.wanted,
-            grid=None if self.table is None else joint_lines(self.table, level),
+            grid=None if self.table is None else crosstab_report(self.table, level),
         )
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             what = "no report" if self.by is None else f"no report or no value of {self.by}"
-            lines.insert(-1, f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
-        return lines
+            left_out = f"{self.dropped:,} of {self.rows:,} rows had {what} and {were} left out"
+            report = report.with_line(f"note: {left_out}")
+        return report
 
-    def published(self, level: float, interval: str | None, *, exact: bool = False) -> publish.Table:
+    def published(self, level: float, interval: str | None, *, exact: bool = False) -> paper_tables.Table:
         """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
         from maskwell.estimation.margins import of_sums
-        from maskwell.reports.text_estimate import estimate_table
-        from maskwell.reports.text_table import published
+        from maskwell.reports.text.crosstab_report import crosstab_table
+        from maskwell.reports.text.estimate_report import estimate_table
 
         two = self.table is not None and len(self.table.names) == 2
         if self.table is not None and two and self.by is None and interval is None and not exact:
-            return published(self.table, level)
+            return crosstab_table(self.table, level)
         if self.wanted is not None:
             name, margin = self.wanted
             return estimate_table(margin, [name], level, interval=of_sums(interval), by=self.by, exact=exact)
@@ -235,7 +237,7 @@ class _Found:
     def picture(self, level: float, interval: str | None) -> Picture:
         """The estimates with their intervals."""
         from maskwell.estimation.margins import of_sums
-        from maskwell.reports.plots import plot_learned
+        from maskwell.plots import plot_learned
 
         if self.wanted is not None:
             return plot_learned(self.wanted[1], level=level, interval=of_sums(interval), by=self.by or "group")
@@ -264,7 +266,7 @@ def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _
 
 def _table(found: _Found, assignments: Sequence[Assignment]) -> Table | None:
     """The table that several columns make, where all rows used one design for each."""
-    from maskwell.reports.text_table import table_in
+    from maskwell.reports.text.crosstab_report import table_in
 
     if any(one.when for one in assignments):
         return None

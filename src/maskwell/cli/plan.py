@@ -137,7 +137,7 @@ def _choose(
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
     from maskwell.planning.choosing import choose
-    from maskwell.reports.text_plan import plan_text
+    from maskwell.reports.text.planning_report import choice_report
 
     labels = _needed_categories(categories, k)
     asked = needed_demand(demand, "plan")
@@ -153,7 +153,7 @@ def _choose(
         print_json({**choice.to_dict(), **written})
     else:
         shown = None if output == "-" else output
-        print_lines(with_plot(plan_text(choice, shown, typed_demand(demand)), plot), err=output == "-")
+        print_lines(with_plot(choice_report(choice, shown, typed_demand(demand)), plot), err=output == "-")
 
 
 def _needed_categories(labels: str | None, k: str | None) -> Categories:
@@ -175,7 +175,7 @@ def _check_used(*, level: str | None, needs: str | None, picture: str | None, pl
 
 
 def _picture(choice: Choice, name: str) -> Picture:
-    from maskwell.reports.plots import plot_choice, plot_variance
+    from maskwell.plots import plot_choice, plot_variance
 
     if name == "frontier":
         return plot_choice(choice)

@@ -99,12 +99,12 @@ def regress(
     if as_json:
         print_json({**found.to_dict(confidence, exponentiate=exponentiate), **drawn})
         return
-    from maskwell.reports.text_regress import regress_table, regress_text
+    from maskwell.reports.text.regression_report import regression_report, regression_table
 
     if style == "text":
-        print_lines(with_plot(regress_text(found, confidence, paths, exponentiate=exponentiate), plot))
+        print_lines(with_plot(regression_report(found, confidence, paths, exponentiate=exponentiate), plot))
     else:
-        print_lines(regress_table(found, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
+        print_lines(regression_table(found, confidence, exponentiate=exponentiate, exact=style == "csv").lines(style))
 
 
 def _fitted(

@@ -24,11 +24,11 @@ def verify(certificate: str, design: str | None, *, as_json: bool) -> int:
     The exit status is 1 when a check fails, or when the certificate proves that its demand is not met.
     """
     from maskwell.privacy.verify import verify_file
-    from maskwell.reports.text_certificate import verified_text
+    from maskwell.reports.text.privacy_report import verified_report
 
     found = verify_file(certificate, design=None if design is None else load_design(design))
     if as_json:
         print_json({"certificate": certificate, **found.to_dict()})
     else:
-        print_lines(verified_text(found, certificate))
+        print_lines(verified_report(found, certificate))
     return OK if found.ok and found.meets is not False else ANSWER_IS_NO

@@ -33,8 +33,8 @@ from maskwell.procedures.forced import forced
 from maskwell.procedures.registry import make_design
 from maskwell.procedures.simmons import simmons
 from maskwell.procedures.warner import warner
-from maskwell.reports.text import parity_of
-from maskwell.reports.words import factor_down, factor_up
+from maskwell.reports.plain_words import factor_down, factor_up
+from maskwell.reports.text.design_report import parity_of
 
 TWO = Fraction(2)
 NEAR_TWO = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])

@@ -10,8 +10,8 @@ from tests.support.drawings import fixed_colours, overlapping, texts_outside
 from maskwell.errors import ParameterError
 from maskwell.planning.choosing import choose
 from maskwell.planning.optimal import added_variance, minimax_size
+from maskwell.plots import Picture, plot_choice, plot_frontier
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.plots import Picture, plot_choice, plot_frontier
 
 ONE = Demand.from_epsilon(1)
 

@@ -4,7 +4,7 @@ from tests.support.regression import DIRECT, WARNER, logistic_data
 
 from maskwell.errors import InputError
 from maskwell.estimation.regression.logistic import fit_logistic
-from maskwell.reports.plots import plot_coefficients
+from maskwell.plots import plot_coefficients
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.procedures.realise import make_device
 from maskwell.procedures.registry import make_design
-from maskwell.reports.device_cards import Face, grid_for
-from maskwell.reports.device_page import SheetOptions, device_page, sheet_notes
-from maskwell.reports.device_record import assigned
+from maskwell.reports.device.device_report import assigned
+from maskwell.reports.device.device_sheets import SheetOptions, device_page, sheet_notes
+from maskwell.reports.device.paper_cards import Face, grid_for
 
 THREE = Categories.of(["never", "once", "often"])
 REVEALING = [

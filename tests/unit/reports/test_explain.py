@@ -12,8 +12,8 @@ from maskwell.designs.uniform import Uniform
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.curves import Steps
 from maskwell.privacy.smooth import Smooth
-from maskwell.reports.explain import explain
-from maskwell.reports.words import SPACE
+from maskwell.reports.demand_words import explain
+from maskwell.reports.plain_words import SPACE
 
 
 def told(*args: object) -> list[str]:

@@ -19,7 +19,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingExtraError
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.html import PageContent, page
+from maskwell.reports.pages.survey_page import PageContent, page
 
 ODD = ["<script>alert(1)</script>", "a & b", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"]
 VOID = {"meta", "br", "img", "link", "input", "hr"}

@@ -8,8 +8,8 @@ from tests.support.drawings import fixed_colours, overlapping, texts_outside
 
 from maskwell.core.categories import Categories
 from maskwell.planning.sample_plan import plan_sample
+from maskwell.plots import Picture, plot_margins
 from maskwell.procedures.registry import make_design
-from maskwell.reports.plots import Picture, plot_margins
 
 
 def pictures() -> list[Picture]:

@@ -4,7 +4,7 @@ import io
 import pytest
 
 from maskwell.errors import ParameterError
-from maskwell.reports.publish import STYLES, Table, in_latex
+from maskwell.reports.pages.paper_tables import STYLES, Table, in_latex
 
 NASTY = ["plain", "a_b & c", "50 %", "{x}^2 ~ $y", "back\\slash", "pipe|bar", 'comma, "quote"', "a < b > c", "#1"]
 

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.reports.tables import WIDTH
-from maskwell.reports.text_table import joint_content, joint_lines, odds_line, published, table_in
+from maskwell.reports.report import WIDTH
+from maskwell.reports.text.crosstab_report import (
+    crosstab_content,
+    crosstab_report,
+    crosstab_table,
+    odds_sentence,
+    table_in,
+)
 
 WARNER = mw.make_design("warner", p="4/5")
 FORCED = mw.make_design("forced", truth="3/4", yes="1/6", no="1/12")
@@ -17,7 +23,7 @@ def _table(x, designs):
 
 
 def test_rows_by_columns_with_margins():
-    lines = joint_lines(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95)
+    lines = crosstab_report(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95)
     assert lines[0].split() == ["smokes", "\\", "drinks", "yes", "no", "all"]
     assert lines[1].split() == ["yes", "0.050", "(0.025)", "0.283", "(0.038)", "0.333", "(0.037)"]
     assert lines[3].split()[0] == "all" and lines[3].endswith("1")
@@ -28,40 +34,40 @@ def test_rows_by_columns_with_margins():
 @pytest.mark.parametrize("designs", [{"a": LONG, "b": LONG}, {"a": LONG, "b": WARNER, "c": LONG}])
 def test_every_line_fits(designs):
     x = np.random.default_rng(1).integers(20, 90, [d.m for d in designs.values()])
-    lines = joint_lines(_table(x, designs), 0.95)
+    lines = crosstab_report(_table(x, designs), 0.95)
     assert max(map(len, lines)) <= WIDTH
     assert any("more cells: --json gives all" in line for line in lines)
 
 
 def test_what_is_not_available_is_said():
     empty = _table([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
-    lines = joint_lines(empty, 0.95)
+    lines = crosstab_report(empty, 0.95)
     assert any("infinite (95 % profile interval" in line and "infinity" in line for line in lines)
     weighted = mw.Table(mw.Estimate(**{**vars(empty.estimate), "samples": ()}), empty.layout)
-    assert odds_line(weighted.odds_ratio(), 0.95).endswith("not available")
+    assert odds_sentence(weighted.odds_ratio(), 0.95).endswith("not available")
     few = _table([[1, 0], [0, 1]], {"a": WARNER, "b": FORCED})
-    assert joint_content(few, 0.95)["independence"][0]["flags"]
+    assert crosstab_content(few, 0.95)["independence"][0]["flags"]
 
 
 def test_a_shared_device_is_tested_by_what_is_valid():
     rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
     shared = mw.Dense.of(rows, mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")]))
-    content = joint_content(_table([[60, 40], [40, 60]], {("a", "b"): shared}), 0.95)
+    content = crosstab_content(_table([[60, 40], [40, 60]], {("a", "b"): shared}), 0.95)
     assert [test["method"] for test in content["independence"]] == ["wald"]
 
 
 def test_json_has_everything_that_two_variables_say():
-    content = joint_content(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.9)
+    content = crosstab_content(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.9)
     assert content["not_tested"] == []
     assert [one["given"] for one in content["conditionals"]] == [["smokes"], ["drinks"]]
     assert content["odds_ratios"][0]["level"] == 0.9
-    three = joint_content(_table(np.full((2, 2, 2), 30), dict.fromkeys(("a", "b", "c"), WARNER)), 0.95)
+    three = crosstab_content(_table(np.full((2, 2, 2), 30), dict.fromkeys(("a", "b", "c"), WARNER)), 0.95)
     assert [test["variables"] for test in three["independence"]] == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert "odds_ratios" not in three
 
 
 def test_for_a_paper():
-    lines = published(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95).lines("csv")
+    lines = crosstab_table(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95).lines("csv")
     assert lines[0].startswith("smokes") and len(lines) == 4
 
 
@@ -85,15 +91,15 @@ def test_odds_ratios_that_say_nothing_are_left_out():
     three = mw.Uniform.from_gamma(4, mw.Categories.of(["farm", "office", "astronaut"]))
     table = _table([[300, 520, 160], [340, 610, 172]], {"sex": WARNER, "job": three})
     assert min(table.margin("job").pi_hat) == table.margin("job").pi_hat[-1] < 0.03
-    text = " ".join(line.strip() for line in joint_lines(table, 0.95))
+    text = " ".join(line.strip() for line in crosstab_report(table, 0.95))
     assert "job (farm to office)" in text and "to astronaut)" not in text
     assert "1 odds ratio left out: an interval from below 1/100 to above 100 says nothing" in text
-    assert "to astronaut)" not in " ".join(published(table, 0.95).notes)
-    assert len(joint_content(table, 0.95)["odds_ratios"]) == 2
+    assert "to astronaut)" not in " ".join(crosstab_table(table, 0.95).notes)
+    assert len(crosstab_content(table, 0.95)["odds_ratios"]) == 2
 
 
 def test_notes_name_no_function_of_python():
     design = mw.Uniform.from_gamma(4, mw.Categories.of(["x", "y", "z"]))
     table = _table([[3, 1, 2], [1, 4, 2], [2, 1, 5]], {"a": design, "b": design})
-    text = " ".join(line.strip() for line in joint_lines(table, 0.95))
+    text = " ".join(line.strip() for line in crosstab_report(table, 0.95))
     assert "expected counts are below" in text and "method=" not in text

@@ -7,7 +7,7 @@ from tests.support.drawings import fixed_colours, overlapping, texts_outside
 from maskwell.errors import ParameterError
 from maskwell.planning.optimal import added_variance, minimax_size
 from maskwell.planning.switches import switch_gamma, switch_k
-from maskwell.reports.plots import Picture, plot_variance
+from maskwell.plots import Picture, plot_variance
 
 
 def pictures() -> list[Picture]:

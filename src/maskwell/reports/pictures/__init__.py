@@ -1,1 +1,1 @@
-"""TODO: say what this folder holds."""
+"""The pictures, one idea a file; :mod:`maskwell.plots` names them all."""

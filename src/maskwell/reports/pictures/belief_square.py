@@ -36,7 +36,7 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.words import as_decimal, percent_bound
+from maskwell.reports.plain_words import as_decimal, percent_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,7 +28,7 @@ from maskwell.core.escaping import visible, visible_lines
 from maskwell.core.printed import Printed
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.reports.pictures.palette import TEXT_FONTS, colour, with_variables
-from maskwell.reports.words import SPACE
+from maskwell.reports.plain_words import SPACE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,6 +20,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, log_of
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.planning.choice import Choice
 from maskwell.planning.choosing import choose
@@ -27,7 +28,7 @@ from maskwell.planning.demanded import gamma_of
 from maskwell.planning.frontier import Frontier, FrontierLine, frontier
 from maskwell.planning.sample_size import check_n
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.demands import asked, in_symbols
+from maskwell.reports.demand_words import asked, in_symbols
 from maskwell.reports.pictures.canvas import (
     LARGEST_PLAIN,
     NARROW,
@@ -47,8 +48,7 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.tables import counted, shorten
-from maskwell.reports.words import SPACE, percent
+from maskwell.reports.plain_words import SPACE, counted, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,7 +22,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.exact import Number, log_of, safe_below, to_float
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.demands import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
+from maskwell.reports.demand_words import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
 from maskwell.reports.pictures.belief_square import (
     DASHES,
     HATCHES,
@@ -43,7 +43,7 @@ from maskwell.reports.pictures.belief_square import (
 )
 from maskwell.reports.pictures.canvas import SMALL, Canvas, Note, Picture, area_mark, line_mark
 from maskwell.reports.pictures.palette import LEVELS, colour, levels
-from maskwell.reports.words import PRIORS, SPACE, factor_up, range_in_words
+from maskwell.reports.plain_words import PRIORS, SPACE, factor_up, range_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,6 +13,7 @@ import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.base import check_level
@@ -20,8 +21,7 @@ from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.tables import label, shorten
-from maskwell.reports.words import MINUS, SPACE, decimals_for, percent
+from maskwell.reports.plain_words import MINUS, SPACE, decimals_for, label, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ import numpy as np
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.arrays import Real
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.estimation.regression.result import Regression
 from maskwell.reports.pictures.canvas import SMALL, Canvas, Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.tables import shorten
 
 SHOWN = 30
 HEAD, ROW, FOOT = 40, 34, 56

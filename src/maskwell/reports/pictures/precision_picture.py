@@ -18,6 +18,7 @@ import numpy as np
 from maskwell.core.arguments import as_list, check_kind, pairs_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import Number, to_float
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.planning.demanded import check_k, gamma_of
@@ -45,8 +46,7 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour, levels
-from maskwell.reports.tables import label, shorten
-from maskwell.reports.words import factor_down
+from maskwell.reports.plain_words import factor_down, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

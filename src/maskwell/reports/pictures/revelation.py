@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.arrays import Array
 from maskwell.core.exact import Parity
+from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
-from maskwell.reports.demands import asked, demand_bounds, in_symbols, kept
+from maskwell.reports.demand_words import asked, demand_bounds, in_symbols, kept
 from maskwell.reports.pictures.belief_square import (
     Region,
     Worst,
@@ -30,8 +31,7 @@ from maskwell.reports.pictures.belief_square import (
 )
 from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, line_mark, point_mark
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.tables import shorten
-from maskwell.reports.words import PRIORS, SPACE, factor_down, factor_up, range_in_words
+from maskwell.reports.plain_words import PRIORS, SPACE, factor_down, factor_up, range_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

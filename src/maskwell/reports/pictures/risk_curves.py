@@ -20,6 +20,7 @@ import numpy as np
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError, ParameterError
 from maskwell.release.released import Release
@@ -39,9 +40,8 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.state_names import columns_of
-from maskwell.reports.tables import count, counted, shorten
-from maskwell.reports.words import SPACE, as_decimal, percent, percent_bound
+from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
+from maskwell.reports.text.release_words import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

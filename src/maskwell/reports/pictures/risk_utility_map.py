@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
@@ -28,8 +29,7 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.tables import count, shorten
-from maskwell.reports.words import SPACE, as_decimal, percent, percent_bound
+from maskwell.reports.plain_words import SPACE, as_decimal, count, percent, percent_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

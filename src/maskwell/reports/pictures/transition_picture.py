@@ -17,6 +17,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.designs.base import Design
 from maskwell.engines.labels import Labels
@@ -37,9 +38,8 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.state_names import PARTS, columns_of, name_of
-from maskwell.reports.tables import count, counted, shorten
-from maskwell.reports.words import SPACE, percent
+from maskwell.reports.plain_words import SPACE, count, counted, percent
+from maskwell.reports.text.release_words import PARTS, columns_of, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.arguments import check_kind
+from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.release.utility.association import Association
@@ -36,8 +37,8 @@ from maskwell.reports.pictures.canvas import (
     write_notes,
 )
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.release_numbers import factor_text
-from maskwell.reports.tables import count, label, shorten
+from maskwell.reports.plain_words import count, label
+from maskwell.reports.text.risk_figures import factor_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
