@@ -204,8 +204,8 @@ def test_a_stage_without_records_has_no_picture() -> None:
     nothing = replace(
         income, states=[], outputs=[], counts=np.zeros(0, dtype=np.int64), cells=np.zeros(0, dtype=np.int64)
     )
-    bound_value = [one["figure"] for one in _stages(replace(release, stages=(release.stages[0], nothing)), 1)]
-    assert bound_value[0] is not None and bound_value[1] is None
+    figures = [one["figure"] for one in _stages(replace(release, stages=(release.stages[0], nothing)), 1)]
+    assert figures[0] is not None and figures[1] is None
 
 
 def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apart() -> None:

@@ -1,11 +1,11 @@
-"""Procedures with two questions, a sensitive and an innocuous one, in words.
+"""Procedures that are carried out in their own way, by name: two questions at once, questions on cards, counted cards.
 
-Procedures that are carried out in their own way, all by name; here those that count cards or balls.
+Here are their facts; their sentences are in ``templates/device``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,17 +17,7 @@ from maskwell.procedures.classical import Known
 from maskwell.procedures.procedure import single_answers
 from maskwell.procedures.samples import UNRELATED
 from maskwell.procedures.spoken import report_labels, truth_labels
-from maskwell.reports.device.device_words import (
-    ALONE,
-    BACK,
-    CARD_EACH,
-    CHANCE,
-    MOST_LISTED,
-    THINK,
-    Question,
-    Words,
-    rules_around,
-)
+from maskwell.reports.device.device_words import MOST_LISTED, Question, Words, words_of
 from maskwell.reports.device.paper_cards import CardSheet, Face, either, if_right, matched, quoted, sheets_of
 
 MONTHS = [
@@ -45,13 +35,7 @@ MONTHS = [
     "December",
 ]
 YES_NO = ["yes", "no"]
-READ = "Read both questions and think of your true answers. Keep them to yourself."
-OTHER = "As long as nobody knows your answer to the other question, nobody can read yours from what you say."
-NO_DEVICE = "Nothing is needed but this sheet. It works by mail and on the web too."
-PAPER_EACH = (
-    "The person answers both questions in thought, not aloud, and marks nothing on paper.",
-    "Only the one answer to both together is said.",
-)
+MOST_BALLS = 200
 
 
 @dataclass(frozen=True)
@@ -62,32 +46,46 @@ class Asked:
     innocuous: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Script:
-    """A procedure in words.
+    """A procedure with what is said and printed.
 
     Attributes
     ----------
     title
         Its name.
-    words
-        What both sides are told.
+    template, facts
+        Which sentences it has, and what stands in them.
+    design, thing
+        What it realises, and what nobody but the respondent may see.
     questions
         What the respondent reads first.
     sheets
         What is printed besides.
     notes
         What whoever prints it must know.
-    hidden
-        What only the respondent knows.
+    hidden_by
+        What hides the answer: "chance" or "the_other_question".
     """
 
     title: str
-    words: Words
+    template: str
+    facts: Mapping[str, Any]
+    design: Design
+    thing: str
     questions: tuple[Question, ...]
     sheets: tuple[CardSheet, ...] = ()
     notes: tuple[str, ...] = ()
-    hidden: str = CHANCE
+    hidden_by: str = "chance"
+
+    def words(self) -> Words:
+        """What both sides are told."""
+        return words_of(self.template, self.facts, self.design, thing=self.thing)
+
+
+def script_for(known: Known, design: Design, asked: Asked) -> Script:
+    """The words and sheets of a procedure of :data:`~maskwell.procedures.realise.OWN_WAY`."""
+    return SCRIPTS[known.family](known.parameters, design, asked)
 
 
 # ---- the two questions
@@ -146,66 +144,55 @@ def months(share: Fraction) -> str | None:
     return f"Was your mother born {when}?"
 
 
-def _share_rule(share: Fraction | None) -> str:
-    if share is None:
-        return "The second question must have nothing to do with the first."
-    return (
-        f"The second question must have nothing to do with the first, and a share of {to_decimal(share)} of the people "
-        "asked must say yes to it. A wrong share makes the results wrong."
-    )
+def _share_text(share: Fraction | None) -> str | None:
+    return None if share is None else to_decimal(share)
 
 
 # ---- both answered at once
 
 
-def crosswise(given: Any, design: Design, asked: Asked) -> Script:
+def crosswise(parameters: Any, design: Design, asked: Asked) -> Script:
     """Whether the answers to both questions are the same."""
-    a, b = map(quoted, own_labels(design))
-    rule = (
-        f"Is your answer to A {a} and to B “yes”, or to A {b} and to B “no”?",
-        f"Is your answer to A {a} and to B “no”, or to A {b} and to B “yes”?",
-    )
-    if own_labels(design) == YES_NO:
-        rule = "Are your two answers the same, both yes or both no?", "Is one answer yes and the other no?"
-    return _at_once("Crosswise model", design, asked, rule, given["q"])
+    return _at_once("crosswise", design, asked, parameters["q"])
 
 
-def triangular(given: Any, design: Design, asked: Asked) -> Script:
+def triangular(parameters: Any, design: Design, asked: Asked) -> Script:
     """Whether any of both applies."""
-    a, b = map(quoted, own_labels(design))
-    rule = (
-        f"Is your answer to A {a}, or your answer to B “yes”, or both?",
-        f"Is your answer to A {b} and your answer to B “no”?",
-    )
-    if own_labels(design) == YES_NO:
-        rule = "Is at least one of your answers yes?", "Are both answers no?"
-    return _at_once("Triangular model", design, asked, rule, given["q"])
+    return _at_once("triangular", design, asked, parameters["q"])
 
 
-def _at_once(title: str, design: Design, asked: Asked, rule: tuple[str, str], share: Fraction) -> Script:
+def _at_once(model: str, design: Design, asked: Asked, share: Fraction) -> Script:
     other, notes = other_question(share, asked)
-    reports = report_labels(design)
-    steps = (
-        "Read both questions. Answer each of them in your thoughts. Say nothing yet.",
-        f"{rule[0]} Say {quoted(reports[0])}.",
-        f"{rule[1]} Say {quoted(reports[1])}.",
-        ALONE,
+    answers = own_labels(design)
+    a, b = answers
+    facts = {"model": model, "a": a, "b": b, "plain": answers == YES_NO, "share": _share_text(share)}
+    return Script(
+        title=f"{model.capitalize()} model",
+        template="both_at_once",
+        facts=facts | {"reports": report_labels(design)},
+        design=design,
+        thing="",
+        questions=two_questions(design, asked, other),
+        notes=notes,
+        hidden_by="the_other_question",
     )
-    rules = rules_around(design, (NO_DEVICE, _share_rule(share)), PAPER_EACH, thing="")
-    return Script(title, Words(steps, rules), two_questions(design, asked, other), notes=notes, hidden=OTHER)
 
 
 # ---- cards that name one of them
 
 
-def simmons(given: Any, design: Design, asked: Asked) -> Script:
+def simmons(parameters: Any, design: Design, asked: Asked) -> Script:
     """Cards that name the one or the other question; in the form of Mangat and others members always say yes."""
-    own, reports = own_labels(design), report_labels(design)
-    members = "mangat" in str(design.provenance["family"])
-    share = given.get("beta", given.get("alpha"))
-    faces = _question_cards(given["p"], own, reports, members=members)
-    follow = _follow(own, reports, "the card", members=members)
-    return _with_cards("Two questions", design, asked, faces, share, follow)
+    answers, reports = own_labels(design), report_labels(design)
+    members = _members_say_yes(design)
+    share = parameters.get("beta", parameters.get("alpha"))
+    faces = _question_cards(parameters["p"], answers, reports, members=members)
+    facts = {"own": answers, "members": members}
+    return _with_cards("Two questions", design, asked, [faces], share, reports, facts)
+
+
+def _members_say_yes(design: Design) -> bool:
+    return "mangat" in str(design.provenance["family"])
 
 
 def _question_cards(p: Fraction, own: Sequence[str], reports: Sequence[str], *, members: bool) -> list[Face]:
@@ -225,153 +212,109 @@ def _said(answers: Sequence[str], reports: Sequence[str]) -> str:
     return f"Say {either(reports)}." if list(answers) == list(reports) else f"Say {matched(answers, reports)}."
 
 
-def _follow(own: Sequence[str], reports: Sequence[str], thing: str, *, members: bool) -> str:
-    plain = list(own) == list(reports) == YES_NO
-    words = f": {either(reports)}" if plain else f", in the words that {thing} gives you"
-    truth = f"answer the question that {thing} names, truthfully{words}."
-    if not members:
-        return truth[0].upper() + truth[1:]
-    return (
-        f"Is your answer to A {quoted(own[0])}? Then say {quoted(reports[0])}, whatever {thing} says. If it is not, "
-        f"{truth}"
-    )
-
-
-def statements(given: Any, design: Design, asked: Asked) -> Script:
+def statements(parameters: Any, design: Design, asked: Asked) -> Script:
     """Cards with a statement for each category, and cards that name the innocuous question."""
-    reports, own = report_labels(design), own_labels(design)
-    shares = [*given["statements"], given["unrelated"]]
+    reports, answers = report_labels(design), own_labels(design)
+    shares = [*parameters["statements"], parameters["unrelated"]]
     size = common_denominator(shares)
-    texts = [*(f"“My true answer to A is: {name}.”" for name in own), "Answer question B."]
-    notes = [*[if_right(reports)] * len(own), _said(YES_NO, reports)]
+    texts = [*(f"“My true answer to A is: {name}.”" for name in answers), "Answer question B."]
+    notes = [*[if_right(reports)] * len(answers), _said(YES_NO, reports)]
     faces = [Face(int(share * size), text, note) for share, text, note in zip(shares, texts, notes, strict=True)]
-    follow = f"Is it a statement? {if_right(reports)} Does it name question B? Then answer that one: {either(reports)}."
-    return _with_cards("Statements and a question", design, asked, faces, given.get("beta"), follow)
+    facts = {"own": answers, "statements": True}
+    return _with_cards("Statements and a question", design, asked, [faces], parameters.get("beta"), reports, facts)
+
+
+def simmons_twice(parameters: Any, design: Design, asked: Asked) -> Script:
+    """Two boxes of cards that name one of two questions; both answers are said."""
+    answers, members = own_labels(design), _members_say_yes(design)
+    assert isinstance(design.outputs, Categories)
+    single = [str(answer) for answer in single_answers(design.outputs)]
+    boxes = [_question_cards(parameters[p], answers, single, members=members) for p in ("p1", "p2")]
+    facts = {"own": answers, "members": members}
+    return _with_cards("Two questions, two boxes", design, asked, boxes, None, single, facts)
 
 
 def _with_cards(
-    title: str, design: Design, asked: Asked, faces: list[Face], share: Fraction | None, follow: str
+    title: str,
+    design: Design,
+    asked: Asked,
+    boxes: Sequence[Sequence[Face]],
+    share: Fraction | None,
+    reports: Sequence[str],
+    facts: Mapping[str, Any],
 ) -> Script:
-    """Two questions, and cards that say which of them to answer."""
+    """Two questions, and cards that say which of them to answer: in one deck, or in a box for each of two answers."""
     other, notes = other_question(share, asked)
-    kept = [face for face in faces if face.copies]
-    steps = (
-        READ,
-        "Mix the cards. Draw one and look at it. Let nobody else see it.",
-        follow,
-        f"{ALONE} Do not say what the card was about.",
-        BACK,
+    printed = [[face for face in faces if face.copies] for faces in boxes]
+    names = [""] if len(boxes) == 1 else [f"Box {number + 1}" for number in range(len(boxes))]
+    counted = {
+        "boxes": [[f"{face.copies} × {face.text}" for face in faces] for faces in printed],
+        "size": sum(face.copies for face in printed[0]),
+        "share": _share_text(share),
+    }
+    plain = list(facts["own"]) == list(reports) == YES_NO
+    return Script(
+        title=title,
+        template="question_cards",
+        facts={"members": False, "statements": False, "plain": plain, "reports": reports, **facts, **counted},
+        design=design,
+        thing="card",
+        questions=two_questions(design, asked, other),
+        sheets=tuple(
+            sheet for name, faces in zip(names, printed, strict=True) for sheet in sheets_of(faces, name=name)
+        ),
+        notes=notes,
     )
-    size = sum(face.copies for face in kept)
-    before = (f"Print and cut the cards, and count them: {size} in all.", *_counted(kept), _share_rule(share))
-    rules = rules_around(design, before, CARD_EACH, thing="card")
-    return Script(title, Words(steps, rules), two_questions(design, asked, other), tuple(sheets_of(kept)), notes)
 
 
-def _counted(faces: Sequence[Face]) -> tuple[str, ...]:
-    return tuple(f"{face.copies} × {face.text}" for face in faces)
+# ---- counted cards and balls
 
 
-def simmons_twice(given: Any, design: Design, asked: Asked) -> Script:
-    """Two boxes of cards that name one of two questions; both answers are said."""
-    own, members = own_labels(design), "mangat" in str(design.provenance["family"])
-    assert isinstance(design.outputs, Categories)
-    single = [str(answer) for answer in single_answers(design.outputs)]
-    other, notes = other_question(None, asked)
-    boxes = [
-        (f"Box {box}", [face for face in _question_cards(given[p], own, single, members=members) if face.copies])
-        for box, p in ((1, "p1"), (2, "p2"))
-    ]
-    steps = (
-        READ,
-        "Draw a card from box 1 and look at it. Let nobody else see it. Put it back.",
-        f"{_follow(own, single, 'the card', members=members)} Say only that.",
-        "Do the same once more with box 2.",
-        "Do not explain your answers, and do not say what the cards were about.",
-    )
-    counted = tuple(f"{name}: {' '.join(_counted(faces))}" for name, faces in boxes)
-    before = ("Print and cut the cards, and keep them in two boxes marked 1 and 2.", *counted, _share_rule(None))
-    rules = rules_around(design, before, TWO_BOXES, thing="card")
-    sheets = tuple(sheet for name, faces in boxes for sheet in sheets_of(faces, name=name))
-    return Script("Two questions, two boxes", Words(steps, rules), two_questions(design, asked, other), sheets, notes)
-
-
-TWO_BOXES = (
-    "Shuffle the cards of both boxes in front of the person: at least seven times.",
-    "The person draws one card from box 1, then one from box 2, and looks at each alone.",
-    "Turn away. Never look at a card, and never ask what it said.",
-)
-
-
-MOST_BALLS = 200
-
-
-def script_for(known: Known, design: Design, asked: Asked) -> Script:
-    """The words and sheets of a procedure of :data:`~maskwell.procedures.realise.OWN_WAY`."""
-    return SCRIPTS[known.family](known.parameters, design, asked)
-
-
-def _kuk(given: Any, design: Design, asked: Asked) -> Script:
-    yes, no = map(quoted, truth_labels(design))
-    draws = given["draws"]
-    decks = [("Deck 1", given["theta1"]), ("Deck 2", given["theta2"])]
-    cards = "a card" if draws == 1 else f"{draws} cards, one at a time"
-    steps = (
-        THINK,
-        f"Is it {yes}? Then use deck 1. Is it {no}? Then use deck 2. Let nobody see which one you use.",
-        f"Draw {cards}: look, put it back, mix.{'' if draws == 1 else ' Count the red ones.'}",
-        _said_count(report_labels(design), "how many were red"),
-        "Leave both decks as you found them.",
-    )
-    counted = tuple(f"{name}: {t.numerator} red, {t.denominator - t.numerator} black cards." for name, t in decks)
-    screen = "Bring a screen. Whoever sees which deck is used knows the true answer."
-    before = ("Print and cut both decks and keep them in two boxes marked 1 and 2.", *counted, screen)
-    each = (
-        "Shuffle both decks and put both boxes in front of the person, who reaches into them unseen.",
-        "Turn away. Never look which box is used or which cards are drawn.",
-    )
+def _kuk(parameters: Any, design: Design, asked: Asked) -> Script:
+    decks = [("Deck 1", parameters["theta1"]), ("Deck 2", parameters["theta2"])]
+    facts = {
+        "decks": [(name, t.numerator, t.denominator - t.numerator) for name, t in decks],
+        "draws": parameters["draws"],
+    }
     sheets = [s for name, t in decks for s in sheets_of(_two_colours(t.numerator, t.denominator, "Black"), name=name)]
-    words = Words(steps, rules_around(design, before, each, thing="cards"))
-    return Script("Kuk's two decks", words, _one(asked, design), tuple(sheets))
+    return _counted("Kuk's two decks", "kuk", facts, design, asked, sheets)
 
 
-def _chow(given: Any, design: Design, asked: Asked) -> Script:
-    yes, no = map(quoted, truth_labels(design))
-    red, blue, draws = given["red"], given["blue"], given["draws"]
-    them = "it" if draws == 1 else "them"
-    steps = (
-        THINK,
-        f"Mix the cards. Draw {draws} of them, all at once, and look. Let nobody else see {them}.",
-        f"Is your true answer {yes}? Then count the red ones. Is it {no}? Then count the blue ones.",
-        _said_count(report_labels(design), "that number"),
-        "Put the cards back and mix them again.",
-    )
-    before = (f"Use {red} red and {blue} blue balls in a bag, or print and cut as many cards.",)
-    each = (
-        f"Mix the balls or cards. The person draws {draws} of them unseen and looks at {them} alone.",
-        f"Turn away. Never look at {them}, and never ask which colour was counted.",
-        f"Let the person put {them} back, and mix again.",
-    )
+def _chow(parameters: Any, design: Design, asked: Asked) -> Script:
+    red, blue = parameters["red"], parameters["blue"]
+    facts = {"red": red, "blue": blue, "draws": parameters["draws"]}
     few = red + blue <= MOST_BALLS
-    sheets = sheets_of(_two_colours(red, red + blue, "Blue")) if few else []
-    words = Words(steps, rules_around(design, before, each, thing="cards"))
-    return Script("Chow's urn", words, _one(asked, design), tuple(sheets))
+    return _counted(
+        "Chow's urn", "chow", facts, design, asked, sheets_of(_two_colours(red, red + blue, "Blue")) if few else []
+    )
 
 
-def _one(asked: Asked, design: Design) -> tuple[Question, ...]:
-    return (Question(asked.question, answers=tuple(truth_labels(design))),)
+def _counted(
+    title: str, template: str, facts: Mapping[str, Any], design: Design, asked: Asked, sheets: Sequence[CardSheet]
+) -> Script:
+    """One question, and cards or balls whose number is said."""
+    yes, no = truth_labels(design)
+    return Script(
+        title=title,
+        template=template,
+        facts={"yes": yes, "no": no, "as_said": _count_as_said(report_labels(design)), **facts},
+        design=design,
+        thing="cards",
+        questions=(Question(asked.question, answers=(yes, no)),),
+        sheets=tuple(sheets),
+    )
 
 
-def _said_count(reports: Sequence[str], what: str) -> str:
+def _count_as_said(reports: Sequence[str]) -> str:
     """How a count is said: as a number, or in other words where reports have other names.
 
-    >>> _said_count(["0", "1", "2"], "how many were red"), _said_count(["none", "one"], "that number")
-    ('Say only how many were red: “0”, “1” or “2”.', 'Say only that number: “none” for “0”, “one” for “1”.')
+    >>> _count_as_said(["0", "1", "2"]), _count_as_said(["none", "one"])
+    (': “0”, “1” or “2”', ': “none” for “0”, “one” for “1”')
     """
     numbers = [str(number) for number in range(len(reports))]
     if list(reports) != numbers:
-        return f"Say only {what}: {matched(numbers, reports)}."
-    return f"Say only {what}: {either(numbers)}." if len(numbers) <= MOST_LISTED else f"Say only {what}, as a number."
+        return f": {matched(numbers, reports)}"
+    return f": {either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
 
 
 def _two_colours(red: int, total: int, other: str) -> list[Face]:

@@ -25,17 +25,17 @@ from maskwell.reports.device.device_scripts import (
 )
 from maskwell.reports.device.device_words import (
     MOST_LISTED,
-    RULE,
     Question,
     is_direct,
     learned,
     once,
     protection,
+    rule_by_chance,
     words_for,
 )
 from maskwell.reports.device.legend_sheets import explained, spinner_svg, throws_of
 from maskwell.reports.device.paper_cards import FULL, CardSheet, faces_of, instruction_height, sheets_of
-from maskwell.reports.pages.survey_page import environment
+from maskwell.reports.pages.page_templates import environment
 from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 
 PAPERS = {"a4": "A4", "letter": "letter"}
@@ -116,17 +116,17 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
 
 def _content(device: Device, options: SheetOptions) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
-    words = words_for(device) if script is None else script.words
+    words = words_for(device) if script is None else script.words()
     return {
         "title": _title(device) if script is None else script.title,
         "steps": words.steps,
         "rules": words.rules,
-        "rule": RULE if _is_by_chance(device) else "",
+        "rule": rule_by_chance() if _is_by_chance(device) else "",
         "questions": _questions(device, options) if script is None else script.questions,
         "most_listed": MOST_LISTED,
         "truths": truth_labels(design),
         "truth_heading": _heading(device.deck.wish),
-        "protection": protection(device.deck) if script is None else protection(device.deck, script.hidden),
+        "protection": protection(device.deck) if script is None else protection(device.deck, script.hidden_by),
         "together": learned(design),
         "once": once(design),
         "sheets": _sheets(device, script),

@@ -23,9 +23,8 @@ from maskwell.release.released import Release
 from maskwell.release.risk.repeated import path_parities
 from maskwell.release.stages.achieved import achieved, guessed
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.pages.survey_page import environment
+from maskwell.reports.pages.page_templates import environment, page_style
 from maskwell.reports.pictures.canvas import Picture
-from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
@@ -70,7 +69,7 @@ def release_page(release: Release) -> str:
         environment()
         .get_template("release.html")
         .render(
-            css={"light": variables("light"), "dark": variables("dark"), "text": TEXT_FONTS, "mono": MONO_FONTS},
+            css=page_style(),
             version=version_text(),
             title=_title(release),
             subtitle=_subtitle(release),

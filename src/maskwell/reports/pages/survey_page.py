@@ -9,33 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Real
-from maskwell.core.escaping import visible_lines
 from maskwell.core.exact import to_text
 from maskwell.core.printed import Printed, round_up
 from maskwell.core.version import version_text
 from maskwell.designs.base import Design
-from maskwell.errors import MissingExtraError
 from maskwell.estimation.result import Estimate
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.slack import stands_for
 from maskwell.reports import plain_words
+from maskwell.reports.pages.page_templates import environment, page_style
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.estimate_picture import plot_learned
-from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS, variables
 from maskwell.reports.pictures.revelation import plot_revealed
 from maskwell.reports.pictures.transition_picture import plot_flows
 from maskwell.reports.plain_words import count
+from maskwell.reports.report import Facts
 from maskwell.reports.text.design_report import count_of_reports
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 GROWTH = (0.25, 1, 4, 16)
 
@@ -82,47 +77,15 @@ def page(content: PageContent) -> str:
     template = environment().get_template("report.html")
     return template.render(
         content=content,
-        css={"light": variables("light"), "dark": variables("dark"), "text": TEXT_FONTS, "mono": MONO_FONTS},
+        css=page_style(),
         version=version_text(),
         figures=_figures(content),
         promise=_promise(content),
         key_figures=_key_figures(content),
         estimates=_estimate_rows(content),
         cost=_cost(content),
-        facts=_facts(content),
+        facts="\n".join(Facts(_facts(content)).to_html()),
     )
-
-
-def environment() -> Environment:
-    """Templates that escape every label, or an error that says what to install."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            "pages need jinja2, which is not installed", hint="pip install 'maskwell[report]'"
-        ) from error
-    return _compiled()
-
-
-@cache
-def _compiled() -> Environment:
-    """Kept, because compiling the templates takes longer than filling them."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("maskwell.reports", "templates")
-    return Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalized,
-    )
-
-
-def _finalized(value: Any) -> Any:
-    """Texts without signs that nobody sees; what was marked safe is ours and stays."""
-    return visible_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _figures(content: PageContent) -> dict[str, Picture]:
