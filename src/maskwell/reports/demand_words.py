@@ -1,6 +1,6 @@
-"""What a demand asks for, in symbols, in sentences and as the rows of a table.
+"""Demands and promises in sentences: what a demand asks for, in symbols and rows, and what a design promises with it.
 
-What a design promises each respondent, for every way to ask for privacy, in sentences anyone can read.
+Sentences for respondents say the promise for every way to ask for privacy, so that anyone can read it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def in_symbols(demand: Demand) -> str:
     >>> in_symbols(Demand.from_rho("0.1", "0.5"))
     'ρ₁ = 0.1 to ρ₂ = 0.5'
     """
-    return re.sub("|".join(SYMBOLS), lambda found: SYMBOLS[found[0]], demand.text)
+    return re.sub("|".join(SYMBOLS), lambda match: SYMBOLS[match[0]], demand.text)
 
 
 def asked(demand: Demand) -> str:
@@ -135,11 +135,11 @@ def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> l
     You name 2 answers; with chance 75 % your true answer is among them.
     """
     parity = stands_for(design)
-    told = [*_how_it_works(design), promise(parity)]
+    sentences = [*_how_it_works(design), promise(parity)]
     if not isinstance(parity, float):
-        told += [concrete(parity, belief) for belief in SPOKEN]
-    told += _as_asked(design, parity, demand)
-    return [*told, repetition(parity)]
+        sentences += [concrete(parity, belief) for belief in SPOKEN]
+    sentences += _as_asked(design, parity, demand)
+    return [*sentences, repetition(parity)]
 
 
 def _how_it_works(design: Design) -> list[str]:
@@ -153,9 +153,9 @@ def _chance(share: Fraction, *, up: bool) -> str:
     >>> _chance(Fraction(3, 4), up=True).replace(SPACE, " "), _chance(Fraction(9, 11), up=True).replace(SPACE, " ")
     ('75 %', 'at most 81.9 %')
     """
-    shown = percent_bound(share, up=up)
-    bound = "" if Fraction(shown) == 100 * share else "at most " if up else "at least "
-    return f"{bound}{shown}{SPACE}%"
+    percent = percent_bound(share, up=up)
+    bound = "" if Fraction(percent) == 100 * share else "at most " if up else "at least "
+    return f"{bound}{percent}{SPACE}%"
 
 
 def _uniform(design: Any) -> str:

@@ -82,7 +82,7 @@ def test_a_terminal_shows_the_answer_first_and_the_next_step_last() -> None:
         "  answer      share",
         "  yes          0.25",
         "  no | never  10.5   best",
-        "  ... and 2",
+        "  ... and 2 more",
         "note: few *reports*",
         "  (standard errors in brackets)",
         "Next: maskwell audit d.json",

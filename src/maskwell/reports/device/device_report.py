@@ -1,6 +1,6 @@
-"""The record of a device: what it is, what it realises, and how its answers are estimated from.
+"""A device in words: what it is, what it realises, how its answers are estimated from, and what to do with it.
 
-A device in words: what it is, what it realises, how its answers are estimated from, and what to do with it.
+The report is for who makes the device; the record is the sheet that is kept with the answers.
 """
 
 from __future__ import annotations

@@ -106,10 +106,10 @@ def own_labels(design: Design) -> list[str]:
 
 def two_questions(design: Design, asked: Asked, other: str) -> tuple[Question, ...]:
     """Both questions under their letters; the answers are listed where they are not yes and no."""
-    own = own_labels(design)
-    listed = own != YES_NO
+    answers = own_labels(design)
+    listed = answers != YES_NO
     return (
-        Question(asked.question, "A", tuple(own) if listed else ()),
+        Question(asked.question, "A", tuple(answers) if listed else ()),
         Question(other, "B", tuple(YES_NO) if listed else ()),
     )
 
@@ -120,12 +120,12 @@ def other_question(share: Fraction | None, asked: Asked) -> tuple[str, tuple[str
         return asked.innocuous, ()
     if share is None:
         return "", ("the unrelated question is left blank on the sheet: --innocuous TEXT prints it",)
-    shown = to_decimal(share)
-    found = months(share)
-    if found is None:
-        return "", (f"the other question, to which a share of {shown} says yes, is left blank: --innocuous TEXT",)
-    return found, (
-        f"the other question is about birth months, to which only about a share of {shown} says yes: check it for "
+    share_text = to_decimal(share)
+    question = months(share)
+    if question is None:
+        return "", (f"the other question, to which a share of {share_text} says yes, is left blank: --innocuous TEXT",)
+    return question, (
+        f"the other question is about birth months, to which only about a share of {share_text} says yes: check it for "
         "your population, or give another one with --innocuous TEXT",
     )
 
@@ -195,10 +195,10 @@ def _members_say_yes(design: Design) -> bool:
     return "mangat" in str(design.provenance["family"])
 
 
-def _question_cards(p: Fraction, own: Sequence[str], reports: Sequence[str], *, members: bool) -> list[Face]:
-    always = f" But if your answer to A is {quoted(own[0])}, always say {quoted(reports[0])}." if members else ""
+def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str], *, members: bool) -> list[Face]:
+    always = f" But if your answer to A is {quoted(answers[0])}, always say {quoted(reports[0])}." if members else ""
     return [
-        Face(p.numerator, "Answer question A.", _said(own, reports) + always),
+        Face(p.numerator, "Answer question A.", _said(answers, reports) + always),
         Face(p.denominator - p.numerator, "Answer question B.", _said(YES_NO, reports) + always),
     ]
 

@@ -1,6 +1,6 @@
-"""The drawing of a spinner: a circle to print, cut out and spin a paper clip on.
+"""The sheets that explain a device: what throws mean, where a pointer stops, and what letters stand for.
 
-The sheets that explain a device: what throws mean, where a pointer stops, and what letters stand for.
+With the drawing of a spinner: a circle to print, cut out and spin a paper clip on.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def explained(device: Device) -> list[Part]:
         return []
     heading = f"What the {'coins' if device.dice.faces == 2 else 'dice'} mean"
     tables = _in_pieces(throws_of(device.dice))
-    shown = [Part(heading, throws=table) for table in tables]
-    return _with_letters(shown, _entries(device), device.deck, ROOM - _height(tables[-1]))
+    parts = [Part(heading, throws=table) for table in tables]
+    return _with_letters(parts, _entries(device), device.deck, ROOM - _height(tables[-1]))
 
 
 def _entries(device: Device) -> list[Entry]:
@@ -131,15 +131,15 @@ def _entries(device: Device) -> list[Entry]:
     return [Entry(letter(i), face, where) for i, (face, where) in enumerate(zip(faces, fields, strict=True))]
 
 
-def _with_letters(shown: list[Part], entries: list[Entry], deck: Deck, first: float) -> list[Part]:
+def _with_letters(parts: list[Part], entries: list[Entry], deck: Deck, first: float) -> list[Part]:
     """All letters below the last sheet where they fit, else on sheets of their own."""
     table = in_one_table(deck)
     tall = _in_table(entries) if table else _in_boxes(entries)
     room = first if sum(tall) <= first else 0.0
     groups = pages(entries, tall, first=room, room=ROOM)
-    last = shown[-1]
+    last = parts[-1]
     below = Part(last.heading, last.throws, last.spinner, groups[0], table)
-    return [*shown[:-1], below, *(Part("What the letters mean", None, False, group, table) for group in groups[1:])]
+    return [*parts[:-1], below, *(Part("What the letters mean", None, False, group, table) for group in groups[1:])]
 
 
 def _in_table(entries: Sequence[Entry]) -> list[float]:
@@ -164,16 +164,16 @@ def _in_boxes(entries: Sequence[Entry]) -> list[float]:
 def throws_of(table: DiceTable) -> dict[str, Any]:
     """The table of throws: sums, a square of two dice, lists of coins, or ranges of numbers."""
     sums, faces = table.sums(), faces_of(table.deck)
-    found: list[tuple[str, int | None]]
+    throws: list[tuple[str, int | None]]
     if sums is None and table.faces != 2 and table.dice == 2 and table.faces <= GRID_FACES:
         return {"kind": "square", "rows": _square(table), "faces": range(1, table.faces + 1)}
     if sums is not None:
-        head, found = "Sum", [(_range(low, high), kind) for low, high, kind in sums]
+        head, throws = "Sum", [(_range(low, high), kind) for low, high, kind in sums]
     elif table.faces == 2:
-        head, found = "Coins: H heads, T tails", _coins(table)
+        head, throws = "Coins: H heads, T tails", _coins(table)
     else:
-        head, found = "The die shows" if table.dice == 1 else "The dice in order", _ranges(table)
-    rows = [(shown, _meaning(kind), None if kind is None else faces[kind]) for shown, kind in found]
+        head, throws = "The die shows" if table.dice == 1 else "The dice in order", _ranges(table)
+    rows = [(throw, _meaning(kind), None if kind is None else faces[kind]) for throw, kind in throws]
     return {"kind": "list", "head": head, "rows": rows}
 
 
@@ -197,8 +197,8 @@ def _square(table: DiceTable) -> list[tuple[int, list[str]]]:
 
 
 def _ranges(table: DiceTable) -> list[tuple[str, int | None]]:
-    shown = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
-    return [(first if first == last else f"{first} to {last}", kind) for first, last, kind in shown]
+    runs = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
+    return [(first if first == last else f"{first} to {last}", kind) for first, last, kind in runs]
 
 
 def _coins(table: DiceTable) -> list[tuple[str, int | None]]:

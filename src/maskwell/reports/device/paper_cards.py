@@ -1,6 +1,4 @@
-"""How much room texts take on paper, generously counted: what fits a card, and what fits a sheet.
-
-What is printed on cards, and how cards share a sheet of paper.
+"""What is printed on cards, how much room it takes, generously counted, and how cards share a sheet of paper.
 
 Nothing on a card but its instruction tells its kind: no number, no mark. A sheet fits both A4 and Letter.
 """
@@ -153,8 +151,8 @@ def either(labels: Sequence[str]) -> str:
     >>> either(["yes", "no"]), either(["a", "b", "c"])
     ('“yes” or “no”', '“a”, “b” or “c”')
     """
-    shown = [quoted(label) for label in labels]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+    labels_said = [quoted(label) for label in labels]
+    return labels_said[0] if len(labels_said) == 1 else f"{', '.join(labels_said[:-1])} or {labels_said[-1]}"
 
 
 def matched(truths: Sequence[str], reports: Sequence[str]) -> str:

@@ -118,26 +118,28 @@ def _subtitle(release: Release) -> str:
 
 
 def _warnings(release: Release) -> list[tuple[str, str]]:
-    found = []
+    warnings = []
     if not release.private:
-        found.append(
+        warnings.append(
             ("A demonstration.", "The draws came from a seed, so anyone can repeat them: nothing is protected.")
         )
-    found += [("Something could undo the protection.", f"{text[:1].upper()}{text[1:]}.") for text in release.warnings]
-    found += [
+    warnings += [
+        ("Something could undo the protection.", f"{text[:1].upper()}{text[1:]}.") for text in release.warnings
+    ]
+    warnings += [
         ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
         for one in promises(release)
         if one.kept is False
     ]
-    return found
+    return warnings
 
 
 def _key_figures(release: Release) -> list[tuple[str, str, str]]:
     """Name, value and unit of what a board wants first."""
-    found = [("Records", f"{release.rows:,}", "in the file")]
+    figures = [("Records", f"{release.rows:,}", "in the file")]
     if release.risk is not None and release.risk.after is not None:
         before, after = release.risk.before, release.risk.after
-        found += [
+        figures += [
             (
                 "Highest risk",
                 bound_value("match", release.risk.worst),
@@ -149,7 +151,7 @@ def _key_figures(release: Release) -> list[tuple[str, str, str]]:
                 f"expected; {Printed(before.expected_matches):,.0f} before",
             ),
         ]
-    return [*found, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
+    return [*figures, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
 
 
 def _facts(release: Release) -> list[tuple[str, str]]:
@@ -183,12 +185,12 @@ def _draws(release: Release) -> str:
 
 def _figures(release: Release) -> dict[str, Picture | None]:
     """The pictures of the page; one that would have nothing to show is left out."""
-    told = release.utility
+    utility = release.utility
     measured = release.risk is not None and release.risk.after is not None
     return {
         "risk": plot_release_risk(release) if measured else None,
-        "associations": plot_associations(told) if told and drawn_pairs(told) else None,
-        "inflation": plot_inflation(told) if told and drawn_variables(told) else None,
+        "associations": plot_associations(utility) if utility and drawn_pairs(utility) else None,
+        "inflation": plot_inflation(utility) if utility and drawn_variables(utility) else None,
     }
 
 
@@ -210,12 +212,12 @@ def _risk(release: Release) -> dict[str, Any]:
 
 
 def _utility(release: Release) -> dict[str, Any]:
-    found = release.utility
-    compared = () if found is None else found.regressions
+    utility = release.utility
+    compared = () if utility is None else utility.regressions
     return {
         "rows": utility_rows(release),
         "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
-        "flags": () if found is None else found.flags,
+        "flags": () if utility is None else utility.flags,
     }
 
 
@@ -232,30 +234,30 @@ def _unprotected(release: Release) -> dict[str, Any]:
 
 
 def _untouched(release: Release) -> list[str]:
-    plan, found = release.plan, []
+    plan, sentences = release.plan, []
     kept = [key for key in plan.keys if key not in plan.randomized]
     if kept:
-        found.append(f"Keys that are published as they are: {in_words(kept)}.")
+        sentences.append(f"Keys that are published as they are: {in_words(kept)}.")
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     if open_:
-        found.append(
+        sentences.append(
             f"Sensitive columns that are published as they are: {in_words(open_)}. Whoever finds the right "
             "record learns them."
         )
     others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
     if others:
-        found.append(
+        sentences.append(
             f"Other columns that are published as they are: {in_words(others)}. The risk above does not count "
             "on anybody knowing them."
         )
-    found += [sentence for stage in release.stages for sentence in _never_changed(stage)]
+    sentences += [sentence for stage in release.stages for sentence in _never_changed(stage)]
     gaps = {name: n for name, n in release.missing.items() if n and plan.missing == "unchanged"}
     if gaps:
-        told = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
-        found.append(f"Missing values stay missing: {told}.")
-    found += [f"{text[:1].upper()}{text[1:]}." for text in exempted(release)]
-    found += [f"Told by the original file and not kept in the released one: {text}." for text in release.lost]
-    return found or ["Every column of the file is randomized, and every record can change."]
+        counts = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
+        sentences.append(f"Missing values stay missing: {counts}.")
+    sentences += [f"{text[:1].upper()}{text[1:]}." for text in exempted(release)]
+    sentences += [f"Told by the original file and not kept in the released one: {text}." for text in release.lost]
+    return sentences or ["Every column of the file is randomized, and every record can change."]
 
 
 def _never_changed(stage: Stage) -> list[str]:
@@ -272,15 +274,15 @@ def _never_changed(stage: Stage) -> list[str]:
 
 
 def _stages(release: Release, first: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    content: list[dict[str, Any]] = []
     for i, stage in enumerate(release.stages):
-        drawn = sum(one["figure"] is not None for one in found)
+        drawn = sum(one["figure"] is not None for one in content)
         picture = (
             replace(plot_matrix(stage, labels=release.labels), name=f"matrix-{i + 1}")
             if drawn < MOST_MATRICES and len(stage.states)
             else None
         )
-        found.append(
+        content.append(
             {
                 "columns": columns_of(stage),
                 "facts": "\n".join(Facts(_stage_facts(release, stage)).to_html()),
@@ -291,24 +293,24 @@ def _stages(release: Release, first: int) -> list[dict[str, Any]]:
                 "fingerprint": stage.design.fingerprint,
             }
         )
-    return found
+    return content
 
 
 def _changing(stages: Sequence[Stage]) -> list[str]:
     """How records come to be changed: each on its own, or exchanged."""
     swapped = [columns_of(stage) for stage in stages if stage.method == "swap"]
     drawn = [columns_of(stage) for stage in stages if stage.method != "swap"]
-    told = []
+    sentences = []
     if drawn:
         records = f"In {in_words(drawn)} each record" if swapped else "Each record"
-        told.append(f"{records} was changed by chance, on its own, with the probabilities of a matrix.")
+        sentences.append(f"{records} was changed by chance, on its own, with the probabilities of a matrix.")
     if swapped:
-        told.append(
+        sentences.append(
             f"Labels of {in_words(swapped)} were exchanged: of the records with the same labels a fixed number takes "
             "each of the other labels, and only which records these are was drawn. So every count of these columns is "
             "exactly that of the original file. The matrix shows the shares."
         )
-    return [*told, "A probability of zero means never."] if told else []
+    return [*sentences, "A probability of zero means never."] if sentences else []
 
 
 def _caption(stage: Stage) -> str:
@@ -322,7 +324,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
     cells = int(stage.cells.max(initial=-1)) + 1
     within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
     included = is_included(release.plan, stage)
-    told = [
+    facts = [
         ("Method", made_by(protection)),
         ("What stays right", stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
@@ -337,7 +339,7 @@ def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),
     ]
-    return [(name, value) for name, value in told if value]
+    return [(name, value) for name, value in facts if value]
 
 
 def _drawn(release: Release, stage: Stage) -> str:
@@ -355,10 +357,10 @@ def _two_releases(release: Release, stage: Stage) -> str:
     """The exact parities of two releases, in a release with a key."""
     if release.keyed is None or stage.method == "swap":
         return ""
-    found = path_parities(stage, kept=release.keeps(stage))
-    if found is None:
+    parities = path_parities(stage, kept=release.keeps(stage))
+    if parities is None:
         return "not worked out: too many combinations, or none that can be released as another"
-    same, change, both = (rounded(one, 4, up=True) for one in (found.unchanged, found.change, found.changed))
+    same, change, both = (rounded(one, 4, up=True) for one in (parities.unchanged, parities.change, parities.changed))
     return (
         f"with this same matrix parity {same} between true values that stay the same, {change} between one that stays "
         f"and one that changes, {both} between two that change; among values that can be released as each other"
@@ -384,16 +386,16 @@ def _excluded(exclude: Any) -> str:
 
 def _commands(release: Release) -> list[tuple[str, str]]:
     file = f"public/data{release.ending}"
-    own = next((stage.variables[0] for stage in release.stages), None)
-    if own is None:
+    column = next((stage.variables[0] for stage in release.stages), None)
+    if column is None:
         return []
     return [
         (
-            f"maskwell estimate {file} --receipt public/receipt.json --columns {own}",
+            f"maskwell estimate {file} --receipt public/receipt.json --columns {column}",
             "Shares with intervals that count the randomization, from the folder that users have.",
         ),
         (
-            f"maskwell estimate {file} --receipt internal/receipt.json --columns {own}",
+            f"maskwell estimate {file} --receipt internal/receipt.json --columns {column}",
             "The same for the agency, which has the matrices: narrower intervals.",
         ),
     ]
@@ -401,10 +403,10 @@ def _commands(release: Release) -> list[tuple[str, str]]:
 
 def _secrets(release: Release) -> list[str]:
     withheld = [columns_of(stage) for stage in release.stages if not is_included(release.plan, stage)]
-    told = list(SECRETS)
+    secrets = list(SECRETS)
     if withheld:
-        told.append(
+        secrets.append(
             f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
             "file follow from them."
         )
-    return told
+    return secrets

@@ -1,13 +1,10 @@
-"""Curves of belief as arrays that can be drawn: sampled evenly, with every jump and the side on which its value holds.
+"""The unit square of beliefs, before a report across and after it upwards: regions, curves, their ends, the worst case.
 
 A curve is sampled at points that are even in log-odds, at 0 and 1, and at each break and just beside it, so that a
-drawing has its corners and jumps where the demand has them.
-
-From which belief a report leads farthest into what a demand forbids, in numbers that are true as they are written.
+drawing has its corners and jumps where the demand has them, and the side on which a value holds is known. The worst
+case is the belief from which a report leads farthest into what a demand forbids, in numbers true as they are written.
 
 Source: [ChaiNayak2018, eq. (3.5)] for what a report can lead to.
-
-The unit square of beliefs: before a report across, after it upwards; breach regions, curves and their ends.
 """
 
 from __future__ import annotations

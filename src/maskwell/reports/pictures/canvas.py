@@ -1,11 +1,9 @@
-"""Picture: what a figure shows, as arrays, as words and as a drawing.
+"""Picture: what a figure shows, as arrays, as words and as a drawing; and what drawings share.
 
 The arrays and the words exist without any drawing library; a drawing is made only when one is asked for. Lengths are
 pixels of the page, measured from the top left; a figure is drawn anew for a narrow screen instead of being shrunk.
-
-Words beside a drawing: headings, sentences, and marks with what they mean, one under the other.
-
-Logarithmic scales and labels at the ends of lines that do not touch.
+Shared are the words beside a drawing (headings, sentences, marks with what they mean), logarithmic scales, and labels
+at the ends of lines that do not touch.
 """
 
 from __future__ import annotations
@@ -206,8 +204,8 @@ def _described(svg: str, picture: Picture, *, prefix: str) -> str:
     svg = re.sub(r"(url\(#|href=\"#)", rf"\1{prefix}-", svg)
     head, body = svg.split(">", 1)
     named = f'<title id="{prefix}-title">{html.escape(visible(picture.title))}</title>'
-    told = f'<desc id="{prefix}-desc">{html.escape(visible_lines(picture.text))}</desc>'
-    return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{told}{body}'
+    description = f'<desc id="{prefix}-desc">{html.escape(visible_lines(picture.text))}</desc>'
+    return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{description}{body}'
 
 
 LINE, STEP = 17, 23
@@ -327,8 +325,8 @@ def round_numbers(low: float, high: float) -> list[float]:
     steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
     stride = math.ceil((last - first) / MOST_DECADES)
     powers = range(first - first % stride, last + 1, stride)
-    found = [float(f"{step}e{power}") for power in powers for step in steps]
-    return [int(x) if x >= 1 else x for x in found if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
+    numbers = [float(f"{step}e{power}") for power in powers for step in steps]
+    return [int(x) if x >= 1 else x for x in numbers if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
 
 
 def scale_number(x: float) -> str:
@@ -385,12 +383,12 @@ def spread(places: Sequence[float], *, apart: float, low: float, high: float) ->
         ):
             last = groups.pop()
             groups[-1] += last
-    found = [0.0] * len(places)
+    spread_out = [0.0] * len(places)
     for group in groups:
         first = _start(group, places, apart, low, high)
         for step, i in enumerate(group):
-            found[i] = places[i] if len(group) == 1 and low <= places[i] <= high else first + apart * step
-    return found
+            spread_out[i] = places[i] if len(group) == 1 and low <= places[i] <= high else first + apart * step
+    return spread_out
 
 
 def _start(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:

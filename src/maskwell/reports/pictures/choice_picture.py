@@ -1,8 +1,7 @@
-"""The drawing of *choosing*: lines over privacy above, the designs side by side at the demand below.
+"""*Choosing*: privacy on one axis, error on the other, every design a line and, at the demand, a point.
 
-*Choosing*: privacy on one axis, error on the other, every design a line and, at the demand, a point.
-
-Designs that are not admissible are grey, with an arrow to what beats them.
+Lines over privacy stand above, the designs side by side at the demand below. Designs that are not admissible are grey,
+with an arrow to what beats them.
 
 Source: [NayakZhai2019, section 3.2] for the minimax design; errors as :mod:`maskwell.planning.frontier` gives them.
 """
@@ -364,14 +363,14 @@ def plot_choice(choice: Choice) -> Picture:
 
 
 def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) -> Picture:
-    found, place = _found(k, demand, n)
-    lines = _distinct(found.lines)
+    curves, place = _frontier_at(k, demand, n)
+    lines = _distinct(curves.lines)
     scene = Scene(
-        epsilon=found.epsilon,
+        epsilon=curves.epsilon,
         place=place,
         entries=[_entry(line, lines, choice, place) for line in lines],
         k=k,
-        n=found.n or RESPONDENTS,
+        n=curves.n or RESPONDENTS,
         where=in_symbols(demand) if demand else "ε = 1",
         reason=choice.reason if choice else "",
         remarks=(NO_BOUND, *((EQUAL_SHARES,) if choice and choice.pi else ())),
@@ -379,8 +378,8 @@ def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) ->
     return Picture(
         name="frontier",
         title="Choosing: privacy against error",
-        text=_in_words(found, scene, demand),
-        data=_arrays(found),
+        text=_in_words(curves, scene, demand),
+        data=_arrays(curves),
         columns=("design", "added variance", "error of a share, points", "a guess is right", "beaten by"),
         rows=[_row(line, entry, place) for line, entry in zip(lines, scene.entries, strict=True)],
         heights=scene_heights(scene),
@@ -388,14 +387,14 @@ def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) ->
     )
 
 
-def _found(k: int, demand: Demand | None, n: Number) -> tuple[Frontier, int]:
+def _frontier_at(k: int, demand: Demand | None, n: Number) -> tuple[Frontier, int]:
     """All designs over the scale, and the place of the demand on it."""
     at = 1.0 if demand is None else log_of(gamma_of(demand))
     scale = np.linspace(min(LOW, at / 2), max(HIGH, min(1.25 * at, MOST)), POINTS)
     apart = [e for e in scale if demand is None or abs(e - at) > CLOSE]
     grid: list[Demand | Number] = [Demand.from_epsilon(f"{Printed(e):.4f}") for e in apart]
-    found = frontier(k, grid if demand is None else [*grid, demand], n=n)
-    return found, int(np.argmin(np.abs(found.epsilon - at)))
+    curves = frontier(k, grid if demand is None else [*grid, demand], n=n)
+    return curves, int(np.argmin(np.abs(curves.epsilon - at)))
 
 
 def _distinct(lines: Sequence[FrontierLine]) -> list[FrontierLine]:
@@ -426,13 +425,13 @@ def _errors(line: FrontierLine) -> Real:
     return line.rms_error
 
 
-def _arrays(found: Frontier) -> dict[str, Array]:
+def _arrays(curves: Frontier) -> dict[str, Array]:
     """``error`` and ``added_variance`` have a row for each design and estimator."""
     return {
-        "epsilon": found.epsilon,
-        "gamma": found.gamma,
-        "error": np.array([_errors(line) for line in found.lines]),
-        "added_variance": np.array([line.added_variance for line in found.lines]),
+        "epsilon": curves.epsilon,
+        "gamma": curves.gamma,
+        "error": np.array([_errors(line) for line in curves.lines]),
+        "added_variance": np.array([line.added_variance for line in curves.lines]),
     }
 
 
@@ -442,11 +441,11 @@ def _row(line: FrontierLine, entry: Entry, at: int) -> list[str]:
     return [entry.label, f"{Printed(variance):.3g}", f"{Printed(error):.3g}", guess, entry.beaten_by or ""]
 
 
-def _in_words(found: Frontier, scene: Scene, demand: Demand | None) -> str:
+def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
     said = ", ".join(f"{entry.label} {Printed(100 * float(entry.error[scene.place])):.3g}" for entry in scene.entries)
     beaten = [entry for entry in scene.entries if entry.beaten_by]
     parts = [
-        f"Error of one share from {scene.n:,} reports about {found.k:,} categories, in percentage points, against "
+        f"Error of one share from {scene.n:,} reports about {curves.k:,} categories, in percentage points, against "
         f"privacy: the more privacy, the larger the error. At {asked(demand or Demand.from_epsilon(1))}: {said}.",
         f"For the demand {in_symbols(demand)}, {scene.reason}." if demand else "",
         f"Dominated, because designs of the same parity tell more: {'; '.join(entry.label for entry in beaten)}; "

@@ -1,10 +1,9 @@
 """Breach regions of privacy demands: which changes of belief a demand forbids, and what it really asks for.
 
-Source: [ChaiNayak2018, Figures 1, 2 and 3, Definition 2.2, Lemma 3.1, Theorem 3.1].
+And the family of exact boundaries: what every design of parity gamma leaves possible, for several gammas at once.
 
-The family of exact boundaries: what every design of parity gamma leaves possible, for several gammas at once.
-
-Source: [ChaiNayak2018, Figure 4, eq. (3.5)].
+Source: [ChaiNayak2018, Figures 1, 2 and 3, Definition 2.2, Lemma 3.1, Theorem 3.1] for the regions, [ChaiNayak2018,
+Figure 4, eq. (3.5)] for the family.
 """
 
 from __future__ import annotations

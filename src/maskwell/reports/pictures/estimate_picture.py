@@ -1,6 +1,6 @@
-"""What a picture of estimates shows, line by line: of everyone, or of everyone and each domain.
+"""*What we learn from everyone*: estimates with intervals, and what their width would be without randomization.
 
-*What we learn from everyone*: estimates with intervals, and what their width would be without randomization.
+A line for each category of everyone, or of everyone and each domain.
 """
 
 from __future__ import annotations
@@ -154,9 +154,9 @@ def lines_of_everyone(
 ) -> Lines:
     """A line for each category."""
     more = len(estimate.categories) - SHOWN
-    given = {"truth": truth, "reported": reported}
+    known = {"truth": truth, "reported": reported}
     lines = _lines(estimate, level, interval)[:SHOWN]
-    for name, values in given.items():
+    for name, values in known.items():
         if values is not None:
             lines = [_with_known(line, name, float(x)) for line, x in zip(lines, values, strict=False)]
     return Lines(
@@ -165,7 +165,7 @@ def lines_of_everyone(
         level,
         estimate.intervals(level, interval).method == "wald",
         ("category",),
-        tuple(name for name, values in given.items() if values is not None),
+        tuple(name for name, values in known.items() if values is not None),
         f" {more:,} more categories are not drawn." if more > 0 else "",
     )
 
@@ -180,8 +180,8 @@ def lines_of_domains(estimate: SurveyEstimate, *, level: float, interval: str | 
     everyone: Sequence[tuple[str, Estimate]] = [(ALL, estimate)]
     parts = [*everyone, *((label(name), one) for name, one in estimate.domains.items())]
     size = 1 if two else len(estimate.pi_hat) + 1
-    shown = parts[: max(1, SHOWN // size)]
-    lines = [line for name, one in shown for line in _part(name, one, level, interval, two=two)]
+    drawn = parts[: max(1, SHOWN // size)]
+    lines = [line for name, one in drawn for line in _part(name, one, level, interval, two=two)]
     return Lines(
         tuple(lines),
         label(estimate.categories[0]) if two else "each group",
@@ -189,7 +189,7 @@ def lines_of_domains(estimate: SurveyEstimate, *, level: float, interval: str | 
         estimate.intervals(level, interval).method == "wald",
         (by,) if two else (by, "category"),
         (),
-        f" {len(parts) - len(shown):,} more groups are not drawn." if len(parts) > len(shown) else "",
+        f" {len(parts) - len(drawn):,} more groups are not drawn." if len(parts) > len(drawn) else "",
     )
 
 
@@ -201,9 +201,9 @@ def _part(name: str, estimate: Estimate, level: float, interval: str | None, *, 
 
 
 def _lines(estimate: Estimate, level: float, interval: str | None) -> list[Line]:
-    z, found = estimate.critical_value((1 + level) / 2), estimate.intervals(level, interval)
+    z, intervals = estimate.critical_value((1 + level) / 2), estimate.intervals(level, interval)
     half, openly = z * estimate.standard_error, z * np.sqrt(np.maximum(estimate.sampling_variance, 0))
-    columns = (estimate.categories, estimate.pi_hat, found.low, found.high, half, openly)
+    columns = (estimate.categories, estimate.pi_hat, intervals.low, intervals.high, half, openly)
     return [
         Line(_name(one), centre=float(p), low=float(low), high=float(high), half=float(wide), openly=float(inner))
         for one, p, low, high, wide, inner in zip(*columns, strict=True)
@@ -281,10 +281,10 @@ def plot_learned(
 def _known_shares(shares: Any, k: int) -> Real | None:
     if shares is None:
         return None
-    found = as_floats(shares, "shares")
-    if found.shape != (k,):
-        raise ParameterError(f"shares of shape {found.shape} for {k:,} categories", hint="give one for each category")
-    return found
+    known = as_floats(shares, "shares")
+    if known.shape != (k,):
+        raise ParameterError(f"shares of shape {known.shape} for {k:,} categories", hint="give one for each category")
+    return known
 
 
 def _draw(canvas: Canvas, lines: Lines) -> None:

@@ -63,25 +63,25 @@ def plot_coefficients(found: Regression, *, level: float = 0.95, exponentiate: b
         "odds ratio" if exponentiate else "log odds ratio" if found.family != "linear" else "change in the mean",
         level,
     )
-    shown = [[label, *(f"{Printed(x):.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
-    said = "; ".join(f"{label} {a} from {b} to {c}" for label, a, b, c in shown)
+    cells = [[label, *(f"{Printed(x):.3g}" for x in line)] for label, line in zip(rows.labels, values, strict=True)]
+    said = "; ".join(f"{label} {a} from {b} to {c}" for label, a, b, c in cells)
     return Picture(
         name="coefficients",
         title=f"What goes with {found.outcome}",
         text=f"{rows.unit.capitalize()} with {Printed(100 * level):g} % interval from {found.n:,} rows: {said}.",
         data={"estimate": rows.centre, "low": rows.low, "high": rows.high},
         columns=["term", rows.unit, "from", "to"],
-        rows=shown,
+        rows=cells,
         heights=(HEAD + ROW * len(kept) + FOOT, HEAD + 2 * ROW * len(kept) + FOOT),
         draw=lambda canvas: _draw(canvas, rows),
     )
 
 
-def _drawn(found: Regression) -> list[int]:
+def _drawn(regression: Regression) -> list[int]:
     kept = [
         j
-        for j, term in enumerate(found.terms)
-        if not term.endswith("Intercept") and math.isfinite(found.standard_error[j])
+        for j, term in enumerate(regression.terms)
+        if not term.endswith("Intercept") and math.isfinite(regression.standard_error[j])
     ]
     if not kept:
         raise InputError("there is no coefficient to draw", hint="add a predictor; intercepts are not drawn")

@@ -1,8 +1,9 @@
-"""What randomization costs: the added variance of the best subset design, against categories and against parity.
+"""What randomization costs: variance against categories and parity, width of intervals against respondents.
 
-Source: [NayakZhai2019, eq. (3.3), Table 1]; where the best size changes is derived from it.
+The first picture is about the best subset design; the second, *how exact a survey will be*, about a planned sample,
+with and without randomization.
 
-*How exact a survey will be*: the half width of intervals against respondents, with and without randomization.
+Source: [NayakZhai2019, eq. (3.3), Table 1] for the variance; where the best size changes is derived from it.
 """
 
 from __future__ import annotations
@@ -84,9 +85,8 @@ class _Mark:
         return {"mark": np.array([self.k, to_float(self.gamma), self.variance, self.size])}
 
     def words(self) -> str:
-        said = (
-            f"k = {self.k} and γ = {_shown(self.gamma)}: {Printed(self.variance):.3g} at the best size, q = {self.size}"
-        )
+        where = f"k = {self.k} and γ = {_gamma_text(self.gamma)}"
+        said = f"{where}: {Printed(self.variance):.3g} at the best size, q = {self.size}"
         return f"{said}; beyond the scale of γ" if self.beyond else said
 
 
@@ -132,20 +132,20 @@ def plot_variance(
     [['5', '3.25 (q = 1)', '0.476 (q = 1)'], ['10', '9.35 (q = 2)', '1.2 (q = 1)']]
     """
     ks, gammas = as_list(ks, "ks"), as_list(gammas, "gammas")
-    own = None if mark is None else _Mark.of(*pairs_of([mark], "mark")[0])
-    categories = sorted({*map(check_k, ks), *([] if own is None else [own.k])})
-    exact = sorted({*map(gamma_of, gammas), *([] if own is None or own.beyond else [own.gamma])})
+    pin = None if mark is None else _Mark.of(*pairs_of([mark], "mark")[0])
+    categories = sorted({*map(check_k, ks), *([] if pin is None else [pin.k])})
+    exact = sorted({*map(gamma_of, gammas), *([] if pin is None or pin.beyond else [pin.gamma])})
     _check(categories, exact)
     by_k = [_against_k(gamma, max(*categories, 10)) for gamma in exact]
     by_gamma = [_against_gamma(k, exact) for k in categories]
     table = variance_table(categories, exact)
-    notes = _notes([*by_k, *by_gamma], own)
+    notes = _notes([*by_k, *by_gamma], pin)
     return Picture(
         name="variance",
         title="What randomization costs",
         text=_variances_in_words(categories, exact, [note.words for note in notes]),
-        data=_arrays(by_k, by_gamma) | ({} if own is None else own.arrays()),
-        columns=("k", *(f"γ = {_shown(gamma)}" for gamma in exact)),
+        data=_arrays(by_k, by_gamma) | ({} if pin is None else pin.arrays()),
+        columns=("k", *(f"γ = {_gamma_text(gamma)}" for gamma in exact)),
         rows=[
             [str(k), *(_cell(float(v), int(q)) for v, q in zip(variances, sizes, strict=True))]
             for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
@@ -154,7 +154,7 @@ def plot_variance(
             PANEL_TOP + PANEL_HEIGHT + 58 + notes_height(notes, x=PANEL_LEFT, width=WIDE),
             PANEL_TOP + 2 * PANEL_HEIGHT + 126 + notes_height(notes),
         ),
-        draw=lambda canvas: _draw_variances(canvas, by_k, by_gamma, own, notes),
+        draw=lambda canvas: _draw_variances(canvas, by_k, by_gamma, pin, notes),
     )
 
 
@@ -174,9 +174,9 @@ def _against_k(gamma: Fraction, most: int) -> _Line:
     switches = [k for k in (switch_k(gamma, q) for q in range(1, MARKS + 1)) if k <= most]
     x = sorted({*np.geomspace(2, most, LINE_POINTS).round().astype(int).tolist(), *switches})
     table = variance_table(x, [gamma])
-    found = dict(zip(x, table.added_variance[0].tolist(), strict=True))
-    changes = [(float(k), found[k]) for k in switches]
-    return _Line(f"γ = {_shown(gamma)}", np.array(x, float), table.added_variance[0], table.size[0], changes)
+    variances = dict(zip(x, table.added_variance[0].tolist(), strict=True))
+    changes = [(float(k), variances[k]) for k in switches]
+    return _Line(f"γ = {_gamma_text(gamma)}", np.array(x, float), table.added_variance[0], table.size[0], changes)
 
 
 def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
@@ -186,13 +186,13 @@ def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
     switches = [g for g in (switch_gamma(k, q) for q in range(first, first + MARKS)) if low < g < high]
     x = sorted({*np.geomspace(low, high, LINE_POINTS).tolist(), *switches})
     table = variance_table([k], x)
-    found = dict(zip(x, table.added_variance[:, 0].tolist(), strict=True))
+    variances = dict(zip(x, table.added_variance[:, 0].tolist(), strict=True))
     return _Line(
         f"k = {scale_number(k)}",
         np.array(x),
         table.added_variance[:, 0],
         table.size[:, 0],
-        [(g, found[g]) for g in switches],
+        [(g, variances[g]) for g in switches],
     )
 
 
@@ -203,7 +203,7 @@ def _range(gammas: Sequence[Fraction]) -> tuple[float, float]:
     return 1 + (float(gammas[0]) - 1) / 2, 2 * float(gammas[0])
 
 
-def _shown(gamma: Fraction) -> str:
+def _gamma_text(gamma: Fraction) -> str:
     """What is allowed, rounded down; a power of ten where it is large."""
     return factor_down(gamma) if gamma < LARGEST_PLAIN or gamma > LARGEST else scale_number(float(gamma))
 
@@ -217,7 +217,7 @@ def _variances_in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: S
     said = "; ".join(
         f"with {k} categories "
         + ", ".join(
-            f"{_cell(float(v), int(q))} at gamma {_shown(g)}"
+            f"{_cell(float(v), int(q))} at gamma {_gamma_text(g)}"
             for g, v, q in zip(gammas, table.added_variance[:, j], table.size[:, j], strict=True)
         )
         for j, k in enumerate(ks)
@@ -232,28 +232,28 @@ def _variances_in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: S
 def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array]:
     """For each line its points, best sizes and changes."""
     panels = {"k": by_k, "gamma": by_gamma}
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for panel, lines in panels.items():
         for i, line in enumerate(lines, 1):
-            found |= {f"{panel}_{i}": line.x, f"variance_by_{panel}_{i}": line.variance}
-            found |= {f"size_by_{panel}_{i}": line.size, f"changes_by_{panel}_{i}": np.array(line.changes)}
-    return found
+            arrays |= {f"{panel}_{i}": line.x, f"variance_by_{panel}_{i}": line.variance}
+            arrays |= {f"size_by_{panel}_{i}": line.size, f"changes_by_{panel}_{i}": np.array(line.changes)}
+    return arrays
 
 
-def _notes(lines: Sequence[_Line], own: _Mark | None) -> list[Note]:
+def _notes(lines: Sequence[_Line], pin: _Mark | None) -> list[Note]:
     """What the marks mean, as far as there are any."""
     ring = point_mark(marker="o", markersize=6, **open_point(colour("level5")))
     low, high = _heights(lines)
-    found = [] if own is None else [Note(own.words(), None if own.beyond else point_mark(**_own_mark()))]
+    notes = [] if pin is None else [Note(pin.words(), None if pin.beyond else point_mark(**_own_mark()))]
     if any(line.changes for line in lines):
-        found.append(Note(f"the best size q changes, up to {MARKS} times on each line", ring))
+        notes.append(Note(f"the best size q changes, up to {MARKS} times on each line", ring))
     if low < 1 < high:
-        found.append(Note("as much as sampling adds at most", line_mark(**_sampling_line())))
-    return found
+        notes.append(Note("as much as sampling adds at most", line_mark(**_sampling_line())))
+    return notes
 
 
 def _draw_variances(
-    canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], own: _Mark | None, notes: Sequence[Note]
+    canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], pin: _Mark | None, notes: Sequence[Note]
 ) -> None:
     heights = _heights([*by_k, *by_gamma])
     below, beside = (
@@ -271,9 +271,9 @@ def _draw_variances(
     second = _panel(
         canvas, by_gamma, heights, left=beside, top=below, width=200 if canvas.narrow else 220, across="Parity γ"
     )
-    if own is not None and not own.beyond:
-        first.plot([own.k], [own.variance], **_own_mark(), clip_on=False)
-        second.plot([float(own.gamma)], [own.variance], **_own_mark(), clip_on=False)
+    if pin is not None and not pin.beyond:
+        first.plot([pin.k], [pin.variance], **_own_mark(), clip_on=False)
+        second.plot([float(pin.gamma)], [pin.variance], **_own_mark(), clip_on=False)
     write_notes(
         canvas, notes, x=4 if canvas.narrow else PANEL_LEFT, top=below + PANEL_HEIGHT + (52 if canvas.narrow else 50)
     )
@@ -344,8 +344,8 @@ def plot_margins(plan: SamplePlan) -> Picture:
     check_kind(SamplePlan, plan=plan)
     curve = _curve(plan)
     rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
-    own = [Note(_own_margin(plan), point_mark(**_dot()))]
-    named = [*own, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling_area()))]
+    planned = [Note(_own_margin(plan), point_mark(**_dot()))]
+    named = [*planned, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling_area()))]
     return Picture(
         name="margins",
         title="How exact a survey will be",
@@ -354,10 +354,10 @@ def plot_margins(plan: SamplePlan) -> Picture:
         columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
         rows=rows,
         heights=(
-            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(own, x=MARGIN_LEFT, width=WIDE),
+            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(planned, x=MARGIN_LEFT, width=WIDE),
             MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(named),
         ),
-        draw=lambda canvas: _draw_margins(canvas, plan, curve, named if canvas.narrow else own),
+        draw=lambda canvas: _draw_margins(canvas, plan, curve, named if canvas.narrow else planned),
     )
 
 

@@ -1,11 +1,7 @@
-"""RiskSpread: how risk is spread over the records of a file.
-
-What a release costs, beside its risk: a bar for each group of columns, with the share of records that change.
-
-*Before and after a release*: risk per record as two distributions with the bound drawn, and what it costs beside it.
+"""*Before and after a release*: risk per record as two distributions with the bound drawn, and what it costs beside it.
 
 The curves count records: how many have at least a given chance of being found. A curve that ends left of the bound says
-that no record is above it.
+that no record is above it. Beside them a bar for each group of columns shows the share of records that change.
 """
 
 from __future__ import annotations
@@ -208,8 +204,10 @@ def plot_risk_report(report: RiskReport, *, costs: Sequence[Cost] = ()) -> Pictu
 
 
 def _cost(release: Release, stage: Stage) -> Cost:
-    told = {} if release.utility is None else release.utility.variables
-    inflation = [one.worst for name in stage.variables if name in told and (one := told[name].inflation) is not None]
+    variables = {} if release.utility is None else release.utility.variables
+    inflation = [
+        one.worst for name in stage.variables if name in variables and (one := variables[name].inflation) is not None
+    ]
     realised = None
     if len(stage.variables) == 1 and stage.variables[0] in release.changed:  # of several, each is counted on its own
         realised = release.changed[stage.variables[0]] / max(1, release.rows)
@@ -248,7 +246,7 @@ def draw_release_risk(
         columns=["chance of a correct match, at least", "records before", "records after"],
         rows=[
             [f"{percent_bound(r, up=False)}{SPACE}%", count(before.at_least(float(r))), count(after.at_least(float(r)))]
-            for r in _shown(bound)
+            for r in _listed_risks(bound)
         ],
         heights=(
             max(TOP + HEIGHT + 58, TOP + panel) + notes_height(notes, x=LEFT, width=WIDE),
@@ -258,10 +256,10 @@ def draw_release_risk(
     )
 
 
-def _shown(bound: float | None) -> list[Fraction]:
+def _listed_risks(bound: float | None) -> list[Fraction]:
     """Risks for the table, the bound among them."""
-    own = [] if bound is None else [as_decimal(bound)]
-    return sorted({*SHOWN_RISKS, *own}, reverse=True)
+    bounds = [] if bound is None else [as_decimal(bound)]
+    return sorted({*SHOWN_RISKS, *bounds}, reverse=True)
 
 
 def _arrays(before: RiskSpread, after: RiskSpread, costs: Sequence[Cost]) -> dict[str, Array]:
@@ -287,8 +285,8 @@ def _in_words(
         above = after.above(bound)
         said += f" The bound is {_percent_up(bound)}: {count(before.above(bound))} records were above it, "
         said += f"{count(above) if above else 'none'} still {'are' if above != 1 else 'is'}."
-    told = "; ".join(f"{c.label} {percent(c.changed)} percent" for c in costs)
-    return said + (f" Records that change: {told}." if told else "")
+    changes = "; ".join(f"{c.label} {percent(c.changed)} percent" for c in costs)
+    return said + (f" Records that change: {changes}." if changes else "")
 
 
 def _percent_up(share: float) -> str:
@@ -300,15 +298,15 @@ def _most(spread: RiskSpread) -> str:
 
 
 def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[Note]:
-    found = [
+    notes = [
         Note(f"before: up to {_most(before)}", line_mark(**_before())),
         Note(f"after: up to {_most(after)}", line_mark(**_after())),
     ]
     if bound is None:
-        return found
+        return notes
     above = after.above(bound)
     said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
-    return [*found, Note(f"bound of {_percent_up(bound)}: {said} after the release", area_mark(**_beyond()))]
+    return [*notes, Note(f"bound of {_percent_up(bound)}: {said} after the release", area_mark(**_beyond()))]
 
 
 # ---- drawing

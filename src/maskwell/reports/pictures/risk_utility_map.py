@@ -58,17 +58,17 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     points = list_of(RiskUtilityPoint, points, "points")
     check_kind(RealNumber | None, bound=bound)
     bound = None if bound is None else as_real(bound, "bound", low=0, high=1)
-    given, points = points, [point for point in points if point.is_possible]
-    if given and not points:
+    all_points, points = points, [point for point in points if point.is_possible]
+    if all_points and not points:
         raise ParameterError(
             "none of these releases has a risk to draw",
             hint="name keys in the plan: [release] keys = [...], or allow larger bounds",
-            points=given,
+            points=all_points,
         )
     if not 1 <= len(points) <= MOST:
-        raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=given)
+        raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=all_points)
     beaten = beaten_by(points)
-    never = [f"{point.label}: not possible" for point in given if not point.is_possible]
+    never = [f"{point.label}: not possible" for point in all_points if not point.is_possible]
     notes = [*_notes(points, beaten, bound), *map(Note, never)]
     names = len(points) * 17 + 12
     return Picture(

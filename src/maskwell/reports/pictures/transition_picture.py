@@ -1,9 +1,8 @@
-"""*Where records go*: the matrix of one randomization of a release, or, where it is large, the chance to stay.
+"""Where answers and records go: the reports that a truth may become, and the matrix of one randomization of a release.
 
-A small matrix is drawn whole: truths are columns, reports are rows, staying blue and moving orange, stronger where it
-is likelier. Of a large one each state is a dot: how many records it has, and the chance that they keep their labels.
-
-*Where your answer goes*: truths on the left, the reports they may become on the right, width = probability.
+*Where your answer goes* has truths on the left and reports on the right, width = probability. *Where records go* draws
+a small matrix whole: truths are columns, reports are rows, staying blue and moving orange, stronger where it is
+likelier. Of a large one each state is a dot: how many records it has, and the chance that they keep their labels.
 """
 
 from __future__ import annotations
@@ -235,8 +234,8 @@ def _draw_large(canvas: Canvas, counts: Array, keeps: Real, notes: Sequence[Note
 
 def _few(counts: Array, keeps: Real) -> Array:
     """Dots that cover others are drawn once; not more than a page can hold."""
-    shown = np.column_stack([np.round(np.log10(np.maximum(counts, 0.7)), 2), np.round(keeps, 3)])
-    places = np.unique(shown, axis=0, return_index=True)[1]
+    rounded_dots = np.column_stack([np.round(np.log10(np.maximum(counts, 0.7)), 2), np.round(keeps, 3)])
+    places = np.unique(rounded_dots, axis=0, return_index=True)[1]
     if len(places) <= MOST_DOTS:
         return np.asarray(places)
     return np.asarray(places[np.linspace(0, len(places) - 1, MOST_DOTS).astype(np.int64)])

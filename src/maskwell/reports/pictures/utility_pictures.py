@@ -1,8 +1,7 @@
-"""Lines of numbers before and after, one under the other: what a release does to each of several things.
+"""What a release does to associations and to the precision of shares: two pictures of its utility.
 
-Before is a blue triangle, after an orange ring, as truth and report are in every picture; a bar joins the two.
-
-What a release does to associations and to the precision of shares: two pictures of its utility.
+Numbers before and after stand on lines, one under the other: before is a blue triangle, after an orange ring, as truth
+and report are in every picture; a bar joins the two.
 """
 
 from __future__ import annotations
@@ -260,12 +259,12 @@ def _pair_line(pair: Association) -> PairLine:
 
 
 def _associations_in_words(ranked: Sequence[Association]) -> str:
-    told = "; ".join(
+    pairs = "; ".join(
         f"{_names(p)} {_v(p.before)} before, {_v(p.expected)} expected, {_v(p.after)} after" for p in ranked[:SHOWN]
     )
     left = len(ranked) - SHOWN
     more = f" {count(left)} more pairs lose less and are not drawn." if left > 0 else ""
-    return f"Strength of association (Cramér's V) of pairs of columns: {told}.{more}"
+    return f"Strength of association (Cramér's V) of pairs of columns: {pairs}.{more}"
 
 
 def plot_inflation(utility: UtilityReport) -> Picture:
@@ -314,8 +313,8 @@ def drawn_variables(utility: UtilityReport) -> list[VariableUtility]:
     return [one for one in utility.variables.values() if one.inflation is not None and _is_finite(one.inflation)]
 
 
-def _is_finite(told: Inflation) -> bool:
-    return len(told.factors) > 0 and bool(np.isfinite(told.factors).all())
+def _is_finite(inflation: Inflation) -> bool:
+    return len(inflation.factors) > 0 and bool(np.isfinite(inflation.factors).all())
 
 
 def _factors(one: VariableUtility) -> tuple[float, float]:
@@ -344,8 +343,8 @@ def _inflation_row(one: VariableUtility) -> list[str]:
 
 
 def _inflation_in_words(ranked: Sequence[VariableUtility]) -> str:
-    told = "; ".join(
+    factors = "; ".join(
         f"{name} from {least} to {most}, most for {category}"
         for name, least, most, category, _ in map(_inflation_row, ranked)
     )
-    return f"Factor by which the variances of shares grow, over the categories of a column: {told}."
+    return f"Factor by which the variances of shares grow, over the categories of a column: {factors}."

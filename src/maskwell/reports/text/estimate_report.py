@@ -1,7 +1,4 @@
-"""Estimates in words and as tables for a paper: from reports, and from a released file.
-
-Tables estimated from a released file, in words and as tables for a paper.
-"""
+"""Estimates in words and as tables for a paper: from reports, and from a released file."""
 
 from __future__ import annotations
 

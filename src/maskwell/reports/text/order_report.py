@@ -1,7 +1,4 @@
-"""Which of two designs tells more, and what was gained by improving one, in words.
-
-What was gained by improving a design, in words.
-"""
+"""Which of two designs tells more, and what was gained by improving one, in words."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Plans in words: which design to take, how many respondents, and how they are divided.
-
-Respondents, margin and power with a given design, in words.
-
-Respondents divided among strata or samples, in words.
-"""
+"""Plans in words: which design to take, how many respondents with which margin and power, how they are divided."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""One demand in every language, as text for a terminal: what is allowed rounded down, what can happen rounded up.
+"""Privacy in words: what a design promises, one demand in every language, what came of checking a certificate.
 
-What a design promises, as text for a terminal.
-
-What came of checking a certificate, as text for a terminal.
+What is allowed is rounded down, what can happen rounded up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A release in words: what came of it, what several bounds would give and cost, and the risk of a file.
+"""A release in words: what came of it, what several bounds would give and cost; and the risk of a file.
 
-The risk of a file in words: who is found, how surely, and by which keys.
+The risk tells who is found, how surely, and by which keys.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How people read the states of a release: by the labels of their values, where the file has such labels.
+"""What was asked of a release and what came of it, in words: what stays right, which rules hold, which bounds are kept.
 
-A release in words: what was randomized and how, what stays right, which rules hold, what was asked and achieved.
+States are named by the labels of their values, where the file has such labels.
 """
 
 from __future__ import annotations

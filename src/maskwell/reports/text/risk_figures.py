@@ -1,7 +1,4 @@
-"""The numbers of a release as people read them: rows of tables about risk, about utility, and about single records.
-
-The risk of a match in words: how many records are above a bound, and which combination is found most easily.
-"""
+"""The numbers of a release as people read them: risk and utility as rows, the risk of a match in sentences."""
 
 from __future__ import annotations
 
@@ -251,14 +248,14 @@ def assumptions(risk: RiskReport, release: Release | None = None) -> str:
     after = risk.after
     if after is None:
         return ""
-    told = "Assumed known: that the person is in the file, the matrices, and the true counts."
+    assumed = "Assumed known: that the person is in the file, the matrices, and the true counts."
     if left := [] if release is None else _not_counted(release):
-        told += f" Not counted: {'; '.join(left)}."
+        assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
-        return told
+        return assumed
     if after.smallest is None:
-        return f"{told} What comparing all released counts adds is known once the file is drawn."
-    return f"{told} Not covered: someone who compares all released counts with the true ones."
+        return f"{assumed} What comparing all released counts adds is known once the file is drawn."
+    return f"{assumed} Not covered: someone who compares all released counts with the true ones."
 
 
 def _not_counted(release: Release) -> list[str]:
@@ -324,7 +321,7 @@ def rise_in_words(risk: RiskReport) -> str:
     others = split_by(risk)
     if risk.after is None or not others:
         return ""
-    told = (
+    why = (
         f"Records with the same keys are randomized differently, depending on {in_words(others)}. Whoever knows the"
         " keys sees them together: where others with the same keys leave more often than a person's own record, it is"
         " found more easily among those that stay"
@@ -332,6 +329,6 @@ def rise_in_words(risk: RiskReport) -> str:
     more = risk.per_cell["after"] - risk.per_cell["before"]
     rises = int(risk.table.counts[more > SLACK].sum())
     if not rises:
-        return f"{told}."
+        return f"{why}."
     by = f"by up to {percent(float(more.max()))} percentage points"
-    return f"{told}: {counted(rises, 'record has', 'records have')} a greater chance than before, {by}."
+    return f"{why}: {counted(rises, 'record has', 'records have')} a greater chance than before, {by}."
