@@ -37,90 +37,6 @@ from maskwell.reports.text.design_report import (
     what_it_does,
 )
 
-INFORMATIVE = 1 + Fraction(1, 10**15)
-"""The least parity for which designs are offered: below it a report says next to nothing."""
-TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
-LOGARITHM = 1 + Fraction(1, 10**14)
-"""Above 1 by more than the error of a logarithm, so that the epsilon that was typed is not shown a digit smaller."""
-
-
-def convert_report(languages: Mapping[str, Any], option: str) -> Report:
-    """One demand in every language; ``option`` is how it is typed."""
-    gamma = parity_from_text(languages["gamma_exact"])
-    if isinstance(gamma, float):
-        nothing = f"{languages['stated']} allows any parity: nothing is asked, and every design meets it."
-        return Report(nothing, next_step="a demand that protects: maskwell convert --epsilon 1")
-    strict = languages["closed"] and languages["attained"]
-    return Report(
-        _converted_answer(languages, gamma, strict=strict),
-        [Facts(_language_facts(languages, gamma, strict=strict)), GAP, _rises(languages, gamma, strict=strict)],
-        next_step=_after_convert(languages, gamma, option),
-    )
-
-
-def _converted_answer(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> str:
-    limit = "below" if strict else "at most"
-    says = "is as accurate as subset selection of parity" if "l" in languages else f"means that parity is {limit}"
-    return f"{languages['stated']} {says} {rounded(gamma, 10, up=False)}."
-
-
-def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
-    below = "below " if strict else ""
-    epsilon = rounded(Fraction(languages["epsilon"]) * LOGARITHM, 10, up=False)
-    itself = (
-        [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")] if "l" in languages else []
-    )
-    pairs = [
-        *itself,
-        ("gamma, beta, Bayes factor", f"{below}{rounded(gamma, 10, up=False)}"),
-        ("epsilon", f"{below}{epsilon}"),
-    ]
-    if "q" in languages:
-        pairs.append((f"best subset size, k = {languages['k']}", " or ".join(map(str, languages["q_all"]))))
-    if "l_real" in languages:
-        pairs.append((f"as accurate as l, k = {languages['k']}", _matching_l(languages)))
-    return pairs
-
-
-def _rises(languages: Mapping[str, Any], gamma: Parity, *, strict: bool) -> Grid:
-    """What a suspicion can become; local diversity bounds nothing, so that the table is that of subset selection."""
-    rows = [[number(float(p)), rounded(posterior_range(gamma, p)[1], 6, up=True)] for p in RHO_EXAMPLES]
-    whose = "with subset selection " if "l" in languages else ""
-    return Grid(["a suspicion of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows)
-
-
-def _after_convert(languages: Mapping[str, Any], gamma: Fraction, option: str) -> str:
-    if gamma < INFORMATIVE:
-        return TELL_NOTHING
-    if "l" in languages:
-        return f"maskwell design subset --k {languages['k']} --gamma {rounded(gamma, 10, up=False)} -o design.json"
-    family = "subset" if languages.get("q", 1) > 1 else "k-ary"
-    return f"maskwell design {family} --k {languages.get('k', 4)} {option} -o design.json"
-
-
-def _matching_l(languages: Mapping[str, Any]) -> str:
-    """The l of local diversity beside a demand, and what rounding it either way means.
-
-    >>> _matching_l({"k": 10, "l_real": 2.06, "l_floor": 2, "l_ceiling": 3})
-    '2.06: l = 2 adds less variance, l = 3 hides the truth among more answers; neither bounds parity'
-    >>> _matching_l({"k": 3, "l_real": 1.4, "l_floor": 1, "l_ceiling": 2})
-    '1.4: no l adds so little variance, l = 2 hides the truth among more answers; it bounds no parity'
-    """
-    low, high, real = languages["l_floor"], languages["l_ceiling"], number(languages["l_real"])
-    if languages["k"] < 3:
-        return f"{real}: there is no l-diversity of two categories"
-    if low == high:
-        return f"{real}, which bounds no parity"
-    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
-    more = (
-        f"l = {high} hides the truth among more answers"
-        if high < languages["k"]
-        else "no l hides it among more answers"
-    )
-    both = low >= 2 and high < languages["k"]
-    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
-
-
 ROOM = WIDTH - len("Next: ")
 
 
@@ -214,7 +130,7 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
     return phi / (2 - phi)
 
 
-# ---- what is facts
+# ---- the facts
 
 
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
@@ -310,6 +226,94 @@ def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
     ]
     return [GAP, Grid(header, rows)]
 
+
+# ---- one demand in every language
+
+INFORMATIVE = 1 + Fraction(1, 10**15)
+"""The least parity for which designs are offered: below it a report says next to nothing."""
+TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
+LOGARITHM = 1 + Fraction(1, 10**14)
+"""Above 1 by more than the error of a logarithm, so that the epsilon that was typed is not shown a digit smaller."""
+
+
+def convert_report(languages: Mapping[str, Any], option: str) -> Report:
+    """One demand in every language; ``option`` is how it is typed."""
+    gamma = parity_from_text(languages["gamma_exact"])
+    if isinstance(gamma, float):
+        nothing = f"{languages['stated']} allows any parity: nothing is asked, and every design meets it."
+        return Report(nothing, next_step="a demand that protects: maskwell convert --epsilon 1")
+    strict = languages["closed"] and languages["attained"]
+    return Report(
+        _converted_answer(languages, gamma, strict=strict),
+        [Facts(_language_facts(languages, gamma, strict=strict)), GAP, _rises(languages, gamma, strict=strict)],
+        next_step=_after_convert(languages, gamma, option),
+    )
+
+
+def _converted_answer(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> str:
+    limit = "below" if strict else "at most"
+    says = "is as accurate as subset selection of parity" if "l" in languages else f"means that parity is {limit}"
+    return f"{languages['stated']} {says} {rounded(gamma, 10, up=False)}."
+
+
+def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
+    below = "below " if strict else ""
+    epsilon = rounded(Fraction(languages["epsilon"]) * LOGARITHM, 10, up=False)
+    itself = (
+        [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")] if "l" in languages else []
+    )
+    pairs = [
+        *itself,
+        ("gamma, beta, Bayes factor", f"{below}{rounded(gamma, 10, up=False)}"),
+        ("epsilon", f"{below}{epsilon}"),
+    ]
+    if "q" in languages:
+        pairs.append((f"best subset size, k = {languages['k']}", " or ".join(map(str, languages["q_all"]))))
+    if "l_real" in languages:
+        pairs.append((f"as accurate as l, k = {languages['k']}", _matching_l(languages)))
+    return pairs
+
+
+def _rises(languages: Mapping[str, Any], gamma: Parity, *, strict: bool) -> Grid:
+    """What a suspicion can become; local diversity bounds nothing, so that the table is that of subset selection."""
+    rows = [[number(float(p)), rounded(posterior_range(gamma, p)[1], 6, up=True)] for p in RHO_EXAMPLES]
+    whose = "with subset selection " if "l" in languages else ""
+    return Grid(["a suspicion of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows)
+
+
+def _after_convert(languages: Mapping[str, Any], gamma: Fraction, option: str) -> str:
+    if gamma < INFORMATIVE:
+        return TELL_NOTHING
+    if "l" in languages:
+        return f"maskwell design subset --k {languages['k']} --gamma {rounded(gamma, 10, up=False)} -o design.json"
+    family = "subset" if languages.get("q", 1) > 1 else "k-ary"
+    return f"maskwell design {family} --k {languages.get('k', 4)} {option} -o design.json"
+
+
+def _matching_l(languages: Mapping[str, Any]) -> str:
+    """The l of local diversity beside a demand, and what rounding it either way means.
+
+    >>> _matching_l({"k": 10, "l_real": 2.06, "l_floor": 2, "l_ceiling": 3})
+    '2.06: l = 2 adds less variance, l = 3 hides the truth among more answers; neither bounds parity'
+    >>> _matching_l({"k": 3, "l_real": 1.4, "l_floor": 1, "l_ceiling": 2})
+    '1.4: no l adds so little variance, l = 2 hides the truth among more answers; it bounds no parity'
+    """
+    low, high, real = languages["l_floor"], languages["l_ceiling"], number(languages["l_real"])
+    if languages["k"] < 3:
+        return f"{real}: there is no l-diversity of two categories"
+    if low == high:
+        return f"{real}, which bounds no parity"
+    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
+    more = (
+        f"l = {high} hides the truth among more answers"
+        if high < languages["k"]
+        else "no l hides it among more answers"
+    )
+    both = low >= 2 and high < languages["k"]
+    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
+
+
+# ---- a certificate that was checked
 
 NOT_PROVED = (
     "labels and provenance are as given, and nothing here shows that reports were really drawn by this design. Anyone "

@@ -26,53 +26,6 @@ from maskwell.release.stages.achieved import AT_LEAST, is_kept
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.plain_words import SPACE, as_decimal, percent_bound
 
-PARTS = " · "
-
-
-class Randomized(Protocol):
-    """What is randomized, within what."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that are randomized together."""
-
-    @property
-    def within(self) -> tuple[str, ...]:
-        """Columns within whose cells they are."""
-
-
-def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
-    """The labels of a state; a missing value is told.
-
-    >>> name_of(("north", None))
-    'north · missing'
-    >>> from maskwell.engines.labels import ColumnLabels
-    >>> name_of((2, "x"), ["sex", "y"], Labels(".sav", {"sex": ColumnLabels(values={2.0: "female"})}))
-    'female · x'
-    """
-    names = columns or [""] * len(state)
-    return PARTS.join(label_of(value, name, labels) for value, name in zip(state, names, strict=True))
-
-
-def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
-    """What a value stands for, or the value itself; on one line."""
-    if value is None:
-        return "missing"
-    known = None if labels is None else labels.columns.get(column)
-    return one_line(str(value) if known is None else known.label_of(value))
-
-
-def columns_of(stage: Randomized) -> str:
-    """What is randomized, within what.
-
-    >>> from types import SimpleNamespace
-    >>> columns_of(SimpleNamespace(variables=("roof", "sex"), within=("region",)))
-    'roof, sex within region'
-    """
-    within = f" within {', '.join(stage.within)}" if stage.within else ""
-    return one_line(", ".join(stage.variables) + within)
-
-
 KEPT = {"counts": "counts", "weights": "weighted counts"}
 NOT_KEPT = {
     "external": "counts of another file stay right on average, not those of this one",
@@ -217,3 +170,52 @@ def made_by(protection: Protection) -> str:
     numbers += [f"{name} = {x}" for name, x in protection.bounds.to_dict().items() if isinstance(x, str)]
     brackets = f" ({', '.join(numbers)})" if numbers else ""
     return f"{protection.method}{brackets}: {METHOD_ENTRIES[protection.method].summary}"
+
+
+# ---- names of states and columns
+
+PARTS = " · "
+
+
+class Randomized(Protocol):
+    """What is randomized, within what."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Columns that are randomized together."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Columns within whose cells they are."""
+
+
+def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
+    """The labels of a state; a missing value is told.
+
+    >>> name_of(("north", None))
+    'north · missing'
+    >>> from maskwell.engines.labels import ColumnLabels
+    >>> name_of((2, "x"), ["sex", "y"], Labels(".sav", {"sex": ColumnLabels(values={2.0: "female"})}))
+    'female · x'
+    """
+    names = columns or [""] * len(state)
+    return PARTS.join(label_of(value, name, labels) for value, name in zip(state, names, strict=True))
+
+
+def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
+    """What a value stands for, or the value itself; on one line."""
+    if value is None:
+        return "missing"
+    known = None if labels is None else labels.columns.get(column)
+    return one_line(str(value) if known is None else known.label_of(value))
+
+
+def columns_of(stage: Randomized) -> str:
+    """What is randomized, within what.
+
+    >>> from types import SimpleNamespace
+    >>> columns_of(SimpleNamespace(variables=("roof", "sex"), within=("region",)))
+    'roof, sex within region'
+    """
+    within = f" within {', '.join(stage.within)}" if stage.within else ""
+    return one_line(", ".join(stage.variables) + within)
