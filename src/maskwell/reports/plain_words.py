@@ -42,6 +42,15 @@ def number(value: float | None, digits: int = 6) -> str:
     return "infinite" if math.isinf(value) else f"{Printed(value):.{digits}g}"
 
 
+def decimals(value: float, digits: int) -> str:
+    """So many decimals; what is not known is a dash.
+
+    >>> decimals(0.25, 3), decimals(float("nan"), 3), decimals(-1e-17, 3)
+    ('0.250', '-', '0.000')
+    """
+    return "-" if math.isnan(value) else f"{Printed(value):.{digits}f}"
+
+
 def count(value: int) -> str:
     """A count with its digits grouped, or as a power of ten when it is very large.
 
@@ -265,7 +274,17 @@ def repetition(parity: Parity) -> str:
     )
 
 
-# ---- shares in percent
+# ---- shares
+
+
+def digits_for(errors: Iterable[float]) -> int:
+    """Decimals of a share that show two digits of its smallest error.
+
+    >>> digits_for([0.25, 0.0123]), digits_for([0.0])
+    (3, 4)
+    """
+    positive = [float(e) for e in errors if e > 0]
+    return 4 if not positive else min(9, max(3, 1 - magnitude(min(positive))))
 
 
 def decimals_for(errors: Iterable[float]) -> int:

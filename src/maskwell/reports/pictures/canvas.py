@@ -332,7 +332,7 @@ def round_numbers(low: float, high: float) -> list[float]:
 def scale_number(x: float) -> str:
     """A number of a scale, without needless digits; a power of ten where it is very large or small.
 
-    >>> number(0.05), number(20), number(200000), number(1e-5)
+    >>> scale_number(0.05), scale_number(20), scale_number(200000), scale_number(1e-5)
     ('0.05', '20', '2·10⁵', '10⁻⁵')
     """
     if LEAST_PLAIN <= x < LARGEST_PLAIN:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from itertools import combinations, islice, product
@@ -23,9 +22,8 @@ from maskwell.estimation.joint.table import Table
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.result import Estimate
 from maskwell.reports.pages import paper_tables
-from maskwell.reports.plain_words import counted, label
+from maskwell.reports.plain_words import counted, decimals, digits_for, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
-from maskwell.reports.text.estimate_report import digits_for
 
 SHOWN_ROWS = 40
 SHOWN_COLUMNS = 12
@@ -215,8 +213,7 @@ def _shares_with_errors(shares: Real, errors: Real, size: int) -> list[list[str]
 
 def _cell(share: float, error: float, digits: int) -> str:
     """A share with its error; what is not known is a dash."""
-    value, spread = ("-" if math.isnan(x) else f"{Printed(x):.{digits}f}" for x in (share, error))
-    return f"{value} ({spread})"
+    return f"{decimals(share, digits)} ({decimals(error, digits)})"
 
 
 def _label(of: tuple[Hashable, ...]) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.core.phrases import shorten
-from maskwell.core.printed import Printed, magnitude
+from maskwell.core.printed import Printed
 from maskwell.estimation.intervals.base import Intervals
 from maskwell.estimation.margins import of_sums
 from maskwell.estimation.result import Estimate
@@ -17,7 +16,7 @@ from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.release.analysis.analysis import Analysis
 from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import count, counted, label
+from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
 
 SHOWN_ROWS = 40
@@ -87,7 +86,7 @@ def _answer(estimate: Estimate, intervals: Intervals, variables: Sequence[str], 
     which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
     what = shorten(label(estimate.categories[best]))
     return (
-        f"{joined} = {what}: {_decimals(estimate.pi_hat[best], digits)}{which}"
+        f"{joined} = {what}: {decimals(estimate.pi_hat[best], digits)}{which}"
         f" ({_interval(intervals, best, digits, level)}; {counted(estimate.n, 'report', 'reports')})."
     )
 
@@ -96,7 +95,7 @@ def _interval(intervals: Intervals, place: int, digits: int, level: float) -> st
     low, high = intervals.to_array()[place]
     if math.isnan(low) or math.isnan(high):
         return "no interval"
-    return f"{Printed(100 * level):g} % {intervals.name} interval {_decimals(low, digits)} to {_decimals(high, digits)}"
+    return f"{Printed(100 * level):g} % {intervals.name} interval {decimals(low, digits)} to {decimals(high, digits)}"
 
 
 def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> tuple[Paragraph, list[Block]]:
@@ -119,21 +118,12 @@ def _rows(
         if place == most:
             return
         values = (share, error, low, high)
-        yield [label(category), *(_all_digits(x) if exact else _decimals(x, digits) for x in values)]
+        yield [label(category), *(_all_digits(x) if exact else decimals(x, digits) for x in values)]
 
 
 def _all_digits(value: float) -> str:
     """For a program; what is not known is empty."""
     return "" if math.isnan(value) else repr(float(value))
-
-
-def _decimals(value: float, digits: int) -> str:
-    """So many decimals; what is not known is a dash.
-
-    >>> _decimals(0.25, 3), _decimals(float("nan"), 3), _decimals(-1e-17, 3)
-    ('0.250', '-', '0.000')
-    """
-    return "-" if math.isnan(value) else f"{Printed(value):.{digits}f}"
 
 
 def _more(rows: int) -> str:
@@ -284,12 +274,6 @@ def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> str:
     return f"{what}: maskwell audit D, for each {'D' if alone else f'of the {len(paths)} design files'}"
 
 
-def digits_for(errors: Any) -> int:
-    """Decimals that show two digits of the smallest error."""
-    positive = [float(e) for e in errors if e > 0]
-    return 4 if not positive else min(9, max(3, 1 - magnitude(min(positive))))
-
-
 HOW = {
     OPEN: "Counted as they stand: nothing moved these columns.",
     EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
@@ -352,8 +336,8 @@ def _analysis_answer(analysis: Analysis, level: float, interval: str | None) -> 
     best = 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
     which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
     what = f"{' x '.join(analysis.route.columns)} = {shorten(label(estimate.categories[best]))}"
-    low, high = (_decimals(x, digits) for x in ends.to_array()[best])
-    share, records = _decimals(float(estimate.pi_hat[best]), digits), counted(estimate.n, "record", "records")
+    low, high = (decimals(x, digits) for x in ends.to_array()[best])
+    share, records = decimals(float(estimate.pi_hat[best]), digits), counted(estimate.n, "record", "records")
     return f"{what}: {share}{which} ({Printed(100 * level):g} % {ends.name} interval {low} to {high}; {records})."
 
 
@@ -370,6 +354,6 @@ def _shares(
         digits, ends = digits_for(estimate.standard_error), estimate.intervals(level, interval).to_array()
         numbers = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, ends, strict=True)
         for category, share, error, (low, high) in numbers:
-            cells = [_decimals(float(x), digits) for x in (share, error, low, high)]
+            cells = [decimals(float(x), digits) for x in (share, error, low, high)]
             rows.append([*(label(part) for part in domain), label(category), *cells])
     return Grid([*header, *PARTS], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)))
