@@ -243,14 +243,14 @@ class Report(Sequence[str]):
     next_step
         What to type or to do next; empty where another report goes on.
 
-    >>> found = Report("3 rows.", [Facts([("parity", "3")]), Notes(["few reports"])], next_step="maskwell audit d.json")
-    >>> print(*found, sep=chr(10))
+    >>> report = Report("3 rows.", [Facts([("parity", "3")]), Notes(["few rows"])], next_step="maskwell audit d.json")
+    >>> print(*report, sep=chr(10))
     3 rows.
       parity  3
-    note: few reports
+    note: few rows
     Next: maskwell audit d.json
-    >>> found.facts, found.notes
-    ([('parity', '3')], ['few reports'])
+    >>> report.facts, report.notes
+    ([('parity', '3')], ['few rows'])
     """
 
     headline: str | Paragraph | Sequence[Paragraph] = ()

@@ -272,12 +272,12 @@ def pages(items: Sequence[T], heights: Iterable[float], *, first: float, room: f
     >>> pages("abcde", [10] * 5, first=25, room=20)
     [['a', 'b'], ['c', 'd'], ['e']]
     """
-    found: list[list[T]] = [[]]
+    sheets: list[list[T]] = [[]]
     left = first
     for item, needed in zip(items, heights, strict=True):
-        if needed > left and (found[-1] or len(found) == 1):
-            found.append([])
+        if needed > left and (sheets[-1] or len(sheets) == 1):
+            sheets.append([])
             left = room
-        found[-1].append(item)
+        sheets[-1].append(item)
         left -= needed
-    return found
+    return sheets

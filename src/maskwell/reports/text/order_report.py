@@ -64,13 +64,13 @@ def compare_report(comparison: FairComparison, first: str, second: str) -> Repor
 def _compared_answer(comparison: FairComparison, names: tuple[str, str]) -> str:
     fair = comparison.equalised
     if fair is None:
-        return f"{_told(comparison.given, names)}; variances are not compared: {comparison.why}."
+        return f"{_verdict_in_words(comparison.given, names)}; variances are not compared: {comparison.why}."
     near = " within 1e-9" if fair.slack_used else ""
     where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])}{near})"
-    return f"{where} {_told(fair, names)}{_ranked(fair, names)}."
+    return f"{where} {_verdict_in_words(fair, names)}{_ranked(fair, names)}."
 
 
-def _told(compared: Comparison, names: tuple[str, str]) -> str:
+def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
     one, two = names
     return {
         "first": f"{one} tells all that {two} does, and more",
