@@ -24,21 +24,7 @@ from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.planning.sample_size import plan_sample
-from maskwell.privacy.criteria import Demand
-from maskwell.privacy.curves import Lines, Steps
-from maskwell.procedures.decks import make_deck
-from maskwell.procedures.dice_spinner import make_spinner
-from maskwell.procedures.forced_answers import forced
-from maskwell.procedures.realisation import make_device
-from maskwell.procedures.statement_cards import warner
-from maskwell.release.assessing import assess_tables
-from maskwell.release.mapping import risk_utility_map
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.counting import tables_of
-from maskwell.reports.device_cards import Face, faces_of, sheets_of
-from maskwell.reports.picture import NARROW, WIDE, Picture
-from maskwell.reports.plots import (
+from maskwell.plots import (
     plot_canonical,
     plot_demand,
     plot_demands,
@@ -52,8 +38,22 @@ from maskwell.reports.plots import (
     plot_risk_utility,
     plot_variance,
 )
-from maskwell.reports.spinner_drawing import spinner_svg
-from maskwell.reports.style import TEXT_FONTS, colour
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.curves import Lines, Steps
+from maskwell.procedures.decks import make_deck
+from maskwell.procedures.dice_spinner import make_spinner
+from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.realisation import make_device
+from maskwell.procedures.statement_cards import warner
+from maskwell.release.assessing import assess_tables
+from maskwell.release.mapping import risk_utility_map
+from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.released import Release
+from maskwell.release.stages.counting import tables_of
+from maskwell.reports.device.legend_sheets import spinner_svg
+from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
+from maskwell.reports.pictures.canvas import NARROW, WIDE, Picture
+from maskwell.reports.pictures.palette import TEXT_FONTS, colour
 
 FOLDER = Path(__file__).parent
 TRUTH = {"never": 0.72, "once": 0.14, "a few times": 0.09, "every month": 0.05}

@@ -15,7 +15,7 @@ from docs.reproduction.entries import Statement
 
 import maskwell as mw
 from maskwell.privacy.criteria import area_between
-from maskwell.reports.family import GAMMAS
+from maskwell.reports.pictures.demand_regions import GAMMAS
 
 PRIORS = (np.arange(100_000) + 0.5) / 100_000
 

@@ -243,27 +243,9 @@ if TYPE_CHECKING:
     from maskwell.release.utility.distances import table_distance as table_distance
     from maskwell.release.utility.regressions import compare_regressions as compare_regressions
     from maskwell.release.utility.report import UtilityReport as UtilityReport
-    from maskwell.reports.device_page import SheetOptions as SheetOptions
-    from maskwell.reports.device_page import device_page as device_page
-    from maskwell.reports.plots import Picture as Picture
-    from maskwell.reports.plots import plot_associations as plot_associations
-    from maskwell.reports.plots import plot_canonical as plot_canonical
-    from maskwell.reports.plots import plot_choice as plot_choice
-    from maskwell.reports.plots import plot_coefficients as plot_coefficients
-    from maskwell.reports.plots import plot_demand as plot_demand
-    from maskwell.reports.plots import plot_demands as plot_demands
-    from maskwell.reports.plots import plot_family as plot_family
-    from maskwell.reports.plots import plot_flows as plot_flows
-    from maskwell.reports.plots import plot_frontier as plot_frontier
-    from maskwell.reports.plots import plot_inflation as plot_inflation
-    from maskwell.reports.plots import plot_learned as plot_learned
-    from maskwell.reports.plots import plot_margins as plot_margins
-    from maskwell.reports.plots import plot_matrix as plot_matrix
-    from maskwell.reports.plots import plot_release_risk as plot_release_risk
-    from maskwell.reports.plots import plot_revealed as plot_revealed
-    from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
-    from maskwell.reports.plots import plot_variance as plot_variance
-    from maskwell.reports.release_page import release_page as release_page
+    from maskwell.reports.device.device_sheets import SheetOptions as SheetOptions
+    from maskwell.reports.device.device_sheets import device_page as device_page
+    from maskwell.reports.pages.release_page import release_page as release_page
     from maskwell.reports.releasing import release_file as release_file
     from maskwell.verbs.audit import audit as audit
     from maskwell.verbs.certify import certify as certify
@@ -437,8 +419,8 @@ _HOMES = {
     "maskwell.release.utility.distances": ["table_distance"],
     "maskwell.release.utility.regressions": ["compare_regressions"],
     "maskwell.release.utility.report": ["UtilityReport"],
-    "maskwell.reports.device_page": ["SheetOptions", "device_page"],
-    "maskwell.reports.plots": [
+    "maskwell.reports.device.device_sheets": ["SheetOptions", "device_page"],
+    "maskwell.plots": [
         "Picture",
         "plot_associations",
         "plot_canonical",
@@ -458,7 +440,7 @@ _HOMES = {
         "plot_risk_utility",
         "plot_variance",
     ],
-    "maskwell.reports.release_page": ["release_page"],
+    "maskwell.reports.pages.release_page": ["release_page"],
     "maskwell.reports.releasing": ["release_file"],
     "maskwell.verbs.audit": ["audit"],
     "maskwell.verbs.certify": ["certify", "verify"],

@@ -40,7 +40,7 @@ from maskwell.errors import InfeasibleError
 from maskwell.release.in_memory import release_table
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
 from maskwell.release.plans.plan import ReleasePlan
-from maskwell.reports.text_release import release_text
+from maskwell.reports.text.release_report import release_report
 
 SLACK = Fraction(1, 10**9)
 """What the program itself allows above a bound for the rounding of floats."""
@@ -215,7 +215,7 @@ def test_a_plan_that_means_a_milder_intruder_says_what_others_reach(name: str) -
     """Whoever looks only under the person's own keys is the one of the figure; the headline names a better look too."""
     case = MILDER[name]
     release = assessed(case.rows, case.columns, replace(case.plan, intruder="own-key"))
-    text = "\n".join(release_text(release, "released"))
+    text = "\n".join(release_report(release, "released"))
     keys = [key_of(case.columns, case.keys)(row) for row in case.rows]
     laws = laws_of(case.rows, case.columns, release.stages)
     one, _ = best_attacks(laws, keys)
@@ -235,7 +235,7 @@ def test_who_compares_all_counts_does_not_beat_what_is_said_of_him(name: str, se
     case = CASES[name]
     table = {column: [row[i] for row in case.rows] for i, column in enumerate(case.columns)}
     done = release_table(table, case.plan, random=SeededRandom(seed))
-    text = "\n".join(release_text(done.release, "released"))
+    text = "\n".join(release_report(done.release, "released"))
     rows = [*zip(*done.data.values(), strict=True)]
     keys = [key_of(case.columns, case.keys)(row) for row in case.rows]
     exact = best_attack_on(laws_of(case.rows, case.columns, done.release.stages), keys, rows)
@@ -249,7 +249,7 @@ def test_what_all_counts_tell_is_not_left_out_where_it_matters() -> None:
     for seed in range(60):
         done = release_table(table, case.plan, random=SeededRandom(seed))
         if sorted(zip(*done.data.values(), strict=True)) == sorted(case.rows):
-            text = "\n".join(release_text(done.release, "released"))
+            text = "\n".join(release_report(done.release, "released"))
             assert printed_for(text, COMPARES) >= Fraction(6125, 10**4)
             return
     raise AssertionError("no release with the same counts among the seeds")

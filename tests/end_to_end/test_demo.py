@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from maskwell.cli.demo import PEOPLE, QUESTION, _wrapped
 from maskwell.cli.main import cli
 from maskwell.designs.wire import load_design
+from maskwell.verbs.demo_story import PEOPLE, QUESTION, _broken_command
 
 NAMES = {"design.json", "estimate.json", "page.html", "people.csv", "reports.csv"}
 
@@ -146,6 +146,6 @@ def test_long_commands_are_broken_before_options_and_stay_one_command() -> None:
     folder = "a-folder-where-the-demo-went/demo"
     for program in ("maskwell", "../some/where/else/bin/maskwell"):
         command = f"{program} randomize {folder}/p.csv --design answer={folder}/d.json -o {folder}/reports-2.csv"
-        lines = _wrapped(command)
+        lines = _broken_command(command)
         assert max(map(len, lines)) <= 100
         assert shlex.split("\n".join(lines).replace("\\\n", "")) == shlex.split(command)

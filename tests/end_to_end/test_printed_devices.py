@@ -19,7 +19,7 @@ from maskwell.errors import LabelError, ParameterError, TooLargeError
 from maskwell.procedures.decks import report_labels
 from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import PROCEDURES
-from maskwell.reports.device_page import SheetOptions, device_page
+from maskwell.reports.device.device_sheets import SheetOptions, device_page
 
 THREE = Categories.of(["never", "once", "often"])
 EVADED = Categories.of(["evaded", "honest"])

@@ -35,8 +35,8 @@ from maskwell.procedures.classical_cards import known_procedure
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
 from maskwell.release.plans.plan_file import load_plan, read_plan
 from maskwell.release.risk.components import acting, needed_columns
-from maskwell.reports.explain import explain
-from maskwell.reports.text_audit import audit_text
+from maskwell.reports.demand_words import explain
+from maskwell.reports.text.privacy_report import audit_report
 
 PLAN = """
 [release]
@@ -166,7 +166,7 @@ def certificates() -> list[dict[str, Any]]:
 def ask(design: Any) -> None:
     """All that is asked of a design that was read."""
     shown = audit(design, Demand.from_gamma(3)).to_dict()
-    audit_text(shown, design, "d.json", "")
+    audit_report(shown, design, "d.json", "")
     explain(design, None)
     known_procedure(design)
     if design.has_entries_up_to(36):

@@ -32,8 +32,8 @@ from maskwell.privacy.certificate import certify
 from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.criteria import SLACK, Demand
 from maskwell.privacy.design_audit import audit
-from maskwell.reports.explain import explain
-from maskwell.reports.revealed import plot_revealed
+from maskwell.reports.demand_words import explain
+from maskwell.reports.pictures.revelation import plot_revealed
 
 
 def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:

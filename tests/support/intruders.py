@@ -29,7 +29,7 @@ from maskwell.release.in_memory import release_table
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.text_release import release_text
+from maskwell.reports.text.release_report import release_report
 
 Record = tuple[Hashable, ...]
 Law = Mapping[Record, Fraction]
@@ -72,7 +72,7 @@ def _percents(text: str) -> list[Fraction]:
 
 def headline(release: Release) -> Fraction:
     """What the command would print above this release."""
-    return printed_figure("\n".join(release_text(release, "released")))
+    return printed_figure("\n".join(release_report(release, "released")))
 
 
 # ---- the release in exact numbers, from its matrices, one record at a time

@@ -26,9 +26,9 @@ NOT_COMPUTED = {  # constants, steps of a grid, exact decimals
     ("release/matrices/infeasible.py", "1 / STEPS"),
     ("release/matrices/symmetric.py", "1 / amounts.scale"),
     ("release/utility/assessing.py", "WEAKENED"),
-    ("reports/spinner_drawing.py", "size"),
-    ("reports/spinner_drawing.py", "float(round(10 * degrees)) / 10"),
-    ("reports/words.py", "shown"),
+    ("reports/device/legend_sheets.py", "size"),
+    ("reports/device/legend_sheets.py", "float(round(10 * degrees)) / 10"),
+    ("reports/plain_words.py", "shown"),
 }
 FORBIDDEN = {
     "a path of some machine": re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|farm|root|home|Users)/"),

@@ -56,7 +56,6 @@ def compare(
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
     private as the other: within its family where it has one, else by letting some respondents answer at random.
     """
-    from maskwell.reports.text_compare import compare_text
     from maskwell.verbs.compare import compare as compare_designs
 
     one, two = load_design(first), load_design(second)
@@ -66,7 +65,7 @@ def compare(
     if as_json:
         print_json(found.to_dict())
     else:
-        print_lines(compare_text(found, first, second))
+        print_lines(compare_report(found, first, second))
 
 
 def _measure(design: Design, name: str, prior: str | None, sensitive: str | None) -> Measure:

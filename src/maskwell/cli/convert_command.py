@@ -13,7 +13,7 @@ from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_p
 
 if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 
 @click.command(epilog=example("maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10"))
@@ -35,7 +35,6 @@ def convert(
 
     With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
     """
-    from maskwell.reports.text_convert import convert_text
     from maskwell.verbs.convert import convert as convert_demand
 
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])
@@ -45,14 +44,14 @@ def convert(
     if as_json:
         print_json({**content, **drawn})
     else:
-        print_lines(with_plot(convert_text(content, typed_demand(options) or f"--l {content['l']}"), plot))
+        print_lines(with_plot(convert_report(content, typed_demand(options) or f"--l {content['l']}"), plot))
 
 
 def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:
     """What the demand forbids; of local l-diversity, what the gamma of the same accuracy forbids."""
+    from maskwell.plots import plot_canonical
     from maskwell.privacy.criteria import Demand
-    from maskwell.reports.plots import plot_canonical
-    from maskwell.reports.words import factor_down
+    from maskwell.reports.plain_words import factor_down
 
     if demand is not None:
         return plot_canonical(demand)

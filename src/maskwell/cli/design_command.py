@@ -92,7 +92,6 @@ def saved(
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
     from maskwell.privacy.design_audit import counted_reports
-    from maskwell.reports.text import design_text
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
@@ -111,7 +110,7 @@ def saved(
     if as_json:
         print_json(content if output is None else {**content, "output": output})
     else:
-        print_lines(design_text(made, output if output != "-" else None, note), err=output == "-")
+        print_lines(design_report(made, output if output != "-" else None, note), err=output == "-")
 
 
 # ---- families of the registry

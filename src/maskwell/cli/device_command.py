@@ -12,7 +12,7 @@ from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.reports.device_page import SheetOptions
+    from maskwell.reports.device.device_sheets import SheetOptions
 
 
 DEVICE = ("deck", "dice", "coins", "spinner", "faces", "throws", "general", "not_less_private")
@@ -67,10 +67,10 @@ def device(
     if as_json:
         print_json({**made.to_dict(), **written})
         return
-    from maskwell.reports.device_page import sheet_notes
-    from maskwell.reports.text_device import device_text
+    from maskwell.reports.device.device_report import device_report
+    from maskwell.reports.device.device_sheets import sheet_notes
 
-    lines = device_text(
+    lines = device_report(
         made,
         design,
         output=output if output != "-" else None,
@@ -82,7 +82,7 @@ def device(
 
 
 def _sheet_options(design_file: str | None, options: dict[str, Any]) -> SheetOptions:
-    from maskwell.reports.device_page import SheetOptions
+    from maskwell.reports.device.device_sheets import SheetOptions
 
     return SheetOptions(
         question=options["question"] or "",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from maskwell.release.analysis.analysis import Analysis
     from maskwell.release.analysis.routes import Route
     from maskwell.release.folder.receipt import Receipt
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Report
 
 Command = Callable[..., Any]
 SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
@@ -181,7 +182,7 @@ def estimate_release(asked: AskedOfRelease, *, style: str, plot: str | None, for
     if as_json:
         print_json({**found.to_dict(asked), **drawn})
     elif style == "text":
-        print_lines(with_plot(found.text(asked), plot))
+        print_lines(with_plot(found.report(asked), plot))
     else:
         print_lines(found.published(asked, style))
 
@@ -218,29 +219,31 @@ class _Tables:
     def _not_estimated(self) -> list[str]:
         return [f"{name} was not estimated: {why}" for name, why in self.refused.items()]
 
-    def text(self, asked: AskedOfRelease) -> list[str]:
-        """Lines for people."""
-        from maskwell.reports.tables import notes
-        from maskwell.reports.text_analysis import analysis_text, next_line
+    def report(self, asked: AskedOfRelease) -> Report:
+        """What it says to people."""
+        from maskwell.reports.report import GAP, Notes, Report
+        from maskwell.reports.text.estimate_report import after_analysis, analysis_report
 
-        lines: list[str] = []
-        for analysis, domains in self.tables:
-            own = analysis_text(analysis, asked.level, asked.interval, by=asked.by, domains=domains)
-            lines += [*([""] if lines else []), *own]
+        parts = [
+            analysis_report(analysis, asked.level, asked.interval, by=asked.by, domains=domains)
+            for analysis, domains in self.tables
+        ]
+        further = [block for part in parts[1:] for block in (GAP, *part.blocks)]
         first = self.tables[0][0].route.groups
         pair = first[0].cells if first and not self.single else ()
-        last = next_line(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
-        return [*lines, *notes(self._not_estimated), last]
+        following = after_analysis(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
+        body = [*parts[0].body, *further, Notes(self._not_estimated)]
+        return Report(parts[0].headline, body, next_step=following)
 
     def picture(self, asked: AskedOfRelease) -> Picture:
         """The estimates of the one table with their intervals."""
-        from maskwell.reports.plots import plot_learned
+        from maskwell.plots import plot_learned
 
         return plot_learned(self.tables[0][0].estimate, level=asked.level, interval=asked.interval)
 
     def published(self, asked: AskedOfRelease, style: str) -> list[str]:
         """Lines of tables for a paper."""
-        from maskwell.reports.text_analysis import analysis_table
+        from maskwell.reports.text.estimate_report import analysis_table
 
         exact = style == "csv"
         made = [analysis_table(one, asked.level, asked.interval, exact=exact).lines(style) for one, _ in self.tables]

@@ -71,18 +71,19 @@ def improve(
     if as_json:
         print_json({**found.to_dict(), **written})
     else:
-        lines = _text(found, design, written.get("output"))
+        report = _report(found, design, written.get("output"))
         proof = None if certificate == "-" else written.get("certificate")
-        print_lines(with_certificate(lines, proof), err="-" in written.values())
+        print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
 
 
 def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[str]:
     from maskwell.planning.improvement import Improvement
-    from maskwell.reports.text_improve import improved_text, one_sided_text
 
     shown = output if output != "-" else None
-    return improved_text(found, path, shown) if isinstance(found, Improvement) else one_sided_text(found, path, shown)
+    return (
+        improved_report(found, path, shown) if isinstance(found, Improvement) else one_sided_report(found, path, shown)
+    )
 
 
 def _improved(

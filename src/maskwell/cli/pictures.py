@@ -10,7 +10,8 @@ import click
 from maskwell.cli.options import FilePath
 
 if TYPE_CHECKING:
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
+    from maskwell.reports.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +35,7 @@ def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> 
     if path is None:
         return
     from maskwell.core.atomic import check_output
-    from maskwell.reports.picture import check_ending
+    from maskwell.reports.pictures.canvas import check_ending
 
     check_ending(path)
     check_output(path, force=force, inputs=inputs)
@@ -52,13 +53,11 @@ def write_plot(path: str | None, content: bytes | None, *, force: bool, inputs: 
     return write_files({"plot": (path, content)}, force=force, inputs=inputs)
 
 
-def with_plot(lines: Sequence[str], path: str | None) -> list[str]:
-    """The lines of a command with the name of the picture, before the one that says what comes next.
+def with_plot(report: Report, path: str | None) -> Report:
+    """What a command says, with the name of the picture.
 
-    >>> with_plot(["Parity 3.", "Next: more"], "region.svg")
+    >>> from maskwell.reports.report import Report
+    >>> list(with_plot(Report("Parity 3.", next_step="more"), "region.svg"))
     ['Parity 3.', 'Picture: region.svg', 'Next: more']
     """
-    if path is None:
-        return list(lines)
-    last = len(lines) - (1 if lines and lines[-1].startswith("Next: ") else 0)
-    return [*lines[:last], f"Picture: {path}", *lines[last:]]
+    return report if path is None else report.with_line(f"Picture: {path}")

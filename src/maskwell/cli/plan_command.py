@@ -28,7 +28,7 @@ from maskwell.errors import ParameterError
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.planning.design_choice import Choice
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -165,7 +165,6 @@ def _choose(
 ) -> None:
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
-    from maskwell.reports.text_plan import plan_text
     from maskwell.verbs.choose import choose
 
     labels = _needed_categories(categories, k)
@@ -182,7 +181,7 @@ def _choose(
         print_json({**choice.to_dict(), **written})
     else:
         shown = None if output == "-" else output
-        print_lines(with_plot(plan_text(choice, shown, typed_demand(demand)), plot), err=output == "-")
+        print_lines(with_plot(choice_report(choice, shown, typed_demand(demand)), plot), err=output == "-")
 
 
 def _needed_categories(labels: str | None, k: str | None) -> Categories:
@@ -204,7 +203,7 @@ def _check_used(*, level: str | None, needs: str | None, picture: str | None, pl
 
 
 def _picture(choice: Choice, name: str) -> Picture:
-    from maskwell.reports.plots import plot_choice, plot_variance
+    from maskwell.plots import plot_choice, plot_variance
 
     if name == "frontier":
         return plot_choice(choice)

@@ -49,7 +49,7 @@ def randomize(
     """
     from maskwell.core.randomness import SeededRandom
     from maskwell.engines.randomize import randomize_file
-    from maskwell.reports.text import randomized_text
+    from maskwell.reports.text.design_report import randomized_report
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the rows to a file")
@@ -71,4 +71,4 @@ def randomize(
     if as_json:
         print_json(done.to_dict())
     else:
-        print_lines(randomized_text(done.to_dict(), paths), err=output == "-")
+        print_lines(randomized_report(done.to_dict(), paths), err=output == "-")

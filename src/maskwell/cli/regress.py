@@ -110,7 +110,6 @@ def regress(
     if as_json:
         print_json({**result.to_dict(confidence, exponentiate=exponentiate), **drawn})
         return
-    from maskwell.reports.text_regress import regress_table, regress_text
 
     if style == "text":
         print_lines(with_plot(regress_text(result, confidence, paths, exponentiate=exponentiate), plot))
@@ -128,6 +127,6 @@ def _not_offered() -> dict[str, Any]:
 
 
 def _picture(result: Regression, level: float, *, exponentiate: bool) -> Any:
-    from maskwell.reports.coefficients import plot_coefficients
+    from maskwell.reports.pictures.forest_plot import plot_coefficients
 
     return plot_coefficients(result, level=level, exponentiate=exponentiate)

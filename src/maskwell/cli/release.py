@@ -115,19 +115,14 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 def _make_key(path: str, *, as_json: bool) -> None:
     from maskwell.core.keyed import new_key_file
-    from maskwell.reports.tables import broken
 
     new_key_file(path)
     if as_json:
         print_json({"key": path})
     else:
-        print_lines(
-            [
-                f"A new secret key is in {path}. Keep it apart from every release.",
-                *broken(KEPT),
-                f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
-            ]
-        )
+        said = line(f"A new secret key is in {path}. Keep it apart from every release.")
+        following = f"maskwell release FILE --plan plan.toml --key {path} -o DIR"
+        print_lines(Report(said, [Paragraph(KEPT)], next_step=following))
 
 
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
@@ -166,11 +161,11 @@ def _try_out(
     force: bool,
     as_json: bool,
 ) -> None:
+    from maskwell.plots import plot_risk_utility
     from maskwell.release.assessing import assess_file
     from maskwell.release.mapping import label_of, point_of, risk_utility_map
     from maskwell.release.releasing import check_key, earlier_stages
-    from maskwell.reports.plots import plot_risk_utility
-    from maskwell.reports.text_release import dry_run_text
+    from maskwell.reports.text.release_report import dry_run_report
 
     check_plot(plot, force=force, inputs=[file, plan_file])
     secret = _key(key, plan)
@@ -187,7 +182,7 @@ def _try_out(
         print_json({**_content(found), "map": [point.to_dict() for point in points], **drawn})
     else:
         given = {"--key": key, "--matrices": matrices}
-        print_lines(with_plot(dry_run_text(found, points, source=file, plan=plan_file, given=given), plot))
+        print_lines(with_plot(dry_run_report(found, points, source=file, plan=plan_file, given=given), plot))
     _answer(found)
 
 
@@ -204,7 +199,7 @@ def _carry_out(
 ) -> None:
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.releasing import release_file
-    from maskwell.reports.text_release import release_text
+    from maskwell.reports.text.release_report import release_report
 
     with Progress() as progress:
         found = release_file(
@@ -222,7 +217,7 @@ def _carry_out(
     if as_json:
         print_json({**_content(found), "output": folder})
     else:
-        print_lines(release_text(found, folder))
+        print_lines(release_report(found, folder))
 
 
 def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwell.core.cells import CellTable
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.stages.stage import Stage
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pictures.canvas import Picture
 
 
 @click.command(
@@ -51,7 +51,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
     With --receipt the same is said of the release: what is expected, and with --released what came out.
     """
     from maskwell.release.risk.contributions import level_contributions, variable_contributions
-    from maskwell.reports.text_risk import risk_text
+    from maskwell.reports.text.release_report import risk_report
 
     check_standard_output(as_json=as_json, records=records)
     names = _names(keys)
@@ -77,7 +77,7 @@ def risk(file: str, keys: str, *, contributions: bool, records: str | None, as_j
             }
         print_json(content | written)
     else:
-        lines = risk_text(report, file=file, released=released, names=options, added=added, levels=levels)
+        lines = risk_report(report, file=file, released=released, names=options, added=added, levels=levels)
         print_lines(with_plot(lines, options["plot"]), err=records == "-")
     above = (report.before if report.after is None else report.after).records_above
     return ANSWER_IS_NO if above else OK
@@ -157,7 +157,7 @@ def _realised(report: RiskReport, released: CellTable | None) -> dict[str, Any]:
     if released is None or report.after is not None:
         return {}
     from maskwell.release.risk.file_risk import assess_risk
-    from maskwell.reports.text_risk import NO_RECEIPT
+    from maskwell.reports.text.release_report import NO_RECEIPT
 
     seen = assess_risk(released, report.keys).before
     unknown = dict.fromkeys(report.before.to_dict())
@@ -166,7 +166,7 @@ def _realised(report: RiskReport, released: CellTable | None) -> dict[str, Any]:
 
 
 def _picture(report: RiskReport) -> Picture:
-    from maskwell.reports.release_risk import plot_risk_report
+    from maskwell.reports.pictures.risk_curves import plot_risk_report
 
     return plot_risk_report(report)
 

@@ -37,8 +37,7 @@ def plan_survey(
     paths: Sequence[str], asked: Mapping[str, Any], *, plot: str | None, force: bool, as_json: bool
 ) -> None:
     """Plan with these design files and print what was found."""
-    from maskwell.reports.text_allocation import allocation_text
-    from maskwell.reports.text_survey import power_text, sample_text
+    from maskwell.reports.text.planning_report import allocation_report, power_report, sample_report
 
     designs = [load_design(path) for path in paths]
     check_plot(plot, force=force, inputs=[*paths, asked["strata"] or "-"])
@@ -46,14 +45,14 @@ def plan_survey(
     if asked["strata"] is not None or len(designs) > 1:
         _refuse(plot=plot, why="a division of respondents has no picture")
         found = _strata(designs, asked) if asked["strata"] is not None else _samples(designs, paths, asked)
-        lines, drawn = allocation_text(found), {}
+        lines, drawn = allocation_report(found), {}
     else:
         (design,), (path,) = designs, paths
         tests = asked["power"] is not None or asked["against"] is not None
         _refuse(plot=plot if tests else None, why="the picture is that of a margin: give --n or --margin alone")
         found = _test(design, asked) if tests else _sample(design, asked)
         drawn = write_plot(plot, plot_content(plot, lambda: _picture(found)), force=force, inputs=paths)
-        lines = power_text(found, path) if tests else sample_text(found, path)  # type: ignore[arg-type]
+        lines = power_report(found, path) if tests else sample_report(found, path)  # type: ignore[arg-type]
     if as_json:
         print_json({**found.to_dict(), **drawn})
     else:
@@ -61,7 +60,7 @@ def plan_survey(
 
 
 def _picture(found: Any) -> Any:
-    from maskwell.reports.plots import plot_margins
+    from maskwell.plots import plot_margins
 
     return plot_margins(found)
 

@@ -36,14 +36,14 @@ def verify(certificate: str, design: str | None, *, as_json: bool) -> int:
 
     The exit status is 1 when a check fails, or when the certificate proves that its demand is not met.
     """
-    from maskwell.reports.text_certificate import verified_text
+    from maskwell.reports.text.privacy_report import verified_report
     from maskwell.verbs.certify import verify as verify_certificate
 
     found = verify_certificate(certificate, design=design)
     if as_json:
         print_json({"certificate": certificate, **found.to_dict()})
     else:
-        print_lines(verified_text(found, certificate))
+        print_lines(verified_report(found, certificate))
     return OK if found.ok and found.meets is not False else ANSWER_IS_NO
 
 
@@ -73,12 +73,13 @@ def certificate_content(path: str | None, design: Design, demand: Demand | Avera
     return certify(design, demand).text().encode()
 
 
-def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:
-    """The lines of a command, with how to check the proof before the one that says what comes next.
+def with_certificate(report: Report, path: str | None) -> Report:
+    """What a command says, with how to check the proof.
 
-    >>> with_certificate(["Parity 3.", "Next: more"], "proof.json")
+    >>> from maskwell.reports.report import Report
+    >>> list(with_certificate(Report("Parity 3.", next_step="more"), "proof.json"))
     ['Parity 3.', 'The proof is in proof.json; to check it: maskwell verify proof.json', 'Next: more']
     """
     if path is None:
-        return list(lines)
-    return [*lines[:-1], f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}", lines[-1]]
+        return report
+    return report.with_line(f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}")

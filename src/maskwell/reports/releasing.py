@@ -16,7 +16,7 @@ from maskwell.release.folder.receipt import Receipt
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.releasing import release_folder_of
-from maskwell.reports.release_page import release_page
+from maskwell.reports.pages.release_page import release_page
 
 LIBRARIES = ("jinja2", "matplotlib.figure", "matplotlib.backends.backend_svg")
 

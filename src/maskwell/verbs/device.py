@@ -10,7 +10,7 @@ from maskwell.core.exact import Number
 from maskwell.designs.wire import dumps
 from maskwell.errors import ParameterError
 from maskwell.procedures.realisation import Device, make_device
-from maskwell.reports.device_page import SheetOptions, device_page
+from maskwell.reports.device.device_sheets import SheetOptions, device_page
 from maskwell.verbs.user_input import DesignOrPath, read_design
 
 

@@ -24,16 +24,16 @@ from maskwell.estimation.result import Combination, Estimate
 from maskwell.estimation.samples import Sample
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.shown import data_frame
-from maskwell.reports.text_estimate import estimate_table, estimate_text
-from maskwell.reports.text_table import joint_content, joint_lines, published, table_in
+from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table, table_in
+from maskwell.reports.text.estimate_report import estimate_report, estimate_table
 from maskwell.verbs.inputs import Designs, Names, assignments_of, design_of, names_of, rows_of
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
     from maskwell.engines.memory_rows import MemoryTable
     from maskwell.engines.randomize import Progress
-    from maskwell.reports import publish
-    from maskwell.reports.picture import Picture
+    from maskwell.reports.pages import paper_tables
+    from maskwell.reports.pictures.canvas import Picture
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +128,7 @@ class EstimateResult:
         if self.answer is not None:
             name, margin = self.answer
             answer = {"wanted": {"variable": name, **margin.to_dict(self.level, of_sums(self.interval))}}
-        joint = {} if self.table is None else joint_content(self.table, self.level)
+        joint = {} if self.table is None else crosstab_content(self.table, self.level)
         rows = {"rows": self.rows, "dropped": self.dropped}
         return {"variables": list(self.variables), **content, **answer, **joint, **rows}
 
@@ -152,18 +152,18 @@ class EstimateResult:
 
     def plot(self) -> Picture:
         """The estimates with their intervals, those of the domains below each other."""
-        from maskwell.reports.plots import plot_learned
+        from maskwell.plots import plot_learned
 
         shares, interval = (self.estimate, self.interval)
         if self.answer is not None:
             shares, interval = self.answer[1], of_sums(self.interval)
         return plot_learned(shares, level=self.level, interval=interval, by=",".join(self.by) or "group")
 
-    def to_table(self, *, exact: bool = False) -> publish.Table:
+    def to_table(self, *, exact: bool = False) -> paper_tables.Table:
         """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
         two = self.table is not None and len(self.table.names) == 2
         if self.table is not None and two and not self.by and self.interval is None and not exact:
-            return published(self.table, self.level)
+            return crosstab_table(self.table, self.level)
         by = ",".join(self.by) or None
         if self.answer is not None:
             name, margin = self.answer
@@ -181,7 +181,7 @@ class EstimateResult:
     def to_text(self, designs: Mapping[str, str] | None = None) -> list[str]:
         """Lines for a terminal; ``designs`` names the design file of each column, for the hint at the end."""
         by = ",".join(self.by) or None
-        lines = estimate_text(
+        lines = estimate_report(
             self.estimate,
             self.variables,
             self.level,
@@ -189,7 +189,7 @@ class EstimateResult:
             interval=self.interval,
             by=by,
             wanted=self.answer,
-            grid=None if self.table is None else joint_lines(self.table, self.level),
+            grid=None if self.table is None else crosstab_report(self.table, self.level),
         )
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"

@@ -18,16 +18,16 @@ from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.utility.report import UtilityReport
-from maskwell.reports.choosing import plot_choice
-from maskwell.reports.coefficients import plot_coefficients
-from maskwell.reports.learned import plot_learned
-from maskwell.reports.margins import plot_margins
-from maskwell.reports.picture import Picture
-from maskwell.reports.regions import plot_demand, plot_demands
-from maskwell.reports.release_risk import plot_release_risk, plot_risk_report
-from maskwell.reports.revealed import plot_revealed
-from maskwell.reports.risk_utility_map import plot_risk_utility
-from maskwell.reports.utility_plots import plot_associations
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.choice_picture import plot_choice
+from maskwell.reports.pictures.demand_regions import plot_demand, plot_demands
+from maskwell.reports.pictures.estimate_picture import plot_learned
+from maskwell.reports.pictures.forest_plot import plot_coefficients
+from maskwell.reports.pictures.precision_picture import plot_margins
+from maskwell.reports.pictures.revelation import plot_revealed
+from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_report
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
+from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.verbs.estimate import EstimateResult
 from maskwell.verbs.inputs import design_of
 

@@ -10,7 +10,7 @@ from maskwell import Categories, Dense, Mixture, Sparse, Uniform, audit, compare
 from maskwell.core.documents import from_json
 from maskwell.designs import wire
 from maskwell.errors import DesignFileError, TooLargeError
-from maskwell.reports.text_audit import audit_text
+from maskwell.reports.text.privacy_report import audit_report
 
 FEW = Categories.numbered(5)
 
@@ -48,7 +48,7 @@ def test_twenty_thousand_truths_with_two_reports_are_audited_at_once() -> None:
     design = matrix(20_000, 30, m=2)
     found = audit(design).to_dict()  # takes a second; it was minutes
     assert found["average_security"] is None and found["l1"] is None
-    lines = audit_text(found, design, "d.json")
+    lines = audit_report(found, design, "d.json")
     assert any(line.split()[:2] == ["average", "security"] and "not worked out: too many" in line for line in lines)
 
 

@@ -21,7 +21,7 @@ from maskwell.estimation.information import fisher_information, mutual_informati
 from maskwell.planning.comparison import compare
 from maskwell.planning.equal_protection import at_parity, diluted
 from maskwell.planning.order import sufficiency
-from maskwell.reports.text_compare import compare_text
+from maskwell.reports.text.order_report import compare_report
 
 
 @st.composite
@@ -148,5 +148,5 @@ def test_parities_that_no_float_holds() -> None:
     one, two = (Uniform.from_gamma(10**n, numbered(3)) for n in (400, 399))
     found = compare(one, two)
     assert found.changed == "first"
-    shown = compare_text(found, "one.json", "two.json")
+    shown = compare_report(found, "one.json", "two.json")
     assert shown[0].startswith("At equal protection (parity 1e+399) one.json and two.json tell exactly the same")

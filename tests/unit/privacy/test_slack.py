@@ -32,8 +32,8 @@ from maskwell.procedures.registry import make_design
 from maskwell.procedures.small_decks import bounded_deck
 from maskwell.procedures.statement_cards import warner
 from maskwell.procedures.unrelated_questions import simmons
-from maskwell.reports.text import parity_of
-from maskwell.reports.words import factor_down, factor_up
+from maskwell.reports.plain_words import factor_down, factor_up
+from maskwell.reports.text.design_report import parity_of
 
 TWO = Fraction(2)
 NEAR_TWO = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])

@@ -17,9 +17,9 @@ from maskwell.release.keeping import bounds_kept, check_bounds, check_kept, chec
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.stages.counting import tables_of
-from maskwell.reports.release_page import release_page
-from maskwell.reports.release_words import promises
-from maskwell.reports.text_release import dry_run_text, refusal, release_text
+from maskwell.reports.pages.release_page import release_page
+from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
+from maskwell.reports.text.release_words import promises
 
 CELLS = {("n", "a"): 30, ("n", "b"): 20, ("s", "a"): 25, ("s", "b"): 25, ("w", "a"): 3}
 """The west has one value only."""
@@ -54,7 +54,9 @@ def test_a_cell_with_one_value_breaks_what_is_asked_of_released_values(bounds: d
     assert exempted(allowed) == [
         "the bounds of x within region do not cover 3 records with the only value of their cell"
     ]
-    assert any("do not cover 3 records" in " ".join(line.split()) for line in [" ".join(release_text(allowed, "out"))])
+    assert any(
+        "do not cover 3 records" in " ".join(line.split()) for line in [" ".join(release_report(allowed, "out"))]
+    )
     assert "do not cover 3 records with the only value of their cell" in release_page(allowed)
 
 
@@ -67,7 +69,7 @@ def test_bounds_that_a_single_value_does_not_break(bounds: dict[str, str]) -> No
 
 def test_a_refused_plan_is_told_in_the_first_line_when_tried_out() -> None:
     release = assessed({"method": "optimal", "within": ["region"], "posterior": "0.6"})
-    lines = dry_run_text(release, [], source="a", plan="b")
+    lines = dry_run_report(release, [], source="a", plan="b")
     first = " ".join(" ".join(lines[:2]).split())
     assert first.startswith("The plan would be refused: [[protect]] number 1: posterior = 0.6 is broken (1): 3 records")
     assert refusal(release) is not None and lines[-1].startswith("Next: change the plan")
@@ -183,7 +185,7 @@ def test_a_limit_is_for_whoever_looks_where_it_is_easiest_unless_the_plan_says_o
     assert 'intruder = "own-key"' in caught.value.hint
     milder = assessed(EASY, PEOPLE, keys=["x"], match="0.35", intruder="own-key")
     check_match(milder)
-    first = " ".join(" ".join(release_text(milder, "out")[:4]).split())
+    first = " ".join(" ".join(release_report(milder, "out")[:4]).split())
     assert "someone who knows x and looks only at records released with the person's own keys finds the" in first
     assert "(limit 35 %);" in first and "% for someone who looks where it is easiest." in first
 

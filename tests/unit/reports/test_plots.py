@@ -23,7 +23,7 @@ from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.plan import SamplingPlan
 from maskwell.estimation.sampling.result import SurveyEstimate
 from maskwell.estimation.sampling.survey import estimate_survey
-from maskwell.reports.plots import Picture, plot_flows, plot_learned, plot_revealed
+from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,6 +13,7 @@ from tests.support.drawings import overlapping, texts_outside
 from maskwell.core.cells import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
+from maskwell.plots import plot_release_risk
 from maskwell.release.assessing import assess_tables
 from maskwell.release.folder.advice import advice_of
 from maskwell.release.folder.ddi import processing
@@ -22,12 +23,11 @@ from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.utility.expected import expected_table
-from maskwell.reports.plots import plot_release_risk
-from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
-from maskwell.reports.release_page import _stage_facts, _stages, lead, release_page
-from maskwell.reports.release_words import promises, rule_in_words, shown
-from maskwell.reports.tables import WIDTH
-from maskwell.reports.text_release import dry_run_text, release_text
+from maskwell.reports.pages.release_page import _stage_facts, _stages, lead, release_page
+from maskwell.reports.report import WIDTH
+from maskwell.reports.text.release_report import dry_run_report, release_report
+from maskwell.reports.text.release_words import bound_value, promises, rule_in_words
+from maskwell.reports.text.risk_figures import risk_rows, riskiest, utility_rows
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"
@@ -139,7 +139,7 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     words = Outline(release_page(release)).words
     assert "is NOT kept" in words and "A bound is not kept." in words and "not kept" in words
     assert "NOT kept" in lead(release)
-    dry = dry_run_text(release, [], source="a", plan="b")
+    dry = dry_run_report(release, [], source="a", plan="b")
     assert release.risk is not None and release.risk.after is not None
     told = f"The plan would be refused: {release.risk.after.records_above} of {FILE.n} records keep a chance of up to "
     assert dry[0].startswith(told) and dry[0].endswith("the limit is 1 %.")
@@ -150,7 +150,7 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
 def test_a_demonstration_is_marked() -> None:
     release = release_of(planned(demonstration=True), private=False)
     assert "A demonstration." in release_page(release)
-    assert any("nothing is protected" in line for line in release_text(release, "out"))
+    assert any("nothing is protected" in line for line in release_report(release, "out"))
 
 
 def test_what_could_undo_the_protection_is_told_above_all() -> None:
@@ -175,7 +175,7 @@ def test_without_keys_there_is_no_risk_to_show() -> None:
     assert riskiest(release) == []
     with pytest.raises(InputError, match="no risk"):
         plot_release_risk(release)
-    assert "The plan names no keys" in release_text(release, "out")[0]
+    assert "The plan names no keys" in release_report(release, "out")[0]
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,8 @@ def test_a_stage_without_records_has_no_picture() -> None:
     nothing = replace(
         income, states=[], outputs=[], counts=np.zeros(0, dtype=np.int64), cells=np.zeros(0, dtype=np.int64)
     )
-    shown = [one["figure"] for one in _stages(replace(release, stages=(release.stages[0], nothing)), 1)]
-    assert shown[0] is not None and shown[1] is None
+    figures = [one["figure"] for one in _stages(replace(release, stages=(release.stages[0], nothing)), 1)]
+    assert figures[0] is not None and figures[1] is None
 
 
 def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apart() -> None:
@@ -276,8 +276,8 @@ def test_numbers_are_those_of_the_report(release: Release) -> None:
 def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     point = RiskUtilityPoint(label="match 0.9", risk=0.8, changed=0.1, matches=3.0, above=0, chosen=True)
     never = RiskUtilityPoint(label="match 0.1", risk=np.nan, changed=np.nan, matches=np.nan, above=0, note="too much")
-    done = release_text(release, "out")
-    dry = dry_run_text(release, [point, never], source="people.csv", plan="my plan.toml")
+    done = release_report(release, "out")
+    dry = dry_run_report(release, [point, never], source="people.csv", plan="my plan.toml")
     assert "people" not in done[0] and done[0].startswith(f"Released {FILE.n:,} records to out/. Highest chance that")
     assert done[-1] == "Next: maskwell estimate out/public/data.csv --receipt out/public/receipt.json"
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
@@ -291,7 +291,7 @@ def test_long_names_fit_a_terminal_and_a_picture() -> None:
     joint = {"variables": names[:3], "within": names[3:], "method": "inverse-frequency", "theta": "0.6"}
     plan = ReleasePlan.of([joint], keys=names, match="0.9")
     release = assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
-    lines = [*release_text(release, "out"), *dry_run_text(release, [], source="people.csv", plan="p.toml")]
+    lines = [*release_report(release, "out"), *dry_run_report(release, [], source="people.csv", plan="p.toml")]
     assert max(map(len, lines)) <= WIDTH
     figure = plot_release_risk(release).figure()
     assert overlapping(figure) == [] and texts_outside(figure) == []
@@ -300,9 +300,9 @@ def test_long_names_fit_a_terminal_and_a_picture() -> None:
 def test_words_of_the_map_are_explained_where_they_occur(release: Release) -> None:
     good = RiskUtilityPoint(label="match 0.5", risk=0.5, changed=0.02, matches=3.0, above=0, chosen=True)
     worse = RiskUtilityPoint(label="match 0.3333333333333", risk=0.95, changed=0.1, matches=9.0, above=7)
-    plain = "\n".join(dry_run_text(release, [good], source="a", plan="b"))
+    plain = "\n".join(dry_run_report(release, [good], source="a", plan="b"))
     assert "above: " not in plain and "beaten by" not in plain
-    told = dry_run_text(release, [good, worse], source="a", plan="b")
+    told = dry_run_report(release, [good, worse], source="a", plan="b")
     assert any(line.startswith("above: records whose chance") and line.endswith("90 %") for line in told)
     assert any(line.startswith("beaten by: under that bound") for line in told)
     assert any(line.startswith("  match 0.333333333…  ") and line.endswith("beaten by match 0.5") for line in told)
@@ -311,7 +311,7 @@ def test_words_of_the_map_are_explained_where_they_occur(release: Release) -> No
 def test_without_keys_the_map_shows_what_changes() -> None:
     release = release_of(ReleasePlan.of([JOINT]))
     point = RiskUtilityPoint(label="strength 1", risk=np.nan, changed=0.1, matches=np.nan, above=0, chosen=True)
-    told = "\n".join(dry_run_text(release, [point], source="a", plan="b"))
+    told = "\n".join(dry_run_report(release, [point], source="a", plan="b"))
     assert "10.0 %" in told and "the plan" in told and "not possible" not in told
 
 
@@ -338,7 +338,7 @@ def test_the_page_says_what_a_released_value_tells(release: Release, text: str) 
         flows = np.zeros((len(stage.outputs), len(stage.states)))
         flows[released, true] = p * stage.counts[true]
         guess = flows.max(axis=1).sum() / stage.counts.sum()
-        assert f"right for {shown('guess', guess)} of the records" in text
+        assert f"right for {bound_value('guess', guess)} of the records" in text
 
 
 # ---- what stays right, after all stages
@@ -356,7 +356,7 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     first, second = (dict(_stage_facts(release, stage)) for stage in release.stages)
     assert first["What stays right"] == "counts of region and sex stay right on average"
     assert second["What stays right"].startswith("counts do not stay right: region was randomized before, apart from")
-    text = " ".join(" ".join(release_text(release, "out")).split())
+    text = " ".join(" ".join(release_report(release, "out")).split())
     assert "Right on average: counts of region, sex. Not right as they stand, users need the matrix: income" in text
     groups = public_receipt(release)["groups"]
     done, advice = processing(groups), advice_of(groups, None)

@@ -13,12 +13,10 @@ from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.cost_panel import Cost
-from maskwell.reports.matrix_picture import WHOLE, plot_matrix
-from maskwell.reports.picture import Picture
-from maskwell.reports.release_risk import draw_release_risk
-from maskwell.reports.risk_spread import MOST_STEPS, RiskSpread
-from maskwell.reports.risk_utility_map import plot_risk_utility
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.risk_curves import MOST_STEPS, Cost, RiskSpread, draw_release_risk
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
+from maskwell.reports.pictures.transition_picture import WHOLE, plot_matrix
 
 
 def spread_of(risk: list[float], records: list[int]) -> RiskSpread:

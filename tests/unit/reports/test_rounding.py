@@ -8,10 +8,9 @@ from fractions import Fraction
 import pytest
 
 from maskwell.privacy.criteria import Demand
-from maskwell.reports.demands import asked, kept
-from maskwell.reports.release_words import shown
-from maskwell.reports.tables import number
-from maskwell.reports.words import average_promise, decimals_for, percent
+from maskwell.reports.demand_words import asked, kept
+from maskwell.reports.plain_words import average_promise, decimals_for, number, percent
+from maskwell.reports.text.release_words import bound_value
 
 
 def around(value: float) -> list[float]:
@@ -26,14 +25,14 @@ def test_a_tie_is_shown_alike() -> None:
 
 @pytest.mark.parametrize("name", ["parity", "odds", "factor"])
 def test_ratios_are_rounded_up(name: str) -> None:
-    assert shown(name, 3.00004) == "3.001"
-    assert {shown(name, value) for value in around(3.0)} == {"3"}
-    assert shown(name, math.inf) == "infinite"
+    assert bound_value(name, 3.00004) == "3.001"
+    assert {bound_value(name, value) for value in around(3.0)} == {"3"}
+    assert bound_value(name, math.inf) == "infinite"
 
 
 def test_chances_are_rounded_up_but_not_for_a_bit() -> None:
-    assert {shown("match", value) for value in around(0.3)} == {"30\u00a0%"}
-    assert shown("match", 0.30000001) == "30.1\u00a0%"
+    assert {bound_value("match", value) for value in around(0.3)} == {"30\u00a0%"}
+    assert bound_value("match", 0.30000001) == "30.1\u00a0%"
 
 
 def test_average_security_is_not_moved_by_a_bit() -> None:

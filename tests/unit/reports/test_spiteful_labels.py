@@ -32,7 +32,7 @@ def estimate() -> mw.Estimate:
 
 @pytest.mark.parametrize("draw", ["flows", "learned"])
 def test_pictures_are_valid_xml(draw: str, tmp_path: Path) -> None:
-    from maskwell.reports import plots
+    from maskwell import plots
 
     picture = {
         "flows": lambda: plots.plot_flows(DESIGN),
@@ -46,7 +46,7 @@ def test_pictures_are_valid_xml(draw: str, tmp_path: Path) -> None:
 
 
 def test_pages_hold_labels_as_text() -> None:
-    from maskwell.reports.html import PageContent, page
+    from maskwell.reports.pages.survey_page import PageContent, page
 
     made = page(PageContent(title=SPITEFUL, question=SPITEFUL, lead="x", design=DESIGN, estimate=estimate()))
     made.encode("utf-8")

@@ -9,7 +9,7 @@ import maskwell as mw
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError, WrongTypeError
 from maskwell.estimation.joint.collapse import OWN_MARGIN
 from maskwell.estimation.joint.variables import Layout, direct
-from maskwell.reports.text_table import joint_lines
+from maskwell.reports.text.crosstab_report import crosstab_report
 
 WARNER = mw.make_design("warner", p="4/5")
 THREE = mw.Dense.of(
@@ -249,5 +249,5 @@ def test_most_likely_margins_say_when_the_cells_sum_to_others():
     assert abs(flagged.margin("a").pi_hat - flagged.pi_hat.sum(axis=1)).max() > 1e-3
     assert OWN_MARGIN in flagged.margin("a").flags
     assert OWN_MARGIN not in plain.margin("a").flags
-    assert any(OWN_MARGIN[:40] in line for line in joint_lines(flagged, 0.95))
-    assert not any(OWN_MARGIN[:40] in line for line in joint_lines(plain, 0.95))
+    assert any(OWN_MARGIN[:40] in line for line in crosstab_report(flagged, 0.95))
+    assert not any(OWN_MARGIN[:40] in line for line in crosstab_report(plain, 0.95))

@@ -16,7 +16,7 @@ from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL
 from maskwell.release.risk.individual import individual_risk
 from maskwell.release.risk.summary import percentile
 from maskwell.release.stages.stage import Stage
-from maskwell.reports.risk_words import headline
+from maskwell.reports.text.risk_figures import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

@@ -1,0 +1,41 @@
+"""The pictures: see ``__init__.py``."""
+
+from maskwell.reports.pictures.canvas import Picture as Picture
+from maskwell.reports.pictures.choice_picture import plot_choice as plot_choice
+from maskwell.reports.pictures.choice_picture import plot_frontier as plot_frontier
+from maskwell.reports.pictures.demand_regions import plot_canonical as plot_canonical
+from maskwell.reports.pictures.demand_regions import plot_demand as plot_demand
+from maskwell.reports.pictures.demand_regions import plot_demands as plot_demands
+from maskwell.reports.pictures.demand_regions import plot_family as plot_family
+from maskwell.reports.pictures.estimate_picture import plot_learned as plot_learned
+from maskwell.reports.pictures.forest_plot import plot_coefficients as plot_coefficients
+from maskwell.reports.pictures.precision_picture import plot_margins as plot_margins
+from maskwell.reports.pictures.precision_picture import plot_variance as plot_variance
+from maskwell.reports.pictures.revelation import plot_revealed as plot_revealed
+from maskwell.reports.pictures.risk_curves import plot_release_risk as plot_release_risk
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility as plot_risk_utility
+from maskwell.reports.pictures.transition_picture import plot_flows as plot_flows
+from maskwell.reports.pictures.transition_picture import plot_matrix as plot_matrix
+from maskwell.reports.pictures.utility_pictures import plot_associations as plot_associations
+from maskwell.reports.pictures.utility_pictures import plot_inflation as plot_inflation
+
+__all__ = [
+    "Picture",
+    "plot_associations",
+    "plot_canonical",
+    "plot_choice",
+    "plot_coefficients",
+    "plot_demand",
+    "plot_demands",
+    "plot_family",
+    "plot_flows",
+    "plot_frontier",
+    "plot_inflation",
+    "plot_learned",
+    "plot_margins",
+    "plot_matrix",
+    "plot_release_risk",
+    "plot_revealed",
+    "plot_risk_utility",
+    "plot_variance",
+]

@@ -1,0 +1,223 @@
+"""Demands and promises in sentences: what a demand asks for, in symbols and rows, and what a design promises with it.
+
+Sentences for respondents say the promise for every way to ask for privacy, so that anyone can read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.exact import Parity, log_of
+from maskwell.core.phrases import round_down, round_up
+from maskwell.designs.design import Design
+from maskwell.privacy.criteria import Demand, stands_for
+from maskwell.privacy.design_audit import AverageSecurity, average_security
+from maskwell.reports.plain_words import (
+    PRIORS,
+    SPACE,
+    as_decimal,
+    average_promise,
+    beta_promise,
+    concrete,
+    factor_down,
+    factor_up,
+    percent_bound,
+    promise,
+    range_in_words,
+    repetition,
+    rho_promise,
+)
+
+SYMBOLS = {"gamma": "γ", "epsilon": "ε", "beta": "β", "rho1": "ρ₁", "rho2": "ρ₂", "bayes_factor": "Bayes factor"}
+COLUMNS = ("belief before", "breach below", "breach above", "really asked: at least", "really asked: at most")
+
+
+def in_symbols(demand: Demand) -> str:
+    """A demand as it was stated, with the letters of the literature.
+
+    >>> in_symbols(Demand.from_rho("0.1", "0.5"))
+    'ρ₁ = 0.1 to ρ₂ = 0.5'
+    """
+    return re.sub("|".join(SYMBOLS), lambda match: SYMBOLS[match[0]], demand.text)
+
+
+def asked(demand: Demand) -> str:
+    """The parity that a demand allows, rounded down.
+
+    >>> asked(Demand.from_rho("0.1", "0.5"))
+    'γ = 9 (ε = 2.197)'
+    """
+    if isinstance(demand.gamma_exact, float):
+        return "γ = ∞"
+    return f"γ = {factor_down(demand.gamma_exact)} (ε = {round_down(log_of(demand.gamma_exact), 3):.12g})"
+
+
+def kept(parity: Parity) -> str:
+    """The parity that a design has, rounded up.
+
+    >>> kept(Demand.from_gamma(9).gamma_exact), kept(float("inf"))
+    ('parity 9 (ε = 2.198)', 'no bound on parity')
+    """
+    if isinstance(parity, float):
+        return "no bound on parity"
+    return f"parity {factor_up(parity)} (ε = {round_up(log_of(parity), 3):.12g})"
+
+
+def demand_in_words(demand: Demand) -> str:
+    """What is met when a demand is met, with examples.
+
+    >>> print(demand_in_words(Demand.from_beta(4)).split(":")[0])
+    The demand β = 4 is met by a design exactly when its parity is at most B = 4, that is γ = 4 (ε = 1.386). In numbers
+    """
+    return f"{_condition(demand)} In numbers: {'; '.join(_case(row) for row in demand_rows(demand))}."
+
+
+def _condition(demand: Demand) -> str:
+    said = f"The demand {in_symbols(demand)} is met by"
+    if isinstance(demand.gamma_exact, float):
+        return f"{said} every design: B is infinite, nothing is asked."
+    below = "below" if demand.strict else "at most"
+    notes = "".join(f" Note: {note}." for note in demand.notes)
+    bound = factor_down(demand.gamma_exact)
+    return f"{said} a design exactly when its parity is {below} B = {bound}, that is {asked(demand)}.{notes}"
+
+
+def _case(row: list[str]) -> str:
+    before, low, high, least, most = row
+    return f"from {before}, above {high} or below {low} is a breach, and {least} to {most} is what B leaves possible"
+
+
+def demand_rows(demand: Demand) -> list[list[str]]:
+    """For a few beliefs: what the demand calls a breach, and what parity B leaves possible.
+
+    >>> row = demand_rows(Demand.from_rho("0.1", "0.5"))[2]
+    >>> [cell.replace(SPACE, " ") for cell in row]   # nothing is said of 50 %, and still it is protected
+    ['50 %', '0 %', '100 %', '10 %', '90 %']
+    """
+    implied = [[f"{text}{SPACE}%" for text in range_in_words(demand.gamma_exact, p)] for p in PRIORS]
+    return [
+        [before, *bounds, least, most]
+        for (before, least, most), bounds in zip(implied, demand_bounds(demand), strict=True)
+    ]
+
+
+def demand_bounds(demand: Demand) -> list[list[str]]:
+    """For the same beliefs: the least and the most that a belief may become, as the demand states it, rounded inwards.
+
+    >>> [cell.replace(SPACE, " ") for cell in demand_bounds(Demand.from_beta(4))[1]]
+    ['2.5 %', '40 %']
+    """
+    at = np.array([float(p) for p in PRIORS])
+    limits = zip(demand.lower(at).tolist(), demand.upper(at).tolist(), strict=True)
+    return [
+        [f"{percent_bound(as_decimal(low), up=True)}{SPACE}%", f"{percent_bound(as_decimal(high), up=False)}{SPACE}%"]
+        for low, high in limits
+    ]
+
+
+SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+"""Beliefs for which the promise is spelled out to respondents."""
+
+
+def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> list[str]:
+    """Sentences for respondents: what happens to an answer, what anyone can conclude, and what to keep in mind.
+
+    >>> from maskwell.core.categories import Categories
+    >>> from maskwell.designs.subset import Subset
+    >>> design = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    >>> print(explain(design)[0].replace(SPACE, " "))
+    You name 2 answers; with chance 75 % your true answer is among them.
+    """
+    parity = stands_for(design)
+    sentences = [*_how_it_works(design), promise(parity)]
+    if not isinstance(parity, float):
+        sentences += [concrete(parity, belief) for belief in SPOKEN]
+    sentences += _as_asked(design, parity, demand)
+    return [*sentences, repetition(parity)]
+
+
+def _how_it_works(design: Design) -> list[str]:
+    words = HOW_IT_WORKS.get(design.kind)
+    return [] if words is None else [words(design)]
+
+
+def _chance(share: Fraction, *, up: bool) -> str:
+    """A chance in percent, as a bound where it is rounded: sounding more revealing is the safe side.
+
+    >>> _chance(Fraction(3, 4), up=True).replace(SPACE, " "), _chance(Fraction(9, 11), up=True).replace(SPACE, " ")
+    ('75 %', 'at most 81.9 %')
+    """
+    percent = percent_bound(share, up=up)
+    bound = "" if Fraction(percent) == 100 * share else "at most " if up else "at least "
+    return f"{bound}{percent}{SPACE}%"
+
+
+def _uniform(design: Any) -> str:
+    truth = design.truth + (1 - design.truth) / design.k
+    drawn = f"one of the other {design.k - 1:,} answers is drawn at random" if design.k > 2 else "the other answer is"
+    return f"Your true answer is reported with chance {_chance(truth, up=True)}; otherwise {drawn}."
+
+
+def _subset(design: Any) -> str:
+    chance = _chance(design.include, up=True)
+    answers = "1 answer; with" if design.size == 1 else f"{design.size:,} answers; with"
+    among = "it is your true one" if design.size == 1 else "your true answer is among them"
+    return f"You name {answers} chance {chance} {among}."
+
+
+def _diverse(design: Any) -> str:
+    return (
+        f"You name {design.size:,} of {design.k:,} possible answers; one is true, the others are drawn at random. "
+        "Someone who could already rule out the others would learn your answer."
+    )
+
+
+def _unary(design: Any) -> str:
+    keep, flip = _chance(design.keep, up=True), _chance(design.flip, up=False)
+    return (
+        f"Each of the {design.k:,} answers is marked or not, at random: your true answer with chance {keep}, "
+        f"any other with chance {flip}."
+    )
+
+
+HOW_IT_WORKS: dict[str, Callable[[Any], str]] = {
+    "uniform": _uniform,
+    "subset": _subset,
+    "l-diverse": _diverse,
+    "unary": _unary,
+}
+"""What happens to an answer, by kind of design."""
+
+
+def _as_asked(design: Design, parity: Parity, demand: Demand | AverageSecurity | None) -> list[str]:
+    """The promise in the language of the demand, or that it is not kept."""
+    if demand is None:
+        return []
+    if not demand.met_by(design):
+        return [f"What was asked for, {demand.text}, is not kept by this design."]
+    if isinstance(demand, AverageSecurity):
+        return [average_promise(average_security(design))]
+    if demand.name == "beta":
+        return [beta_promise(parity)]
+    if demand.name == "rho":
+        low, high = (Fraction(demand.stated[name]) for name in ("rho1", "rho2"))
+        return [rho_promise(parity, low, high, closed=demand.closed)]
+    return _limits_kept(demand) if demand.name == "curves" else []
+
+
+def _limits_kept(demand: Demand) -> list[str]:
+    """That the curves are kept, and how far that was checked; nothing where they forbid nothing."""
+    if isinstance(demand.gamma_exact, float):
+        return []
+    sure = demand.certified and not demand.notes
+    kept = (
+        "This keeps the limits agreed on for every belief"
+        if sure
+        else "As far as could be checked, this keeps the limits agreed on"
+    )
+    return [f"{kept}, which amount to a factor of {factor_up(demand.gamma_exact)} on odds."]

@@ -1,0 +1,176 @@
+"""What respondents and interviewers are told about a device: the facts that the sentences of ``templates/device`` hold.
+
+Respondents read short sentences that say what to do, what anyone could conclude and what we cannot know; interviewers
+what to prepare, what to do with each person, and what to do when something goes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.exact import to_decimal
+from maskwell.designs.design import Design
+from maskwell.privacy.criteria import stands_for
+from maskwell.procedures.decks import Deck, report_labels, written_reports
+from maskwell.procedures.dice_spinner import DiceTable
+from maskwell.procedures.realisation import Device
+from maskwell.reports.device.paper_cards import faces_of, letters, place_word
+from maskwell.reports.pages.page_templates import Sentences
+from maskwell.reports.plain_words import concrete, promise, repetition
+
+SPOKEN = (Fraction(1, 10), Fraction(1, 2))
+"""Beliefs for which respondents are told what they can become."""
+MOST_KINDS, SHORT, FEW = 6, 72, 3
+"""Kinds that are listed, letters of one that is, truths in a sentence."""
+DIRECT, DIRECT_COINS, WIDE = 6, 16, 60
+"""Lines of a table that holds instructions, outcomes of coins in it, and letters across a table of letters."""
+
+MOST_LISTED = 12
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}
+"""What an interviewer must not see."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What both sides are told: steps for the respondent, lists of rules under headings for the interviewer."""
+
+    steps: tuple[str, ...]
+    rules: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as respondents read it, under a letter where there are two; a line to write on without a text."""
+
+    text: str
+    name: str = ""
+    answers: tuple[str, ...] = ()
+
+
+def words_for(device: Device) -> Words:
+    """The words for cards, dice or a spinner."""
+    deck = device.deck
+    facts: dict[str, Any] = {"deck": _deck_facts(deck)}
+    if device.dice is not None:
+        name, facts = "dice", facts | _dice_facts(device.dice)
+    elif device.spinner is not None:
+        name = "spinner"
+    else:
+        name, facts = "cards", facts | {"size": deck.size, "kinds": _kinds(deck)}
+    return words_of(name, facts, deck.realised, thing=THINGS[device.form], spoken=deck.reports)
+
+
+def words_of(
+    name: str, facts: Mapping[str, Any], design: Design, *, thing: str, spoken: Sequence[str] | None = None
+) -> Words:
+    """The words of one file of templates, between the rules of every device.
+
+    ``thing`` is what nobody may see, ``spoken`` what people say, in the order of the rows of the design.
+    """
+    device, every = Sentences(name, facts), Sentences("rules", _report_facts(design, spoken) | {"thing": thing})
+    each = (*every.lines("opening"), *device.lines("each"), *every.lines("written_down"))
+    rules = (device.lines("before"), each, every.lines("when_wrong"))
+    return Words(device.lines("steps"), tuple(zip(every.constant("HEADINGS"), rules, strict=True)))
+
+
+def _report_facts(design: Design, spoken: Sequence[str] | None) -> dict[str, Any]:
+    """What people say, and what is written down."""
+    said, written = list(spoken or report_labels(design)), list(written_reports(design))
+    pairs = [f"{s} = {w}" for s, w in zip(said[:MOST_LISTED], written, strict=False)]
+    return {"spoken": said, "as_spoken": said == written, "few": len(said) <= MOST_LISTED, "pairs": pairs}
+
+
+# ---- the device
+
+
+def asked_together(deck: Deck) -> bool:
+    """Whether a truth is made of answers to several questions."""
+    return all(isinstance(label, tuple) for label in deck.realised.inputs.labels)
+
+
+def _deck_facts(deck: Deck) -> dict[str, Any]:
+    return {
+        "form": deck.form,
+        "truths": deck.truths,
+        "reports": deck.reports,
+        "together": asked_together(deck),
+        "in_one_table": in_one_table(deck),
+        "place_word": place_word(deck),
+    }
+
+
+def in_one_table(deck: Deck) -> bool:
+    """Whether all that letters stand for fits one table, a column for each truth."""
+    labels = [*deck.truths, *deck.reports]
+    plain = all(card.face == "table" for card in deck.cards)
+    return plain and len(deck.truths) * max(map(letters, labels)) <= WIDE
+
+
+def _kinds(deck: Deck) -> list[str]:
+    """The kinds of cards with their numbers, where that is a short list."""
+    kinds = [f"{face.copies} × {face.in_short()}" for face in faces_of(deck)]
+    return kinds if len(kinds) <= MOST_KINDS and max(map(len, kinds)) <= SHORT else []
+
+
+def is_direct(table: DiceTable) -> bool:
+    """Whether the table can hold the instructions themselves: a short list of short ones."""
+    short = all(not face.rows for face in faces_of(table.deck)) and len(table.runs()) <= DIRECT
+    if table.faces == 2:
+        return short and table.outcomes <= DIRECT_COINS
+    return short and (table.sums() is not None or table.dice != 2)
+
+
+def _dice_facts(table: DiceTable) -> dict[str, Any]:
+    return {
+        "coins": table.faces == 2,
+        "count": table.dice,
+        "number": NUMBERS.get(table.dice, str(table.dice)),
+        "faces": table.faces,
+        "by_sum": table.sums() is not None,
+        "direct": is_direct(table),
+        "some_again": table.used < table.outcomes,
+        "rolls": to_decimal(Fraction(round(100 * table.expected_rolls), 100)),
+    }
+
+
+# ---- what anyone could conclude
+
+
+def rule_by_chance() -> str:
+    """Why it is no lie to say what chance decides."""
+    return Sentences("promise").text("rule")
+
+
+def protection(deck: Deck, hidden_by: str = "chance") -> list[str]:
+    """What anyone could conclude from a report, for the respondent; it is hidden by chance or by another question."""
+    parity = stands_for(deck.realised)
+    if isinstance(parity, float):
+        return [promise(parity), *_ruled_out(deck)]
+    hidden = Sentences("promise").text(f"hidden_by_{hidden_by}")
+    return [hidden, *(concrete(parity, belief) for belief in SPOKEN)]
+
+
+def _ruled_out(deck: Deck) -> list[str]:
+    """Which reports rule out which truths, the first of them."""
+    sentences, said = Sentences("promise"), []
+    for report, row in zip(deck.reports, deck.realised.exact_matrix(), strict=True):
+        left = [truth for truth, p in zip(deck.truths, row, strict=True) if p]
+        if 0 < len(left) < len(row):
+            out = [truth for truth in deck.truths if truth not in left]
+            said.append(sentences.text("ruled_out", report, left, out, FEW))
+    more = len(said) - MOST_KINDS
+    return said if more <= 0 else [*said[:MOST_KINDS], sentences.text("more_ruled_out", more)]
+
+
+def learned(design: Design) -> str:
+    """What the survey learns; that it cannot tell who is said only where no report gives anybody away."""
+    return Sentences("promise").text("learned", isinstance(design.parity_exact(), float))
+
+
+def once(design: Design) -> str:
+    """Why the same person is asked once."""
+    return repetition(stands_for(design))

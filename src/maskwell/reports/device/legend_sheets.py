@@ -1,0 +1,236 @@
+"""The sheets that explain a device: what throws mean, where a pointer stops, and what letters stand for.
+
+With the drawing of a spinner: a circle to print, cut out and spin a paper clip on.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.phrases import Printed
+from maskwell.errors import TooLargeError
+from maskwell.procedures.decks import Deck
+from maskwell.procedures.dice_spinner import DiceTable, Sector, Spinner, faces_in_words
+from maskwell.procedures.realisation import Device
+from maskwell.reports.device.device_words import in_one_table, is_direct
+from maskwell.reports.device.paper_cards import ROW, SHEET, Face, faces_of, height, letter, pages
+
+GRID_FACES = 12
+COIN_OUTCOMES = 64
+ROOM, SPINNER = 220.0, 155.0  # millimetres below the heading, and of the drawing
+_EDGE, _BOX = 4.5, 9.0  # millimetres around a line of a table, and around a box
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A letter with what it stands for, and for a spinner from where to where its field goes."""
+
+    name: str
+    face: Face
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One sheet: a heading, the table of throws or the spinner, and letters."""
+
+    heading: str
+    throws: dict[str, Any] | None = None
+    spinner: bool = False
+    letters: list[Entry] = field(default_factory=list)
+    in_one_table: bool = False
+
+
+def explained(device: Device) -> list[Part]:
+    """The sheets that explain throws or fields; none where the first sheet holds them, or where there are cards."""
+    if device.spinner is not None:
+        drawing = Part("Spinner", spinner=True)
+        return _with_letters([drawing], _entries(device), device.deck, ROOM - SPINNER)
+    if device.dice is None or is_direct(device.dice):
+        return []
+    heading = f"What the {'coins' if device.dice.faces == 2 else 'dice'} mean"
+    tables = _in_pieces(throws_of(device.dice))
+    parts = [Part(heading, throws=table) for table in tables]
+    return _with_letters(parts, _entries(device), device.deck, ROOM - _height(tables[-1]))
+
+
+def _entries(device: Device) -> list[Entry]:
+    faces = faces_of(device.deck)
+    if device.spinner is None:
+        return [Entry(letter(i), face) for i, face in enumerate(faces)]
+    fields = [f"{tenths(s.start)}° to {tenths(s.stop)}°" for s in device.spinner.sectors]
+    return [Entry(letter(i), face, where) for i, (face, where) in enumerate(zip(faces, fields, strict=True))]
+
+
+def _with_letters(parts: list[Part], entries: list[Entry], deck: Deck, first: float) -> list[Part]:
+    """All letters below the last sheet where they fit, else on sheets of their own."""
+    table = in_one_table(deck)
+    tall = _in_table(entries) if table else _in_boxes(entries)
+    room = first if sum(tall) <= first else 0.0
+    groups = pages(entries, tall, first=room, room=ROOM)
+    last = parts[-1]
+    below = Part(last.heading, last.throws, last.spinner, groups[0], table)
+    return [*parts[:-1], below, *(Part("What the letters mean", None, False, group, table) for group in groups[1:])]
+
+
+def _in_table(entries: Sequence[Entry]) -> list[float]:
+    """Heights of the lines of one table, its head with the first."""
+    width = (SHEET[0] - 16 - 34 * any(entry.where for entry in entries)) / len(entries[0].face.rows) - 4
+    head = max(height(truth, width, ROW) for truth, _ in entries[0].face.rows) + _EDGE
+    tall = [max(height(said, width, ROW) for _, said in entry.face.rows) + _EDGE for entry in entries]
+    return [tall[0] + head, *tall[1:]]
+
+
+def _in_boxes(entries: Sequence[Entry]) -> list[float]:
+    """Heights of boxes of which two stand side by side: what each adds to its column."""
+    width = (SHEET[0] - 8) / 2 - 13
+    tall = [entry.face.height(width + 10) - 12 + _BOX + 5 * bool(entry.where) for entry in entries]
+    pairs = [max(tall[i : i + 2]) for i in range(0, len(tall), 2)]
+    return [pairs[i // 2] if i % 2 == 0 else 0.0 for i in range(len(tall))]
+
+
+# ---- dice and coins
+
+
+def throws_of(table: DiceTable) -> dict[str, Any]:
+    """The table of throws: sums, a square of two dice, lists of coins, or ranges of numbers."""
+    sums, faces = table.sums(), faces_of(table.deck)
+    throws: list[tuple[str, int | None]]
+    if sums is None and table.faces != 2 and table.dice == 2 and table.faces <= GRID_FACES:
+        return {"kind": "square", "rows": _square(table), "faces": range(1, table.faces + 1)}
+    if sums is not None:
+        head, throws = "Sum", [(_range(low, high), kind) for low, high, kind in sums]
+    elif table.faces == 2:
+        head, throws = "Coins: H heads, T tails", _coins(table)
+    else:
+        head, throws = "The die shows" if table.dice == 1 else "The dice in order", _ranges(table)
+    rows = [(throw, _meaning(kind), None if kind is None else faces[kind]) for throw, kind in throws]
+    return {"kind": "list", "head": head, "rows": rows}
+
+
+def _range(low: int, high: int) -> str:
+    """Numbers from low to high in words.
+
+    >>> _range(2, 2), _range(11, 12), _range(2, 4)
+    ('2', '11 or 12', '2 to 4')
+    """
+    return str(low) if low == high else f"{low} or {high}" if high == low + 1 else f"{low} to {high}"
+
+
+def _meaning(kind: int | None) -> str:
+    return "again" if kind is None else letter(kind)
+
+
+def _square(table: DiceTable) -> list[tuple[int, list[str]]]:
+    cells = [_meaning(run.kind) for run in table.runs() for _ in range(run.first, run.last + 1)]
+    size = table.faces
+    return [(row + 1, cells[row * size : (row + 1) * size]) for row in range(size)]
+
+
+def _ranges(table: DiceTable) -> list[tuple[str, int | None]]:
+    runs = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
+    return [(first if first == last else f"{first} to {last}", kind) for first, last, kind in runs]
+
+
+def _coins(table: DiceTable) -> list[tuple[str, int | None]]:
+    if table.outcomes > COIN_OUTCOMES:
+        raise TooLargeError(
+            f"{table.dice} coins have {table.outcomes} outcomes, too many for a table",
+            hint="use dice or cards",
+        )
+
+    def tossed(outcome: int) -> str:
+        return "".join("HT"[face - 1] for face in table.shown(outcome))
+
+    return [
+        (", ".join(tossed(outcome) for outcome in range(run.first, run.last + 1)), run.kind) for run in table.runs()
+    ]
+
+
+def _in_pieces(throws: dict[str, Any]) -> list[dict[str, Any]]:
+    """A long list on several sheets."""
+    if throws["kind"] == "square":
+        return [throws]
+    rows = throws["rows"]
+    return [{**throws, "rows": group} for group in pages(rows, map(_row, rows), first=ROOM - 8, room=ROOM - 8)]
+
+
+def _height(throws: dict[str, Any]) -> float:
+    if throws["kind"] == "square":
+        faces = len(throws["faces"])
+        return 14.0 + (faces + 1) * (11.0 if faces > 8 else 14.0)
+    return 14.0 + sum(map(_row, throws["rows"]))
+
+
+def _row(row: tuple[str, str, Face | None]) -> float:
+    return 4.0 + height(row[0], SHEET[0] - 30, (2.9, 7.2))
+
+
+# ---- the drawing of a spinner
+
+RADIUS, EDGE = 72.0, 80.0  # millimetres
+TINTS = ("#ffffff", "#e4e4e4")
+
+
+def spinner_svg(spinner: Spinner) -> str:
+    """The drawing, 160 mm wide; black and two tints, every sector with its letter."""
+    sectors = spinner.sectors
+    parts = [_filled(sector, len(sectors)) for sector in sectors]
+    parts += [_tick(degree) for degree in range(0, 360, 10)]
+    parts += [_letter(sector) for sector in sectors]
+    size = 2 * EDGE
+    words = "; ".join(f"{letter(s.kind)} from {tenths(s.start)} to {tenths(s.stop)} degrees" for s in sectors)
+    return (
+        f'<svg class="spinner" xmlns="http://www.w3.org/2000/svg" viewBox="{-EDGE} {-EDGE} {size} {size}" '
+        f'width="{size:g}mm" height="{size:g}mm" role="img" aria-label="Spinner: {html.escape(words)}">'
+        f'{"".join(parts)}<circle r="{RADIUS}" fill="none" stroke="#000" stroke-width="0.7"/>'
+        '<circle r="1.2" fill="#000"/></svg>'
+    )
+
+
+def tenths(degrees: Fraction) -> str:
+    """Degrees to a tenth.
+
+    >>> tenths(Fraction(108)), tenths(Fraction(360, 7))
+    ('108', '51.4')
+    """
+    return f"{float(round(10 * degrees)) / 10:g}"
+
+
+def _point(degrees: Fraction | float, radius: float) -> str:
+    angle = math.radians(float(degrees))
+    return f"{Printed(radius * math.sin(angle)):.3f} {Printed(-radius * math.cos(angle)):.3f}"
+
+
+def _filled(sector: Sector, count: int) -> str:
+    odd_one = count % 2 and sector.kind == count - 1 and count > 1  # the last would touch the first in the same tint
+    tint = "#c9c9c9" if odd_one else TINTS[sector.kind % 2]
+    if sector.degrees == 360:
+        return f'<circle r="{RADIUS}" fill="{tint}"/>'
+    large = int(sector.degrees > 180)
+    arc = f"M 0 0 L {_point(sector.start, RADIUS)} A {RADIUS} {RADIUS} 0 {large} 1 {_point(sector.stop, RADIUS)} Z"
+    return f'<path d="{arc}" fill="{tint}" stroke="#000" stroke-width="0.4"/>'
+
+
+def _tick(degree: int) -> str:
+    long = degree % 30 == 0
+    ends = _point(degree, RADIUS).split(), _point(degree, RADIUS + (3 if long else 1.6)).split()
+    (x1, y1), (x2, y2) = ends
+    line = f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#000" stroke-width="0.25"/>'
+    if not long:
+        return line
+    x, y = _point(degree, RADIUS + 5.5).split()
+    return f'{line}<text x="{x}" y="{y}" font-size="3" text-anchor="middle" dominant-baseline="central">{degree}</text>'
+
+
+def _letter(sector: Sector) -> str:
+    middle = (sector.start + sector.stop) / 2
+    x, y = ("0", "0") if sector.degrees == 360 else _point(middle, RADIUS * 0.68).split()
+    size = max(4.0, min(14.0, float(sector.degrees) / 4))
+    style = 'text-anchor="middle" dominant-baseline="central" font-weight="600"'
+    return f'<text x="{x}" y="{y}" font-size="{size:.1f}" {style}>{letter(sector.kind)}</text>'

@@ -1,0 +1,1 @@
+"""Files for people: pages for a browser, tables for a paper."""

@@ -1,0 +1,412 @@
+"""The report of a release for a disclosure board: one file that needs no other.
+
+What was asked, what was achieved, risk before and after, what stays as it was, what the file is good for, how users
+analyse it, what must stay secret, and a place to sign. Internal: it tells counts of the original file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from maskwell.core.arguments import check_kind
+from maskwell.core.documents import version_text
+from maskwell.core.exact import rounded, to_decimal
+from maskwell.core.phrases import Printed
+from maskwell.release.folder.advice import in_words
+from maskwell.release.folder.publishing import is_included, protection_of
+from maskwell.release.folder.receipt_making import public_receipt
+from maskwell.release.keeping import exempted
+from maskwell.release.mapping import expected_change
+from maskwell.release.released import Release
+from maskwell.release.risk.repeated import path_parities
+from maskwell.release.stages.achieved import achieved, guessed
+from maskwell.release.stages.stage import Stage
+from maskwell.reports.pages.page_templates import environment, page_style
+from maskwell.reports.pictures.canvas import Picture
+from maskwell.reports.pictures.risk_curves import plot_release_risk
+from maskwell.reports.pictures.transition_picture import plot_matrix
+from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
+from maskwell.reports.plain_words import SPACE, counted, label, percent
+from maskwell.reports.report import Facts
+from maskwell.reports.text.release_words import bound_value, columns_of, made_by, promises, rule_in_words, stays_right
+from maskwell.reports.text.risk_figures import (
+    assumptions,
+    headline,
+    key_rows,
+    label_rows,
+    regression_rows,
+    rise_in_words,
+    risk_notes,
+    risk_rows,
+    riskiest,
+    split_by,
+    utility_rows,
+)
+
+MOST_MATRICES = 8
+"""Matrices that are drawn; the internal receipt has all."""
+
+SECRETS = (
+    "The original file, and everything in the folder internal, this page included.",
+    "Which records were changed, and any list that joins original and released records.",
+    "The key of the draws, or the state of the random generator.",
+)
+
+
+def release_page(release: Release) -> str:
+    """The whole page as text.
+
+    Parameters
+    ----------
+    release
+        A release that was carried out, with its risk and its utility.
+    """
+    check_kind(Release, release=release)
+    figures = _figures(release)
+    return (
+        environment()
+        .get_template("release.html")
+        .render(
+            css=page_style(),
+            version=version_text(),
+            title=_title(release),
+            subtitle=_subtitle(release),
+            lead=lead(release),
+            warnings=_warnings(release),
+            key_figures=_key_figures(release),
+            promises=promises(release),
+            facts="\n".join(Facts(_facts(release)).to_html()),
+            figures=figures,
+            risk=_risk(release),
+            unprotected=_unprotected(release),
+            utility=_utility(release),
+            changing=_changing(release.stages),
+            stages=_stages(release, 1 + sum(picture is not None for picture in figures.values())),
+            advice=public_receipt(release)["advice"],
+            commands=_commands(release),
+            secrets=_secrets(release),
+            source=release.source_name,
+            rows=f"{release.rows:,}",
+        )
+    )
+
+
+def lead(release: Release) -> str:
+    """The answer in a few sentences: the risk against its limit, for whom, and what the release costs."""
+    said = "The plan names no keys, so the risk of a match was not measured."
+    if release.risk is not None:
+        broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
+        said = " ".join(
+            [
+                headline(release.risk),
+                *broken,
+                assumptions(release.risk, release),
+            ]
+        )
+    return f"{said} {percent(expected_change(release))}{SPACE}% of the records are expected to change."
+
+
+def _title(release: Release) -> str:
+    return f"Release of {release.plan.title or release.source_name or 'a file'}"
+
+
+def _subtitle(release: Release) -> str:
+    randomized = in_words([name for stage in release.stages for name in (*stage.variables, *stage.linked)])
+    return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
+
+
+def _warnings(release: Release) -> list[tuple[str, str]]:
+    warnings = []
+    if not release.private:
+        warnings.append(
+            ("A demonstration.", "The draws came from a seed, so anyone can repeat them: nothing is protected.")
+        )
+    warnings += [
+        ("Something could undo the protection.", f"{text[:1].upper()}{text[1:]}.") for text in release.warnings
+    ]
+    warnings += [
+        ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
+        for one in promises(release)
+        if one.kept is False
+    ]
+    return warnings
+
+
+def _key_figures(release: Release) -> list[tuple[str, str, str]]:
+    """Name, value and unit of what a board wants first."""
+    figures = [("Records", f"{release.rows:,}", "in the file")]
+    if release.risk is not None and release.risk.after is not None:
+        before, after = release.risk.before, release.risk.after
+        figures += [
+            (
+                "Highest risk",
+                bound_value("match", release.risk.worst),
+                f"of a match; {bound_value('match', before.max_risk)} before",
+            ),
+            (
+                "Correct matches",
+                f"{Printed(after.expected_matches):,.0f}",
+                f"expected; {Printed(before.expected_matches):,.0f} before",
+            ),
+        ]
+    return [*figures, ("Records changed", f"{percent(expected_change(release))}{SPACE}%", "expected, in some column")]
+
+
+def _facts(release: Release) -> list[tuple[str, str]]:
+    """The plan in words."""
+    plan = release.plan
+    protected = [f"{columns_of(stage)}: {made_by(protection_of(plan, stage))}" for stage in release.stages]
+    missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
+    return [
+        ("Keys an intruder may know", in_words(plan.keys) or "none named"),
+        ("Sensitive columns", in_words(plan.sensitive) or "none named"),
+        ("Randomized", "; ".join(protected)),
+        ("Rules", " ".join(map(rule_in_words, plan.rules)) or "none"),
+        ("Missing values", missing),
+        ("Weights", plan.weights or "none"),
+        ("Left out of the file", in_words([*plan.drop, *([plan.id] if plan.id else [])]) or "nothing"),
+        ("Order of the records", "random" if release.shuffled else "as in the original file"),
+        ("Draws", _draws(release)),
+    ]
+
+
+def _draws(release: Release) -> str:
+    if not release.private:
+        return "repeatable, from a seed (demonstration only)"
+    if release.keyed is None:
+        return "new, from the operating system"
+    return (
+        "from a secret key: the same true value under the same matrix gives the same report in every release, anything "
+        "else an independent draw. A report that changed under the same matrix proves that the true value changed"
+    )
+
+
+def _figures(release: Release) -> dict[str, Picture | None]:
+    """The pictures of the page; one that would have nothing to show is left out."""
+    utility = release.utility
+    measured = release.risk is not None and release.risk.after is not None
+    return {
+        "risk": plot_release_risk(release) if measured else None,
+        "associations": plot_associations(utility) if utility and drawn_pairs(utility) else None,
+        "inflation": plot_inflation(utility) if utility and drawn_variables(utility) else None,
+    }
+
+
+def _risk(release: Release) -> dict[str, Any]:
+    if release.risk is None:
+        return {}
+    keys = in_words(release.plan.keys)
+    return {
+        "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They also know the "
+        "matrices and the true counts, and pick one of the released records with the keys under which the person is "
+        "found most easily. Before the release, a group of N records that look alike gives them one chance in N.",
+        "caption": "How many records have at least a given chance of being found. The curve after the release should "
+        "end at the limit or before it.",
+        "rows": risk_rows(release.risk),
+        "without": key_rows(release.risk),
+        "labels": label_rows(release.risk, release.labels),
+        "flags": risk_notes(release.risk),
+    }
+
+
+def _utility(release: Release) -> dict[str, Any]:
+    utility = release.utility
+    compared = () if utility is None else utility.regressions
+    return {
+        "rows": utility_rows(release),
+        "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
+        "flags": () if utility is None else utility.flags,
+    }
+
+
+def _unprotected(release: Release) -> dict[str, Any]:
+    risk, rows = release.risk, riskiest(release)
+    others = [] if risk is None else split_by(risk)
+    parts = [in_words(others), "Records", "With the same keys"] if others else ["Records"]
+    return {
+        "sentences": _untouched(release),
+        "rows": rows,
+        "header": [in_words(release.plan.keys), *parts, "Before", "After"],
+        "why": "" if risk is None else rise_in_words(risk),
+    }
+
+
+def _untouched(release: Release) -> list[str]:
+    plan, sentences = release.plan, []
+    kept = [key for key in plan.keys if key not in plan.randomized]
+    if kept:
+        sentences.append(f"Keys that are published as they are: {in_words(kept)}.")
+    open_ = [name for name in plan.sensitive if name not in plan.randomized]
+    if open_:
+        sentences.append(
+            f"Sensitive columns that are published as they are: {in_words(open_)}. Whoever finds the right "
+            "record learns them."
+        )
+    others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
+    if others:
+        sentences.append(
+            f"Other columns that are published as they are: {in_words(others)}. The risk above does not count "
+            "on anybody knowing them."
+        )
+    sentences += [sentence for stage in release.stages for sentence in _never_changed(stage)]
+    gaps = {name: n for name, n in release.missing.items() if n and plan.missing == "unchanged"}
+    if gaps:
+        counts = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
+        sentences.append(f"Missing values stay missing: {counts}.")
+    sentences += [f"{text[:1].upper()}{text[1:]}." for text in exempted(release)]
+    sentences += [f"Told by the original file and not kept in the released one: {text}." for text in release.lost]
+    return sentences or ["Every column of the file is randomized, and every record can change."]
+
+
+def _never_changed(stage: Stage) -> list[str]:
+    """Records whose labels stay for sure."""
+    fixed = (stage.keeps >= 1) & (stage.counts > 0)
+    n = int(stage.counts[fixed].sum())
+    if not n:
+        return []
+    combinations = counted(int(fixed.sum()), "combination", "combinations")
+    return [
+        f"{counted(n, 'record', 'records')} in {combinations} of {columns_of(stage)} never "
+        f"{'changes' if n == 1 else 'change'}: alone in their cell, excluded, or large enough."
+    ]
+
+
+def _stages(release: Release, first: int) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = []
+    for i, stage in enumerate(release.stages):
+        drawn = sum(one["figure"] is not None for one in content)
+        picture = (
+            replace(plot_matrix(stage, labels=release.labels), name=f"matrix-{i + 1}")
+            if drawn < MOST_MATRICES and len(stage.states)
+            else None
+        )
+        content.append(
+            {
+                "columns": columns_of(stage),
+                "facts": "\n".join(Facts(_stage_facts(release, stage)).to_html()),
+                "notes": stage.notes,
+                "figure": picture,
+                "number": first + drawn,
+                "caption": _caption(stage),
+                "fingerprint": stage.design.fingerprint,
+            }
+        )
+    return content
+
+
+def _changing(stages: Sequence[Stage]) -> list[str]:
+    """How records come to be changed: each on its own, or exchanged."""
+    swapped = [columns_of(stage) for stage in stages if stage.method == "swap"]
+    drawn = [columns_of(stage) for stage in stages if stage.method != "swap"]
+    sentences = []
+    if drawn:
+        records = f"In {in_words(drawn)} each record" if swapped else "Each record"
+        sentences.append(f"{records} was changed by chance, on its own, with the probabilities of a matrix.")
+    if swapped:
+        sentences.append(
+            f"Labels of {in_words(swapped)} were exchanged: of the records with the same labels a fixed number takes "
+            "each of the other labels, and only which records these are was drawn. So every count of these columns is "
+            "exactly that of the original file. The matrix shows the shares."
+        )
+    return [*sentences, "A probability of zero means never."] if sentences else []
+
+
+def _caption(stage: Stage) -> str:
+    if stage.derived:
+        return "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
+    return "The matrix was fixed without looking at the file."
+
+
+def _stage_facts(release: Release, stage: Stage) -> list[tuple[str, str]]:
+    protection = protection_of(release.plan, stage)
+    cells = int(stage.cells.max(initial=-1)) + 1
+    within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
+    included = is_included(release.plan, stage)
+    facts = [
+        ("Method", made_by(protection)),
+        ("What stays right", stays_right(release.stages, stage)),
+        ("Combinations", f"{len(stage.states):,}{within}"),
+        ("Expected to change", f"{percent(stage.expected_changed())}{SPACE}% of the records"),
+        ("What a released value tells", _told(stage)),
+        ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
+        ("Draws", _drawn(release, stage)),
+        ("Two releases tell", _two_releases(release, stage)),
+        ("Moves along", in_words(list(stage.linked))),
+        ("Stay as they are", _excluded(protection.exclude)),
+        ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
+        ("Matrix", "in the public receipt" if included else "withheld from users"),
+        ("Cleared because", protection.clearance or ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _drawn(release: Release, stage: Stage) -> str:
+    """Whether draws are kept, in a release with a key."""
+    if release.keyed is None:
+        return ""
+    return {
+        "fresh": "new in each release",
+        "kept": "kept by key",
+        "kept, then fresh": "kept by key, then randomized once more, anew in each release",
+    }[release.draws_of(stage)]
+
+
+def _two_releases(release: Release, stage: Stage) -> str:
+    """The exact parities of two releases, in a release with a key."""
+    if release.keyed is None or stage.method == "swap":
+        return ""
+    parities = path_parities(stage, kept=release.keeps(stage))
+    if parities is None:
+        return "not worked out: too many combinations, or none that can be released as another"
+    same, change, both = (rounded(one, 4, up=True) for one in (parities.unchanged, parities.change, parities.changed))
+    return (
+        f"with this same matrix parity {same} between true values that stay the same, {change} between one that stays "
+        f"and one that changes, {both} between two that change; among values that can be released as each other"
+    )
+
+
+def _told(stage: Stage) -> str:
+    """How sure the released value makes of the true one, at most and on average over the file."""
+    if not stage.counts.sum():
+        return ""
+    most, guess = achieved(stage, "posterior") or 0.0, guessed(stage)
+    sure = (
+        "some true value for sure"
+        if most > 1 - 1e-9
+        else f"no true value with a chance above {bound_value('posterior', most)}"
+    )
+    return f"{sure}; the best guess from it is right for {bound_value('guess', guess)} of the records"
+
+
+def _excluded(exclude: Any) -> str:
+    return "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in exclude.items())
+
+
+def _commands(release: Release) -> list[tuple[str, str]]:
+    file = f"public/data{release.ending}"
+    column = next((stage.variables[0] for stage in release.stages), None)
+    if column is None:
+        return []
+    return [
+        (
+            f"maskwell estimate {file} --receipt public/receipt.json --columns {column}",
+            "Shares with intervals that count the randomization, from the folder that users have.",
+        ),
+        (
+            f"maskwell estimate {file} --receipt internal/receipt.json --columns {column}",
+            "The same for the agency, which has the matrices: narrower intervals.",
+        ),
+    ]
+
+
+def _secrets(release: Release) -> list[str]:
+    withheld = [columns_of(stage) for stage in release.stages if not is_included(release.plan, stage)]
+    secrets = list(SECRETS)
+    if withheld:
+        secrets.append(
+            f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
+            "file follow from them."
+        )
+    return secrets

@@ -1,0 +1,1 @@
+"""The pictures, one idea a file; :mod:`maskwell.plots` names them all."""

@@ -1,0 +1,381 @@
+"""The unit square of beliefs, before a report across and after it upwards: regions, curves, their ends, the worst case.
+
+A curve is sampled at points that are even in log-odds, at 0 and 1, and at each break and just beside it, so that a
+drawing has its corners and jumps where the demand has them, and the side on which a value holds is known. The worst
+case is the belief from which a report leads farthest into what a demand forbids, in numbers true as they are written.
+
+Source: [ChaiNayak2018, eq. (3.5)] for what a report can lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import Parity
+from maskwell.core.phrases import Printed
+from maskwell.privacy.criteria import Demand, posterior_range
+from maskwell.privacy.curves import Boundary
+from maskwell.reports.pictures.canvas import (
+    SMALL,
+    WIDE,
+    Canvas,
+    Note,
+    line_mark,
+    notes_height,
+    open_point,
+    point_mark,
+    write_notes,
+)
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.plain_words import as_decimal, percent_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+POINTS = 401
+SPAN = 12.0  # log-odds at the ends of the grid: 0.0006 % and its mirror
+BESIDE = 2.0**-40  # far below a pixel, far above the rounding of 1 - p
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Where a curve jumps: what it tends to from the left, what it is, and what it tends to on the right."""
+
+    at: float
+    left: float
+    here: float
+    right: float
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Priors, and one minus each of them as exactly as the breaks are known.
+
+    Attributes
+    ----------
+    prior, mirror
+        Rising and falling, shape (n,).
+    breaks
+        Places of the breaks and of their mirror images in ``prior``.
+    """
+
+    prior: Real
+    mirror: Real
+    breaks: tuple[int, ...]
+
+    @classmethod
+    def around(cls, breaks: Iterable[float] = ()) -> Grid:
+        """A grid with these breaks, their mirror images, and points just beside both.
+
+        The mirror image of a break keeps its partner, because one minus 0.9 is not 0.1 in binary numbers.
+        """
+        inside = sorted({b for b in breaks if 0 < b < 1})
+        exact = [(b, _partner(b, inside)) for b in inside]
+        exact += [(1 - b, b) for b in inside if _partner(b, inside) == 1 - b]
+        beside = [(p + d, q - d) for p, q in exact for d in (-BESIDE, BESIDE)]
+        even = 1 / (1 + np.exp(-np.linspace(-SPAN, SPAN, POINTS)))
+        plain = [(p, 1 - p) for p in (0.0, *even.tolist(), 1.0) if all(abs(p - b) > 2 * BESIDE for b, _ in exact)]
+        pairs = np.array(sorted({p: (p, q) for p, q in [*plain, *beside, *exact]}.values()))
+        at = np.searchsorted(pairs[:, 0], [p for p, _ in sorted(exact)])
+        return cls(pairs[:, 0], pairs[:, 1], tuple(dict.fromkeys(at.tolist())))
+
+
+def _partner(b: float, breaks: Iterable[float]) -> float:
+    return next((c for c in breaks if abs(1 - b - c) < BESIDE), 1 - b)
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A curve on a grid.
+
+    Attributes
+    ----------
+    prior, value
+        Points of the curve, shape (n,).
+    jumps
+        From left to right.
+    """
+
+    prior: Real
+    value: Real
+    jumps: tuple[Jump, ...] = ()
+
+    @classmethod
+    def on(cls, grid: Grid, value: Real) -> Outline:
+        """The curve with these values on the grid; its jumps are found beside the breaks."""
+        beside = [Jump(*(float(x) for x in (grid.prior[i], value[i - 1], value[i], value[i + 1]))) for i in grid.breaks]
+        jumps = (j for j in beside if max(abs(j.left - j.here), abs(j.right - j.here)) > SAME)
+        return cls(grid.prior, value, tuple(jumps))
+
+    def pieces(self) -> tuple[Real, Real]:
+        """Points to draw as lines, with a gap (not a number) at each jump."""
+        cuts = []
+        for jump in self.jumps:
+            i = int(np.searchsorted(self.prior, jump.at))
+            cuts += [i] if abs(jump.left - jump.here) > SAME else []
+            cuts += [i + 1] if abs(jump.right - jump.here) > SAME else []
+        return np.insert(self.prior, cuts, np.nan), np.insert(self.value, cuts, np.nan)
+
+    def ends(self) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+        """Points at the jumps where the curve holds its value, and points that it only approaches."""
+        held = [(jump.at, jump.here) for jump in self.jumps]
+        sides = [(jump.at, value, jump.here) for jump in self.jumps for value in (jump.left, jump.right)]
+        return held, [(at, value) for at, value, here in sides if abs(value - here) > SAME]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """The breach region of a demand: what lies above ``upper`` and below ``lower``.
+
+    >>> region = Region.of(Demand.from_rho("0.1", "0.5"))
+    >>> [(jump.at, jump.left, jump.here) for jump in region.upper.jumps]   # below 10 %, more than 50 % is a breach
+    [(0.1, 0.5, 1.0)]
+    """
+
+    lower: Outline
+    upper: Outline
+
+    @classmethod
+    def of(cls, demand: Demand) -> Region:
+        """As the demand states it."""
+        grid = Grid.around(demand.breaks)
+        return cls(Outline.on(grid, demand.lower(grid.prior)), Outline.on(grid, demand.upper(grid.prior)))
+
+    @classmethod
+    def canonical(cls, demand: Demand) -> Region:
+        """With both halves of the demand said in both directions; no design can meet one without the other.
+
+            h(p) = min(h_u(p), 1 - h_l(1 - p)),    h~(p) = 1 - h(1 - p)
+
+        Source: [ChaiNayak2018, Lemma 3.1, Definition 3.1].
+        """
+        grid = Grid.around(demand.breaks)
+        lower, upper = _canonical(demand.lower, demand.upper, grid)
+        return cls(Outline.on(grid, lower), Outline.on(grid, upper))
+
+    @classmethod
+    def at_parity(cls, gamma: Parity, *, like: Region | None = None) -> Region:
+        """Of every design of that parity, on the grid of another region."""
+        prior = like.upper.prior if like else Grid.around().prior
+        curves = (Boundary(gamma, upward=upward).values(prior) for upward in (False, True))
+        return cls(*(Outline(prior, value) for value in curves))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies outside, but for beliefs that are certain already."""
+        return bool((self.upper.value[1:-1] >= 1).all() and (self.lower.value[1:-1] <= 0).all())
+
+    def is_as(self, other: Region) -> bool:
+        """Whether two regions on the same grid are the same."""
+        pairs = ((self.lower, other.lower), (self.upper, other.upper))
+        return all(np.allclose(a.value, b.value, rtol=0, atol=SAME) for a, b in pairs)
+
+
+def _canonical(lower: Callable[[Real], Real], upper: Callable[[Real], Real], grid: Grid) -> tuple[Real, Real]:
+    high = np.minimum(upper(grid.prior), 1 - lower(grid.mirror))
+    low = np.maximum(lower(grid.prior), 1 - upper(grid.mirror))
+    return low, high
+
+
+VISIBLE = 1e-6
+ROUND, LEAST = 3, 0.01  # decimals of a belief that is easy to read, and how far it stays from the ends
+NEARLY = 0.95  # how much of the worst excess an easier belief must show
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A belief before a report, what it can become, and what a demand allows it to become.
+
+    Attributes
+    ----------
+    before, after, limit
+        Probabilities.
+    upwards
+        Whether the belief rises.
+    beside
+        ``"just below "`` or ``"just above "`` where the limit holds on that side of a jump only, else empty.
+    """
+
+    before: Fraction
+    after: Fraction
+    limit: Fraction
+    upwards: bool
+    beside: str = ""
+
+    def __str__(self) -> str:
+        """In words: what can happen rounded outwards, what is allowed rounded inwards."""
+        before = percent_bound(self.before, up=False)
+        after, limit = (
+            percent_bound(x, up=up) for x, up in ((self.after, self.upwards), (self.limit, not self.upwards))
+        )
+        lead, allowed = ("up to", "no more than") if self.upwards else ("down to", "no lower than")
+        return (
+            f"from {self.beside}{before} % a report can lead {lead} {after} %, "
+            f"where the demand allows {allowed} {limit} %"
+        )
+
+
+def find_worst(parity: Parity, demand: Demand, reached: Region, stated: Region) -> Worst | None:
+    """The belief with the largest excess; None where there is none that can be seen.
+
+    Parameters
+    ----------
+    parity, reached
+        Of the design, and the region of that parity on the grid of ``stated``.
+    demand, stated
+        The demand and its region.
+
+    >>> demand = Demand.from_rho("0.1", "0.5")
+    >>> stated = Region.of(demand)
+    >>> print(find_worst(Fraction(16), demand, Region.at_parity(Fraction(16), like=stated), stated))
+    from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %
+    """
+    rise = reached.upper.value - stated.upper.value
+    fall = stated.lower.value - reached.lower.value
+    upwards = bool(rise.max() >= fall.max())
+    excess, curve = (rise, stated.upper) if upwards else (fall, stated.lower)
+    if excess.max() < VISIBLE:
+        return None
+    at = int(excess.argmax())
+    return _at_jump(parity, curve, at, upwards=upwards) or _at_point(parity, demand, curve, at, upwards=upwards)
+
+
+def _reach(parity: Parity, prior: Fraction, *, upwards: bool) -> Fraction:
+    return posterior_range(parity, prior)[upwards]
+
+
+def _at_jump(parity: Parity, curve: Outline, place: int, *, upwards: bool) -> Worst | None:
+    """The case beside a jump, which the demand's limit only approaches there."""
+    prior = float(curve.prior[place])
+    near = next((jump for jump in curve.jumps if abs(jump.at - prior) <= 2 * BESIDE), None)
+    if near is None:
+        return None
+    before = as_decimal(near.at)
+    side = "just below " if prior < near.at else "just above " if prior > near.at else ""
+    limit = as_decimal(float(curve.value[place]))
+    return Worst(before, _reach(parity, before, upwards=upwards), limit, upwards, side)
+
+
+def _at_point(parity: Parity, demand: Demand, curve: Outline, place: int, *, upwards: bool) -> Worst:
+    """The case away from jumps, moved to a belief that is easy to read where that is nearly as bad."""
+    prior = float(curve.prior[place])
+    easy = min(max(round(prior, ROUND), LEAST), 1 - LEAST)
+    worst, easier = (_case(parity, demand, p, upwards=upwards) for p in (prior, easy))
+    between = any(min(prior, easy) <= jump.at <= max(prior, easy) for jump in curve.jumps)
+    return worst if between or _excess(easier) < NEARLY * _excess(worst) else easier
+
+
+def _excess(case: Worst) -> float:
+    return float(abs(case.after - case.limit)) if (case.after > case.limit) == case.upwards else 0.0
+
+
+def _case(parity: Parity, demand: Demand, prior: float, *, upwards: bool) -> Worst:
+    before = as_decimal(prior)
+    limit = (demand.upper if upwards else demand.lower)(np.array([prior]))
+    return Worst(before, _reach(parity, before, upwards=upwards), as_decimal(float(limit[0])), upwards)
+
+
+SIDE, LEFT, TOP = 376, 54, 42
+NARROW_SIDE, NARROW_LEFT, NARROW_TOP = 264, 46, 40
+NOTES_LEFT = LEFT + SIDE + 24
+BELOW = 52
+TICKS = np.linspace(0, 1, 6)
+HATCHES = ("////", "\\\\\\\\")
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)))
+
+
+def square(canvas: Canvas) -> Axes:
+    """The empty square, with its scales and the diagonal on which nothing is learned."""
+    side, left, top = (NARROW_SIDE, NARROW_LEFT, NARROW_TOP) if canvas.narrow else (SIDE, LEFT, TOP)
+    axes = canvas.axes(left=left, top=top, width=side, height=side)
+    axes.set(xlim=(0, 1), ylim=(0, 1), xticks=TICKS, yticks=TICKS)
+    axes.set_xticklabels([f"{Printed(100 * t):.0f}" for t in TICKS])
+    axes.set_yticklabels([f"{Printed(100 * t):.0f}" for t in TICKS])
+    axes.grid(color=colour("grid"), linewidth=1)
+    axes.plot([0, 1], [0, 1], **nothing_learned())
+    canvas.text(4, top - 22, "Belief after the report, %", tone="muted", fontsize=SMALL)
+    across: dict[str, Any] = {"tone": "muted", "align": "right", "fontsize": SMALL}
+    canvas.text(left + side, top + side + 38, "Belief before the report, %", **across)
+    return axes
+
+
+def explain(canvas: Canvas, notes: Sequence[Note], *, brief: Sequence[Note] | None = None) -> None:
+    """Words to the right of the square, or under it on a narrow screen, where they may be fewer."""
+    if canvas.narrow:
+        write_notes(canvas, brief or notes, x=4, top=NARROW_TOP + NARROW_SIDE + BELOW)
+    else:
+        write_notes(canvas, notes, x=NOTES_LEFT, top=TOP - 4)
+
+
+def square_heights(notes: Sequence[Note], *, brief: Sequence[Note] | None = None) -> tuple[int, int]:
+    """Pixels for the square with its words, wide and narrow."""
+    beside, below = notes_height(notes, x=NOTES_LEFT, width=WIDE), notes_height(brief or notes)
+    return max(TOP + SIDE + 52, TOP + beside + 4), NARROW_TOP + NARROW_SIDE + BELOW + below + 8
+
+
+def shade(axes: Axes, prior: Real, lower: Real, upper: Real, **style: Any) -> None:
+    """An area between two curves, where the second lies above the first."""
+    if np.any(upper > lower):
+        axes.fill_between(prior, lower, upper, where=upper > lower, interpolate=True, **style)
+
+
+def shade_outside(axes: Axes, lower: Outline, upper: Outline, **style: Any) -> None:
+    """All that lies above one curve and below the other."""
+    shade(axes, upper.prior, upper.value, np.ones_like(upper.value), **style)
+    shade(axes, lower.prior, np.zeros_like(lower.value), lower.value, **style)
+
+
+def trace(axes: Axes, curve: Outline, **style: Any) -> None:
+    """A curve with gaps at its jumps: a filled point where the value holds, an open one where it does not."""
+    axes.plot(*curve.pieces(), **style)
+    held, approached = curve.ends()
+    point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
+    for points, face in ((held, {"color": style["color"]}), (approached, open_point(style["color"]))):
+        axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
+
+
+def end_notes(*regions: Region) -> list[Note]:
+    """What filled and open points mean, where there are any."""
+    if not any(region.lower.jumps or region.upper.jumps for region in regions):
+        return []
+    held = point_mark(marker="o", markersize=6, color=colour("risk"))
+    approached = point_mark(marker="o", markersize=6, **open_point(colour("risk")))
+    return [Note("end included", held), Note("end not included", approached)]
+
+
+def diagonal_note() -> Note:
+    """What the diagonal means."""
+    return Note("nothing learned", line_mark(**nothing_learned()))
+
+
+def nothing_learned() -> dict[str, Any]:
+    """The diagonal."""
+    return {"color": colour("muted"), "linewidth": 1, "linestyle": (0, (1, 3))}
+
+
+def breach(hatch: str = HATCHES[0]) -> dict[str, Any]:
+    """An area into which no belief may be moved."""
+    return {"facecolor": "none", "edgecolor": colour("risk"), "hatch": hatch, "linewidth": 0, "alpha": 0.55}
+
+
+def breach_line(dashes: Any = DASHES[0]) -> dict[str, Any]:
+    """The boundary of such an area."""
+    return {"color": colour("risk"), "linewidth": 1.8, "linestyle": dashes}
+
+
+def at_parity() -> dict[str, Any]:
+    """The boundary of the parity that a demand allows."""
+    return {"color": colour("ink"), "linewidth": 1.4}
+
+
+def sample_of(area: dict[str, Any]) -> dict[str, Any]:
+    """An area as a sample among the words: with an outline."""
+    return {**area, "linewidth": 1}

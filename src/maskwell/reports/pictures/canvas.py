@@ -1,0 +1,402 @@
+"""Picture: what a figure shows, as arrays, as words and as a drawing; and what drawings share.
+
+The arrays and the words exist without any drawing library; a drawing is made only when one is asked for. Lengths are
+pixels of the page, measured from the top left; a figure is drawn anew for a narrow screen instead of being shrunk.
+Shared are the words beside a drawing (headings, sentences, marks with what they mean), logarithmic scales, and labels
+at the ends of lines that do not touch.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import math
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.arrays import Array
+from maskwell.core.atomic import atomic_file
+from maskwell.core.escapes import visible, visible_lines
+from maskwell.core.phrases import Printed
+from maskwell.errors import DataFileError, MissingExtraError
+from maskwell.reports.pictures.palette import TEXT_FONTS, colour, with_variables
+from maskwell.reports.plain_words import SPACE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+
+WIDE, NARROW = 680, 328
+SIZE, SMALL = 13.0, 12.0
+PER_INCH = 72
+MEASURED = "DejaVu Sans"
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+class Canvas:
+    """A blank figure of a given width, with helpers that count in pixels from the top left.
+
+    Attributes
+    ----------
+    width, height
+        In pixels.
+    narrow
+        Whether it is drawn for a small screen.
+    """
+
+    def __init__(self, *, width: int, height: int) -> None:
+        from matplotlib.figure import Figure
+
+        self.width, self.height = width, height
+        self.narrow = width < WIDE
+        self.figure = Figure(figsize=(width / PER_INCH, height / PER_INCH), dpi=PER_INCH, facecolor=colour("paper"))
+        self.page = self._axes((0, 0, 1, 1))
+        self.page.set(xlim=(0, width), ylim=(height, 0))
+        self.page.set_axis_off()
+
+    def _axes(self, box: tuple[float, float, float, float]) -> Axes:
+        axes = self.figure.add_axes(box)
+        axes.patch.set_visible(False)
+        return axes
+
+    def axes(self, *, left: float, top: float, width: float, height: float) -> Axes:
+        """A frame for data, without lines or ticks of its own."""
+        bottom = self.height - top - height
+        axes = self._axes((left / self.width, bottom / self.height, width / self.width, height / self.height))
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.tick_params(length=0, labelsize=SMALL, labelcolor=colour("muted"), pad=5)
+        axes.set_axisbelow(True)
+        return axes
+
+    def text(self, x: float, y: float, text: str, *, tone: str = "ink", align: str = "left", **more: Any) -> None:
+        """Words whose middle line is at ``y``; never read as mathematics."""
+        style = {"fontsize": SIZE, "va": "center_baseline", "ha": align, "color": colour(tone), **more}
+        self.page.text(x, y, visible_lines(text), parse_math=False, **style)
+
+    def make_visible(self) -> None:
+        """Write signs that no drawing can hold as escapes, and take no text for mathematics: labels are not ours."""
+        from matplotlib.text import Text
+
+        for text in self.figure.findobj(Text):
+            text.set_parse_math(False)
+            text.set_text(visible_lines(text.get_text()))
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure that can be tested, read aloud, drawn and saved.
+
+    Attributes
+    ----------
+    name
+        A short word for files and links.
+    title, text
+        What it is called, and all that it says to a reader who does not see it.
+    data
+        The arrays that are drawn.
+    columns, rows
+        The figure as a table for people.
+    heights
+        Pixels it needs when wide and when narrow.
+    draw
+        Puts it on a canvas.
+    """
+
+    name: str
+    title: str
+    text: str
+    data: Mapping[str, Array]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    heights: tuple[int, int]
+    draw: Callable[[Canvas], None]
+
+    def figure(self, *, narrow: bool = False) -> Figure:
+        """The drawing as a matplotlib figure."""
+        with _house_style():
+            canvas = Canvas(width=NARROW if narrow else WIDE, height=self.heights[narrow])
+            self.draw(canvas)
+        canvas.make_visible()
+        return canvas.figure
+
+    def svg(self, *, narrow: bool = False) -> str:
+        """A drawing to stand alone."""
+        raw = self._rendered("svg", narrow=narrow).decode("utf-8")
+        return _described(_fonts(raw[raw.index("<svg") :]), self, prefix=self.name)
+
+    def inline_svg(self, *, narrow: bool = False) -> str:
+        """A drawing to stand inside a page: it takes the colours of the page and the width it is given."""
+        svg = self.svg(narrow=narrow)
+        prefix = f"{self.name}-narrow" if narrow else self.name
+        svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+        svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg).replace("xlink:href", "href")
+        return with_variables(svg.replace(f'"{self.name}-', f'"{prefix}-').replace(f"#{self.name}-", f"#{prefix}-"))
+
+    def content(self, path: str | Path) -> bytes:
+        """The drawing as the file of that name holds it: ``.svg``, ``.png`` or ``.pdf``."""
+        ending = check_ending(path)
+        return self.svg().encode() if ending == ".svg" else self._rendered(ending[1:], narrow=False)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the drawing as ``.svg``, ``.png`` or ``.pdf``; a file of that name is replaced."""
+        target, content = Path(path), self.content(path)
+        with atomic_file(target, force=True) as file:
+            file.write(content)
+        return target
+
+    def _rendered(self, kind: str, *, narrow: bool) -> bytes:
+        figure = self.figure(narrow=narrow)
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+        buffer = io.BytesIO()
+        with _house_style(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the reader's fonts may have it
+            figure.savefig(buffer, format=kind, dpi=PER_INCH if kind == "svg" else 2 * PER_INCH, metadata=metadata)
+        return buffer.getvalue()
+
+
+def check_ending(path: str | Path) -> str:
+    """The ending of a file for a picture, in small letters; raises when it is none that can be drawn.
+
+    >>> check_ending("region.SVG")
+    '.svg'
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise DataFileError(
+            f"a picture cannot be saved as {ending or 'a file without an ending'}",
+            hint=f"use one of {', '.join(ENDINGS)}",
+            path=path,
+        )
+    return ending
+
+
+def _house_style() -> AbstractContextManager[None]:
+    """The same drawing on every machine, whatever a reader has set for drawings of their own."""
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise MissingExtraError(
+            "pictures need matplotlib, which is not installed", hint="pip install 'maskwell[report]'"
+        ) from error
+    ours = {"font.sans-serif": [MEASURED], "svg.fonttype": "none", "svg.hashsalt": "maskwell", "text.usetex": False}
+    return style.context(["default", ours])
+
+
+def _fonts(svg: str) -> str:
+    """The reader's own fonts instead of the one that measured the text."""
+    return re.sub(rf"'{MEASURED}'[^;\"]*", TEXT_FONTS, svg)
+
+
+def _described(svg: str, picture: Picture, *, prefix: str) -> str:
+    """Names for readers, identifiers that are unique on a page, no others."""
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r"(url\(#|href=\"#)", rf"\1{prefix}-", svg)
+    head, body = svg.split(">", 1)
+    named = f'<title id="{prefix}-title">{html.escape(visible(picture.title))}</title>'
+    description = f'<desc id="{prefix}-desc">{html.escape(visible_lines(picture.text))}</desc>'
+    return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{description}{body}'
+
+
+LINE, STEP = 17, 23
+INDENT = 24
+LETTER = 7.0  # width of a letter of the small size, on the generous side
+
+Mark = Callable[["Axes", float, float], None]
+
+
+@dataclass(frozen=True)
+class Note:
+    """One remark.
+
+    Attributes
+    ----------
+    words
+        What it says; long words are broken into lines.
+    mark
+        Draws a sample in front of the words, around a point.
+    tone, strong
+        Name of the colour, and whether the words stand out.
+    space
+        Pixels of air above.
+    """
+
+    words: str
+    mark: Mark | None = None
+    tone: str = "ink"
+    strong: bool = False
+    space: int = 0
+
+    def lines(self, width: float) -> list[str]:
+        """The words in lines that fit."""
+        letter = LETTER * SIZE / SMALL * 1.06 if self.strong else LETTER
+        room = width - (INDENT if self.mark else 0)
+        together = self.words.replace(" = ", f"{SPACE}={SPACE}").replace(" %", f"{SPACE}%")
+        return textwrap.wrap(together, max(8, int(room / letter)), break_on_hyphens=False)
+
+
+def write_notes(canvas: Canvas, notes: Sequence[Note], *, x: float, top: float) -> float:
+    """Put remarks on a canvas, down from ``top``, and say where they end."""
+    y = top
+    for note in notes:
+        y += note.space
+        if note.mark:
+            note.mark(canvas.page, x + 8, y + STEP / 2)
+        for step, line in enumerate(note.lines(canvas.width - x - 2)):
+            style = {"fontsize": SIZE, "weight": "bold"} if note.strong else {"fontsize": SMALL}
+            left = x + (INDENT if note.mark else 0)
+            canvas.text(left, y + STEP / 2 + LINE * step, line, tone=note.tone, **style)
+        y += _height(note, canvas.width - x - 2)
+    return y
+
+
+def notes_height(notes: Sequence[Note], *, x: float = 4, width: int = NARROW) -> int:
+    """Pixels that remarks need from ``x`` to the right edge."""
+    return sum(note.space + _height(note, width - x - 2) for note in notes)
+
+
+def _height(note: Note, width: float) -> int:
+    return STEP + LINE * (len(note.lines(width)) - 1)
+
+
+def line_mark(**style: Any) -> Mark:
+    """A short piece of a line."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.plot([x - 9, x + 9], [y, y], **{"solid_capstyle": "butt", **style})
+
+    return draw
+
+
+def bar_mark(**style: Any) -> Mark:
+    """A short upright bar."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.plot([x, x], [y - 9, y + 9], **{"solid_capstyle": "butt", **style})
+
+    return draw
+
+
+def area_mark(**style: Any) -> Mark:
+    """A small piece of an area."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.fill([x - 8, x + 8, x + 8, x - 8], [y - 7, y - 7, y + 7, y + 7], **style)
+
+    return draw
+
+
+def point_mark(**style: Any) -> Mark:
+    """One point."""
+
+    def draw(page: Axes, x: float, y: float) -> None:
+        page.plot([x], [y], **{"linestyle": "none", **style})
+
+    return draw
+
+
+def open_point(edge: str) -> dict[str, Any]:
+    """Style of a point that is only a ring."""
+    return {"markerfacecolor": colour("paper"), "markeredgecolor": edge, "markeredgewidth": 1.6}
+
+
+FEW_DECADES, MOST_DECADES = 2.2, 9
+LEAST_PLAIN, LARGEST_PLAIN = 1e-3, 1e4
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where it is long.
+
+    >>> round_numbers(1.5, 60), round_numbers(0.02, 3000), round_numbers(2, 1e30)
+    ([2, 5, 10, 20, 50], [0.1, 1, 10, 100, 1000], [10000, 100000000, ...])
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
+    stride = math.ceil((last - first) / MOST_DECADES)
+    powers = range(first - first % stride, last + 1, stride)
+    numbers = [float(f"{step}e{power}") for power in powers for step in steps]
+    return [int(x) if x >= 1 else x for x in numbers if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
+
+
+def scale_number(x: float) -> str:
+    """A number of a scale, without needless digits; a power of ten where it is very large or small.
+
+    >>> scale_number(0.05), scale_number(20), scale_number(200000), scale_number(1e-5)
+    ('0.05', '20', '2·10⁵', '10⁻⁵')
+    """
+    if LEAST_PLAIN <= x < LARGEST_PLAIN:
+        return f"{Printed(x):.4g}"
+    lead, power = f"{Printed(x):.3e}".split("e")
+    first = f"{Printed(float(lead)):g}"
+    return f"{'' if first == '1' else f'{first}·'}10{raised(int(power))}"
+
+
+def raised(power: int) -> str:
+    """The digits of a power.
+
+    >>> "10" + raised(-12)
+    '10⁻¹²'
+    """
+    return str(power).translate(RAISED)
+
+
+def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
+    """Logarithmic scales with round numbers and a light grid."""
+    axes.set(xscale="log", yscale="log", xlim=x, ylim=y)
+    for axis, (low, high) in ((axes.xaxis, x), (axes.yaxis, y)):
+        set_numbers(axis, round_numbers(low, high))
+    axes.grid(color=colour("grid"), linewidth=1)
+
+
+def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
+    """Numbers on a scale and nothing between them, shown times a factor."""
+    from matplotlib.ticker import NullLocator
+
+    axis.set_ticks([float(x) for x in at], labels=[scale_number(factor * x) for x in at])
+    axis.set_minor_locator(NullLocator())
+
+
+def spread(places: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
+    """Places moved as little as needed to lie at least ``apart`` from each other, between ``low`` and ``high``.
+
+    >>> spread([10, 11, 50], apart=14, low=0, high=100)
+    [3.5, 17.5, 50]
+    """
+    groups: list[list[int]] = []
+    order = sorted(range(len(places)), key=places.__getitem__)
+    for i in order:
+        groups.append([i])
+        while (
+            len(groups) > 1
+            and _start(groups[-1], places, apart, low, high) < _end(groups[-2], places, apart, low, high) + apart
+        ):
+            last = groups.pop()
+            groups[-1] += last
+    spread_out = [0.0] * len(places)
+    for group in groups:
+        first = _start(group, places, apart, low, high)
+        for step, i in enumerate(group):
+            spread_out[i] = places[i] if len(group) == 1 and low <= places[i] <= high else first + apart * step
+    return spread_out
+
+
+def _start(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
+    """Where a group begins: around its middle, inside the limits."""
+    length = apart * (len(group) - 1)
+    middle = sum(places[i] for i in group) / len(group)
+    return max(low, min(middle - length / 2, high - length))
+
+
+def _end(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
+    return _start(group, places, apart, low, high) + apart * (len(group) - 1)

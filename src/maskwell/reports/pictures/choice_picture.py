@@ -1,0 +1,454 @@
+"""*Choosing*: privacy on one axis, error on the other, every design a line and, at the demand, a point.
+
+Lines over privacy stand above, the designs side by side at the demand below. Designs that are not admissible are grey,
+with an arrow to what beats them.
+
+Source: [NayakZhai2019, section 3.2] for the minimax design; errors as :mod:`maskwell.planning.candidates` gives them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import check_kind
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import Number, log_of
+from maskwell.core.phrases import Printed, shorten
+from maskwell.planning.candidates import Frontier, FrontierLine, frontier
+from maskwell.planning.design_choice import Choice, choose
+from maskwell.planning.sample_size import check_n
+from maskwell.planning.set_sizes import gamma_of
+from maskwell.privacy.criteria import Demand
+from maskwell.reports.demand_words import asked, in_symbols
+from maskwell.reports.pictures.canvas import (
+    LARGEST_PLAIN,
+    NARROW,
+    SMALL,
+    WIDE,
+    Canvas,
+    Note,
+    Picture,
+    notes_height,
+    open_point,
+    point_mark,
+    raised,
+    round_numbers,
+    scale_number,
+    set_numbers,
+    spread,
+    write_notes,
+)
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.plain_words import SPACE, counted, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LOW, HIGH, POINTS = 0.25, 5.0, 77  # epsilons of the scale; one of them is 1
+MOST = 700.0  # the largest epsilon that has a gamma
+RESPONDENTS = 1000
+DRAWN = ("subset", "k-ary", "oue, best-linear", "rappor, best-linear")
+"""Lines that are drawn; unary encodings with the best of their three estimators."""
+SAME, CLOSE = 1e-9, 1e-3
+EQUAL_SHARES = "Errors are drawn at equal shares, not at those that were assumed."
+NO_BOUND = "Local l-diversity is not on this scale: it has no bound on parity."
+
+
+def plot_frontier(k: int, *, demand: Demand | None = None, n: Number = RESPONDENTS) -> Picture:
+    """Privacy against error, for all designs of k categories at equal shares.
+
+        error = sqrt((V_R + 1 - 1/k) / (k n))
+
+    is the root mean square error of one share from n reports, where V_R is what the design adds.
+
+    Parameters
+    ----------
+    k, n
+        Categories and respondents.
+    demand
+        Where the designs are set side by side, with the one that is recommended; epsilon = 1 without it.
+
+    >>> picture = plot_frontier(10, demand=Demand.from_epsilon(1))
+    >>> picture.rows[0][:3]
+    ['minimax subset selection', '29.1', '5.48']
+    """
+    n = check_n(n)
+    check_kind(Demand | None, demand=demand)
+    return _picture(k, demand, n, None if demand is None else choose(k, demand, n=n))
+
+
+def plot_choice(choice: Choice) -> Picture:
+    """The same for a choice that was made: its demand, its number of respondents and what it recommends.
+
+    >>> plot_choice(choose(10, Demand.from_epsilon(1), n=500)).title
+    'Choosing: privacy against error'
+    """
+    check_kind(Choice, choice=choice)
+    return _picture(choice.design.k, choice.demand, choice.n or RESPONDENTS, choice)
+
+
+def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) -> Picture:
+    curves, place = _frontier_at(k, demand, n)
+    lines = _distinct(curves.lines)
+    scene = Scene(
+        epsilon=curves.epsilon,
+        place=place,
+        entries=[_entry(line, lines, choice, place) for line in lines],
+        k=k,
+        n=curves.n or RESPONDENTS,
+        where=in_symbols(demand) if demand else "ε = 1",
+        reason=choice.reason if choice else "",
+        remarks=(NO_BOUND, *((EQUAL_SHARES,) if choice and choice.pi else ())),
+    )
+    return Picture(
+        name="frontier",
+        title="Choosing: privacy against error",
+        text=_in_words(curves, scene, demand),
+        data=_arrays(curves),
+        columns=("design", "added variance", "error of a share, points", "a guess is right", "beaten by"),
+        rows=[_row(line, entry, place) for line, entry in zip(lines, scene.entries, strict=True)],
+        heights=scene_heights(scene),
+        draw=lambda canvas: draw_scene(canvas, scene),
+    )
+
+
+def _frontier_at(k: int, demand: Demand | None, n: Number) -> tuple[Frontier, int]:
+    """All designs over the scale, and the place of the demand on it."""
+    at = 1.0 if demand is None else log_of(gamma_of(demand))
+    scale = np.linspace(min(LOW, at / 2), max(HIGH, min(1.25 * at, MOST)), POINTS)
+    apart = [e for e in scale if demand is None or abs(e - at) > CLOSE]
+    grid: list[Demand | Number] = [Demand.from_epsilon(f"{Printed(e):.4f}") for e in apart]
+    curves = frontier(k, grid if demand is None else [*grid, demand], n=n)
+    return curves, int(np.argmin(np.abs(curves.epsilon - at)))
+
+
+def _distinct(lines: Sequence[FrontierLine]) -> list[FrontierLine]:
+    """Subset selection left out where it always names one category: then it is the gamma-diagonal design."""
+    subset, diagonal, *others = lines
+    same = np.allclose(subset.added_variance, diagonal.added_variance, rtol=SAME)
+    return [diagonal, *others] if same else [subset, diagonal, *others]
+
+
+def _entry(line: FrontierLine, lines: Sequence[FrontierLine], choice: Choice | None, place: int) -> Entry:
+    beaten_by = None
+    if line.dominated_by is not None:
+        beaten_by = next((other.label for other in lines if other.name == line.dominated_by), lines[0].label)
+    twin = next((other for other in lines if other.name == "k-ary"), line)
+    same = math.isclose(line.added_variance[place], twin.added_variance[place], rel_tol=SAME)
+    return Entry(
+        label=line.label,
+        error=_errors(line),
+        beaten_by=beaten_by,
+        recommended=choice is not None and line.name == choice.recommended.name,
+        drawn=line.name in DRAWN,
+        listed=line.name != "subset" or not same,
+    )
+
+
+def _errors(line: FrontierLine) -> Real:
+    assert line.rms_error is not None, "a frontier is made with a number of respondents"
+    return line.rms_error
+
+
+def _arrays(curves: Frontier) -> dict[str, Array]:
+    """``error`` and ``added_variance`` have a row for each design and estimator."""
+    return {
+        "epsilon": curves.epsilon,
+        "gamma": curves.gamma,
+        "error": np.array([_errors(line) for line in curves.lines]),
+        "added_variance": np.array([line.added_variance for line in curves.lines]),
+    }
+
+
+def _row(line: FrontierLine, entry: Entry, at: int) -> list[str]:
+    guess = f"{percent(float(line.guess_probability[at]))}{SPACE}%"
+    variance, error = float(line.added_variance[at]), 100 * float(entry.error[at])
+    return [entry.label, f"{Printed(variance):.3g}", f"{Printed(error):.3g}", guess, entry.beaten_by or ""]
+
+
+def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
+    said = ", ".join(f"{entry.label} {Printed(100 * float(entry.error[scene.place])):.3g}" for entry in scene.entries)
+    beaten = [entry for entry in scene.entries if entry.beaten_by]
+    parts = [
+        f"Error of one share from {scene.n:,} reports about {curves.k:,} categories, in percentage points, against "
+        f"privacy: the more privacy, the larger the error. At {asked(demand or Demand.from_epsilon(1))}: {said}.",
+        f"For the demand {in_symbols(demand)}, {scene.reason}." if demand else "",
+        f"Dominated, because designs of the same parity tell more: {'; '.join(entry.label for entry in beaten)}; "
+        f"{beaten[0].beaten_by} adds less variance, whatever the shares.",
+        *scene.remarks,
+    ]
+    return " ".join(part for part in parts if part)
+
+
+# ---- the drawing
+
+LEFT, TOP, HEIGHT = 50, 40, 240
+SECOND = TOP + HEIGHT + 126
+ROW, NARROW_ROW = 26, 40
+MOST_TICKS, NARROW_TICKS = 8, 5
+SHORT = {"minimax subset selection": "minimax subset", "gamma-diagonal": "γ-diagonal"}
+SHORTER = {**SHORT, "minimax subset selection": "subset", "optimised unary": "opt. unary", "basic RAPPOR": "RAPPOR"}
+HUGE_POWER = 100  # of ten, beyond which a digit before it says nothing
+LONGEST = (70, 34)  # letters of the demand, wide and narrow
+NEAR = 14.0  # pixels below which an arrow would say nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One design with one estimator.
+
+    Attributes
+    ----------
+    label
+        Its name.
+    error
+        Of one share, at each epsilon of the scene, shape (n,).
+    beaten_by
+        Label of what dominates it.
+    recommended, drawn, listed
+        Whether it is the one to take, whether it has a line, and whether it has a point: not where it is the same
+        design as another one.
+    """
+
+    label: str
+    error: Real
+    beaten_by: str | None
+    recommended: bool
+    drawn: bool
+    listed: bool
+
+    @property
+    def tone(self) -> str:
+        """The recommended one stands out, the dominated ones step back."""
+        return "accent" if self.recommended else "muted" if self.beaten_by else "ink"
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All that is drawn.
+
+    Attributes
+    ----------
+    epsilon, place
+        The scale of privacy, shape (n,), and where on it the designs are set side by side.
+    entries
+        The designs.
+    k, n
+        Numbers of categories and of reports.
+    where, reason, remarks
+        The demand in words, why one design is recommended, and what else must be said.
+    """
+
+    epsilon: Real
+    place: int
+    entries: Sequence[Entry]
+    k: int
+    n: int
+    where: str
+    reason: str
+    remarks: Sequence[str]
+
+    def points(self) -> list[tuple[Entry, float]]:
+        """The designs with their errors at the demand, best first."""
+        listed = ((entry, float(entry.error[self.place])) for entry in self.entries if entry.listed)
+        return sorted(listed, key=lambda pair: pair[1])
+
+    @property
+    def span(self) -> float:
+        """The largest error of the scale from zero."""
+        return 1.04 * self.points()[-1][1]
+
+    def arrows(self, *, narrow: bool) -> dict[str, float]:
+        """By label of a dominated design the error of what beats it, where that is far enough for an arrow."""
+        errors = {entry.label: float(entry.error[self.place]) for entry in self.entries}
+        pairs = [(entry, error, errors.get(entry.beaten_by or "", error)) for entry, error in self.points()]
+        width = _place(narrow=narrow)[1]
+        return {entry.label: better for entry, error, better in pairs if (error - better) / self.span * width > NEAR}
+
+
+def scene_heights(scene: Scene) -> tuple[int, int]:
+    """Pixels for the whole, wide and narrow."""
+    rows = len(scene.points())
+    wide = SECOND + ROW * rows + 48 + notes_height(_notes(scene, narrow=False), x=LEFT, width=WIDE)
+    return wide, SECOND + NARROW_ROW * rows + 48 + notes_height(_notes(scene, narrow=True))
+
+
+def draw_scene(canvas: Canvas, scene: Scene) -> None:
+    """Both panels and their words."""
+    _lines(canvas, scene)
+    row = NARROW_ROW if canvas.narrow else ROW
+    _points(canvas, scene, row)
+    bottom = SECOND + row * len(scene.points())
+    notes = _notes(scene, narrow=canvas.narrow)
+    write_notes(canvas, notes, x=4 if canvas.narrow else LEFT, top=bottom + 40)
+
+
+def _notes(scene: Scene, *, narrow: bool) -> list[Note]:
+    arrow = "the arrow leads to" if scene.arrows(narrow=narrow) else "there is"
+    kinds = [
+        ("accent", f"recommended: {scene.reason}"),
+        ("ink", "another admissible design"),
+        ("muted", f"dominated: {arrow} a design of the same parity that errs less, whatever the shares"),
+    ]
+    seen = {entry.tone for entry, _ in scene.points()}
+    marked = [Note(words, point_mark(**_point(tone))) for tone, words in kinds if tone in seen]
+    return [*marked, *(Note(remark) for remark in scene.remarks)]
+
+
+# ---- lines over privacy
+
+
+def _lines(canvas: Canvas, scene: Scene) -> None:
+    width = 190 if canvas.narrow else 470
+    axes = canvas.axes(left=LEFT, top=TOP, width=width, height=HEIGHT)
+    drawn = [entry for entry in scene.entries if entry.drawn]
+    _frame(axes, scene, drawn, narrow=canvas.narrow)
+    for entry in sorted(drawn, key=lambda entry: entry.tone == "accent"):
+        axes.plot(scene.epsilon, entry.error, **_line(entry.tone))
+    at = float(scene.epsilon[scene.place])
+    axes.axvline(at, color=colour("accent"), linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    for entry in drawn:
+        if entry.recommended:
+            axes.plot([at], [float(entry.error[scene.place])], **_point("accent"))
+    _names(canvas, axes, drawn, LEFT + width + 8)
+    _words(canvas, scene, width)
+
+
+def _frame(axes: Axes, scene: Scene, drawn: Sequence[Entry], *, narrow: bool) -> None:
+    """The scales; an error of more than a hundred points is left out, unless the demand needs it."""
+    values = np.concatenate([entry.error for entry in drawn])
+    asked_for = max(float(entry.error[scene.place]) for entry in drawn)
+    low, high = float(values.min()) / 1.15, min(float(values.max()), max(1.0, asked_for)) * 1.15
+    axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
+    set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
+    ticks = _ticks(*axes.get_xlim(), most=NARROW_TICKS if narrow else MOST_TICKS)
+    axes.set_xticks(ticks, [f"{Printed(e):g}\n{_gamma(e)}" for e in ticks])
+    axes.grid(color=colour("grid"), linewidth=1)
+
+
+def _ticks(low: float, high: float, *, most: int) -> list[float]:
+    """Whole epsilons, not too many.
+
+    >>> _ticks(0.25, 5, most=8), _ticks(0.25, 900, most=5)
+    ([1.0, 2.0, 3.0, 4.0, 5.0], [200.0, 400.0, 600.0, 800.0])
+    """
+    step = next(
+        step * 10**power for power in itertools.count() for step in (1, 2, 5) if high / 10**power / step <= most
+    )
+    return [float(e) for e in range(step * math.ceil(low / step), math.floor(high) + 1, step)]
+
+
+def _gamma(epsilon: float) -> str:
+    """``e**epsilon`` to one or two digits, or the nearest power of ten where it is huge.
+
+    >>> _gamma(1), _gamma(20), _gamma(2000)
+    ('2.7', '5·10⁸', '10⁸⁶⁹')
+    """
+    power = epsilon / math.log(10)
+    if power >= HUGE_POWER:
+        return f"10{raised(round(power))}"
+    gamma = math.exp(epsilon)
+    return scale_number(float(f"{Printed(gamma):.2g}" if gamma < LARGEST_PLAIN else f"{Printed(gamma):.1g}"))
+
+
+def _names(canvas: Canvas, axes: Axes, drawn: Sequence[Entry], x: float) -> None:
+    """Each line's name beside its end."""
+    low, high = axes.get_ylim()
+    ends = [TOP + HEIGHT * math.log(high / float(entry.error[-1])) / math.log(high / low) for entry in drawn]
+    for entry, y in zip(drawn, spread(ends, apart=16, low=TOP, high=TOP + HEIGHT - 10), strict=True):
+        weight = "bold" if entry.recommended else "normal"
+        canvas.text(x, y, _short(entry.label, narrow=canvas.narrow), tone=entry.tone, weight=weight, fontsize=SMALL)
+
+
+def _short(label: str, *, narrow: bool) -> str:
+    """A design without its estimator."""
+    name = label.split(",", maxsplit=1)[0]
+    return (SHORTER if narrow else SHORT).get(name, name)
+
+
+def _words(canvas: Canvas, scene: Scene, width: int) -> None:
+    canvas.text(4, 14, f"Error of a share, % points, from {scene.n:,} reports", tone="muted", fontsize=SMALL)
+    for step, symbol in enumerate("εγ"):
+        canvas.text(LEFT - 20, TOP + HEIGHT + 12 + 14 * step, symbol, tone="muted", fontsize=SMALL)
+    canvas.text(LEFT, TOP + HEIGHT + 52, "← more private", tone="muted", fontsize=SMALL)
+    if not canvas.narrow:
+        canvas.text(LEFT + width, TOP + HEIGHT + 52, "less private →", tone="muted", align="right", fontsize=SMALL)
+
+
+# ---- points at the demand
+
+
+def _place(*, narrow: bool) -> tuple[int, int]:
+    """Left end and width of the scale from zero."""
+    return (8, NARROW - 20) if narrow else (212, 318)
+
+
+def _points(canvas: Canvas, scene: Scene, step: int) -> None:
+    """A row for each design: its error from zero, and an arrow to what beats it."""
+    left, width = _place(narrow=canvas.narrow)
+    points, arrows = scene.points(), scene.arrows(narrow=canvas.narrow)
+    axes = canvas.axes(left=left, top=SECOND, width=width, height=step * len(points))
+    axes.set(xlim=(0, scene.span), ylim=(step * len(points), 0), yticks=[])
+    _scale_from_zero(axes)
+    for row, (entry, error) in enumerate(points):
+        y = step * row + (30 if canvas.narrow else step / 2)
+        axes.plot([0, error], [y, y], color=colour("rule"), linewidth=1.4, zorder=2)
+        axes.plot([error], [y], **_point(entry.tone), clip_on=False)
+        if entry.label in arrows:
+            _arrow(axes, error, arrows[entry.label], y)
+        _row_words(canvas, entry, SECOND + step * row + (12 if canvas.narrow else step / 2), points[0][1], error)
+    canvas.text(4, SECOND - 40, shorten(f"At {scene.where}", LONGEST[canvas.narrow]), weight="bold")
+    canvas.text(4, SECOND - 14, counted(scene.k, "category", "categories"), tone="muted", fontsize=SMALL)
+    for x, head in zip(_columns(canvas), ("points", "reports"), strict=True):
+        canvas.text(x, SECOND - 14, head, tone="muted", align="right", fontsize=SMALL)
+
+
+def _scale_from_zero(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale_number(100 * x) if x else "0"))
+    axes.grid(axis="x", color=colour("grid"), linewidth=1)
+    axes.axvline(0, color=colour("muted"), linewidth=1)
+
+
+def _arrow(axes: Axes, start: float, end: float, y: float) -> None:
+    """From a design back to the error of the one that beats it."""
+    style = {"arrowstyle": "-|>", "color": colour("muted"), "linewidth": 1.4, "shrinkA": 5, "shrinkB": 0}
+    axes.annotate("", xy=(end, y), xytext=(start, y), arrowprops=style, zorder=3)
+
+
+def _columns(canvas: Canvas) -> tuple[float, float]:
+    """Right ends of the columns of numbers."""
+    return canvas.width - 82, canvas.width - 4
+
+
+def _row_words(canvas: Canvas, entry: Entry, y: float, least: float, error: float) -> None:
+    """Its name, its error, and how many times the reports it needs for the error of the best."""
+    weight = "bold" if entry.recommended else "normal"
+    x, align = (12, "left") if canvas.narrow else (200, "right")
+    name = SHORT.get(entry.label, entry.label)
+    canvas.text(x, y, name, tone=entry.tone, align=align, weight=weight, fontsize=SMALL)
+    times = (error / least) ** 2
+    shown = f"{Printed(times):.2f}" if times < 10 else scale_number(float(f"{Printed(times):.3g}"))
+    for column, words in zip(
+        _columns(canvas), (scale_number(float(f"{Printed(100 * error):.3g}")), f"{shown} ×"), strict=True
+    ):
+        canvas.text(column, y, words, align="right", fontsize=SMALL)
+
+
+def _line(tone: str) -> dict[str, Any]:
+    width = {"accent": 2.6, "ink": 1.8}.get(tone, 1.2)
+    return {"color": colour(tone), "linewidth": width, "zorder": 2 if tone == "muted" else 3}
+
+
+def _point(tone: str) -> dict[str, Any]:
+    size = 9 if tone == "accent" else 7
+    face: dict[str, Any] = open_point(colour(tone)) if tone == "ink" else {"color": colour(tone)}
+    return {"marker": "o", "markersize": size, "linestyle": "none", "zorder": 6, **face}

@@ -1,0 +1,374 @@
+"""Breach regions of privacy demands: which changes of belief a demand forbids, and what it really asks for.
+
+And the family of exact boundaries: what every design of parity gamma leaves possible, for several gammas at once.
+
+Source: [ChaiNayak2018, Figures 1, 2 and 3, Definition 2.2, Lemma 3.1, Theorem 3.1] for the regions, [ChaiNayak2018,
+Figure 4, eq. (3.5)] for the family.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import as_list, check_kind, list_of
+from maskwell.core.arrays import Array
+from maskwell.core.exact import Number, log_of, safe_below, to_float
+from maskwell.errors import ParameterError
+from maskwell.privacy.criteria import Demand
+from maskwell.reports.demand_words import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
+from maskwell.reports.pictures.belief_square import (
+    DASHES,
+    HATCHES,
+    Grid,
+    Region,
+    at_parity,
+    breach,
+    breach_line,
+    diagonal_note,
+    end_notes,
+    explain,
+    sample_of,
+    shade,
+    shade_outside,
+    square,
+    square_heights,
+    trace,
+)
+from maskwell.reports.pictures.canvas import SMALL, Canvas, Note, Picture, area_mark, line_mark
+from maskwell.reports.pictures.palette import LEVELS, colour, levels
+from maskwell.reports.plain_words import PRIORS, SPACE, factor_up, range_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_demand(demand: Demand) -> Picture:
+    """The breach region of a demand as it is stated: all above its upper and below its lower limit.
+
+    >>> plot_demand(Demand.from_rho("0.1", "0.5")).data["upper"].max()
+    np.float64(1.0)
+    """
+    check_kind(Demand, demand=demand)
+    region = Region.of(demand)
+    notes = [
+        *_heading(demand),
+        *_breach_notes(region, "breach", "upper and lower limit"),
+        *end_notes(region),
+        diagonal_note(),
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        _stated(square(canvas), region)
+        explain(canvas, notes)
+
+    return Picture(
+        name="demand",
+        title="What a demand forbids",
+        text=demand_in_words(demand),
+        data=_region_arrays(region),
+        columns=COLUMNS,
+        rows=demand_rows(demand),
+        heights=square_heights(notes),
+        draw=draw,
+    )
+
+
+def plot_demands(demands: Sequence[Demand]) -> Picture:
+    """Two demands in one square. Their regions may overlap; what they ask for can always be compared.
+
+    >>> plot_demands([Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)]).text.split(". ")[-1]
+    'β = 4 asks for more protection: parity up to 4, against 9.'
+    """
+    demands = list_of(Demand, demands, "demands")
+    if len(demands) != 2:
+        raise ParameterError(f"{len(demands)} demands", hint="give two: the figure compares a pair", demands=demands)
+    regions = [Region.of(demand) for demand in demands]
+    verdict = _stricter(*demands)
+    both = sample_of(breach()) | {"hatch": "".join(HATCHES)}
+    notes = [
+        *(note for place, pair in enumerate(zip(demands, regions, strict=True)) for note in _one_of_two(place, *pair)),
+        *([Note("breach of both", area_mark(**both), space=8)] if _overlap(*demands) else []),
+        *end_notes(*regions),
+        diagonal_note(),
+        Note(verdict, space=8),
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        for place, region in enumerate(regions):
+            _stated(axes, region, place)
+        explain(canvas, notes)
+
+    return Picture(
+        name="demands",
+        title="Two demands compared",
+        text=" ".join([*map(demand_in_words, demands), verdict]),
+        data={
+            f"{key}_{i}": values
+            for i, region in enumerate(regions, 1)
+            for key, values in _region_arrays(region).items()
+        },
+        columns=("demand", *COLUMNS),
+        rows=[[in_symbols(demand), *row] for demand in demands for row in demand_rows(demand)],
+        heights=square_heights(notes),
+        draw=draw,
+    )
+
+
+def plot_canonical(demand: Demand) -> Picture:
+    """What a demand forbids, what it forbids with it, and what it really asks for.
+
+    A rise of one belief is a fall of its opposite, so a demand on both says more than it seems: its canonical region,
+    above ``h(p) = min(h_u(p), 1 - h_l(1 - p))`` and below ``1 - h(1 - p)``, is larger unless the two halves say the
+    same. What counts in the end is the boundary of parity gamma = B, the largest that fits under h.
+
+    >>> "say the same" in plot_canonical(Demand.from_gamma(5)).text
+    True
+    """
+    check_kind(Demand, demand=demand)
+    stated, canonical = Region.of(demand), Region.canonical(demand)
+    implied = Region.at_parity(demand.gamma_exact, like=stated)
+    same = stated.is_as(canonical)
+    remark = (
+        "Both halves of this demand say the same: its canonical region is the region as stated."
+        if same
+        else "A rise of one belief is a fall of its opposite, so more is forbidden than stated."
+    )
+    notes = [
+        *_heading(demand),
+        *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
+        *([] if same else [Note("breach that follows from it", area_mark(**sample_of(breach(HATCHES[1]))))]),
+        *([] if same else [Note("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
+        Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
+        *end_notes(stated),
+        diagonal_note(),
+        Note(remark, space=8),
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        shade(axes, stated.upper.prior, canonical.upper.value, stated.upper.value, **breach(HATCHES[1]))
+        shade(axes, stated.lower.prior, stated.lower.value, canonical.lower.value, **breach(HATCHES[1]))
+        _stated(axes, stated)
+        for curve in () if same else (canonical.lower, canonical.upper):
+            trace(axes, curve, **breach_line(DASHES[1]))
+        for curve in (implied.lower, implied.upper):
+            trace(axes, curve, **at_parity())
+        explain(canvas, notes)
+
+    return Picture(
+        name="canonical",
+        title="What a demand really asks for",
+        text=f"{demand_in_words(demand)} {remark}",
+        data={
+            **_region_arrays(stated),
+            "canonical_lower": canonical.lower.value,
+            "canonical_upper": canonical.upper.value,
+            "implied_lower": implied.lower.value,
+            "implied_upper": implied.upper.value,
+        },
+        columns=COLUMNS,
+        rows=demand_rows(demand),
+        heights=square_heights(notes),
+        draw=draw,
+    )
+
+
+def _region_arrays(region: Region) -> Mapping[str, Array]:
+    return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
+
+
+def _heading(demand: Demand) -> list[Note]:
+    return [
+        Note("The demand", tone="muted"),
+        Note(in_symbols(demand), strong=True),
+        Note("asks for parity up to", tone="muted"),
+        Note(asked(demand), strong=True),
+        *([Note("Reaching the boundary is a breach already.")] if demand.closed else []),
+        *([] if demand.certified else [Note("Not certain: seen on samples only.", tone="risk")]),
+    ]
+
+
+def _breach_notes(region: Region, area: str, line: str) -> list[Note]:
+    """What hatching and its edge mean, where there is any."""
+    if region.is_empty:
+        return []
+    return [Note(area, area_mark(**sample_of(breach())), space=10), Note(line, line_mark(**breach_line()))]
+
+
+def _one_of_two(place: int, demand: Demand, region: Region) -> list[Note]:
+    area = None if region.is_empty else area_mark(**sample_of(breach(HATCHES[place])))
+    line = None if region.is_empty else line_mark(**breach_line(DASHES[place]))
+    return [
+        Note(in_symbols(demand), area, strong=True, space=8 * place),
+        Note(f"parity up to {asked(demand)}", line),
+    ]
+
+
+def _overlap(first: Demand, second: Demand) -> bool:
+    """Whether some change of belief breaches both."""
+    prior = Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
+    above = np.maximum(first.upper(prior), second.upper(prior)) < 1
+    below = np.minimum(first.lower(prior), second.lower(prior)) > 0
+    return bool(above.any() or below.any())
+
+
+def _stricter(first: Demand, second: Demand) -> str:
+    if first.gamma_exact == second.gamma_exact:
+        return "Both ask for the same protection."
+    strict, loose = sorted((first, second), key=lambda demand: demand.gamma_exact)
+    low, high = (asked(demand).split(" ")[2] for demand in (strict, loose))
+    return f"{in_symbols(strict)} asks for more protection: parity up to {low}, against {high}."
+
+
+def _stated(axes: Axes, region: Region, place: int = 0) -> None:
+    shade_outside(axes, region.lower, region.upper, **breach(HATCHES[place]))
+    for curve in (region.lower, region.upper):
+        trace(axes, curve, **breach_line(DASHES[place]))
+
+
+GAMMAS = (2, 5, 10, 20, 100)
+MOST = 10
+APART = 0.038  # least distance of two labels along each side of the square
+EDGE = 0.075  # no label nearer to the corner, where the scale has its own
+CASE = Fraction(1, 10)
+LARGEST = 100.0  # a logarithm beyond which no label would be seen
+
+
+def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = None) -> Picture:
+    """The boundaries of parity gamma, up and down, for several gammas.
+
+        h(p) = gamma p / (1 + (gamma - 1) p),    h~(p) = p / (gamma - (gamma - 1) p)
+
+    Parameters
+    ----------
+    gammas
+        At most ten, each above 1.
+    demand
+        Drawn over the family, with the boundary of the parity that it allows.
+
+    >>> [cell.replace(SPACE, " ") for cell in plot_family([3]).rows[0]]   # 10 % cannot become more than 25 %
+    ['3', '0.33 to 3 %', '3.5 to 25 %', '25 to 75 %', '75 to 96.5 %']
+    """
+    check_kind(Demand | None, demand=demand)
+    gammas = as_list(gammas, "gammas")
+    exact = _read(gammas)
+    asked_for = None if demand is None else Region.of(demand)
+    regions = [Region.at_parity(gamma, like=asked_for) for gamma in exact]
+    implied = None if demand is None else Region.at_parity(demand.gamma_exact, like=asked_for)
+    notes = [
+        *_key(exact),
+        *([] if demand is None or asked_for is None else _demand_key(demand, asked_for)),
+        diagonal_note(),
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        if asked_for and implied and not asked_for.is_empty:
+            shade_outside(axes, asked_for.lower, asked_for.upper, **breach())
+            for curve in (asked_for.lower, asked_for.upper):
+                trace(axes, curve, **breach_line())
+            for curve in (implied.lower, implied.upper):
+                trace(axes, curve, **at_parity())
+        for region, style in zip(regions, _styles(len(exact)), strict=True):
+            for curve in (region.lower, region.upper):
+                trace(axes, curve, **style)
+        _label(axes, exact)
+        explain(canvas, notes)
+
+    return Picture(
+        name="family",
+        title="What each parity leaves possible",
+        text=_in_words(exact, demand),
+        data=_family_arrays(exact, regions, asked_for, implied),
+        columns=("γ", *(f"from {100 * p}{SPACE}%" for p in PRIORS)),
+        rows=[[factor_up(gamma), *(_range(gamma, p) for p in PRIORS)] for gamma in exact],
+        heights=square_heights(notes),
+        draw=draw,
+    )
+
+
+def _read(gammas: Sequence[Number]) -> list[Fraction]:
+    exact = sorted({safe_below(gamma, "gamma") for gamma in gammas})
+    if not 1 <= len(exact) <= MOST or exact[0] <= 1:
+        raise ParameterError(
+            f"gammas = {', '.join(map(str, gammas)) or 'none'}", hint=f"give one to {MOST}, each above 1", gammas=gammas
+        )
+    return exact
+
+
+def _range(gamma: Fraction, prior: Fraction) -> str:
+    _, low, high = range_in_words(gamma, prior)
+    return f"{low} to {high}{SPACE}%"
+
+
+def _family_arrays(
+    gammas: Sequence[Fraction], regions: Sequence[Region], stated: Region | None, implied: Region | None
+) -> dict[str, Array]:
+    """Curves by name: ``upper`` and ``lower`` have a row for each gamma."""
+    optional = {"demand": stated, "implied": implied}
+    return {
+        "gamma": np.array([to_float(gamma) for gamma in gammas]),
+        "prior": regions[0].upper.prior,
+        "lower": np.array([region.lower.value for region in regions]),
+        "upper": np.array([region.upper.value for region in regions]),
+        **{f"{name}_lower": region.lower.value for name, region in optional.items() if region},
+        **{f"{name}_upper": region.upper.value for name, region in optional.items() if region},
+    }
+
+
+def _in_words(gammas: Sequence[Fraction], demand: Demand | None) -> str:
+    said = "; ".join(
+        f"parity {factor_up(gamma)}: " + ", ".join(f"{100 * p} % becomes {_range(gamma, p)}" for p in PRIORS)
+        for gamma in gammas
+    )
+    drawn = f"What a belief can become after one report, for several parities. {said}."
+    return drawn if demand is None else f"{drawn} {demand_in_words(demand)}"
+
+
+def _styles(count: int) -> list[dict[str, Any]]:
+    """A shade each; beyond the number of shades, every second line is dashed."""
+    dashes = itertools.cycle(DASHES if count > LEVELS else DASHES[:1])
+    return [
+        {"color": colour(tone), "linewidth": 1.8, "linestyle": dash, "zorder": 4}
+        for tone, dash in zip(levels(count), dashes, strict=False)
+    ]
+
+
+def _key(gammas: Sequence[Fraction]) -> list[Note]:
+    before = f"{100 * CASE}"
+    lines = [
+        Note(f"γ = {factor_up(gamma)}: {_range(gamma, CASE)}", line_mark(**style))
+        for gamma, style in zip(gammas, _styles(len(gammas)), strict=True)
+    ]
+    return [Note("One report at parity γ", tone="muted"), Note(f"turns {before} % into", strong=True), *lines]
+
+
+def _demand_key(demand: Demand, stated: Region) -> list[Note]:
+    if stated.is_empty:
+        return [Note(f"{in_symbols(demand)}: nothing is asked", space=8)]
+    bound = asked(demand).split(" (", maxsplit=1)[0]
+    return [
+        Note(f"breach of {in_symbols(demand)}", area_mark(**sample_of(breach())), space=8),
+        Note("limit of the demand", line_mark(**breach_line())),
+        *end_notes(stated),
+        Note(f"really asked: {bound}", line_mark(**at_parity())),
+    ]
+
+
+def _label(axes: Axes, gammas: Sequence[Fraction]) -> None:
+    """Each gamma on its upper curve, where that is farthest from the diagonal; not where it would touch other words."""
+    last = math.inf
+    for gamma in gammas:
+        at = 1 / (1 + math.exp(min(log_of(gamma), LARGEST) / 2))
+        if last - at > APART and at > EDGE:
+            box = {"facecolor": colour("paper"), "edgecolor": "none", "pad": 1.5}
+            style: dict[str, Any] = {"fontsize": SMALL, "ha": "center", "va": "center", "bbox": box, "zorder": 5}
+            axes.text(at, 1 - at, factor_up(gamma), color=colour("ink"), parse_math=False, **style)
+            last = at

@@ -1,0 +1,431 @@
+"""What randomization costs: variance against categories and parity, width of intervals against respondents.
+
+The first picture is about the best subset design; the second, *how exact a survey will be*, about a planned sample,
+with and without randomization.
+
+Source: [NayakZhai2019, eq. (3.3), Table 1] for the variance; where the best size changes is derived from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import as_list, check_kind, pairs_of
+from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import Number, to_float
+from maskwell.core.phrases import Printed, shorten
+from maskwell.errors import ParameterError
+from maskwell.planning.sample_size import SamplePlan, margin_of
+from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
+from maskwell.reports.pictures.canvas import (
+    LARGEST_PLAIN,
+    SMALL,
+    WIDE,
+    Canvas,
+    Note,
+    Picture,
+    area_mark,
+    line_mark,
+    log_scale,
+    notes_height,
+    open_point,
+    point_mark,
+    round_numbers,
+    scale_number,
+    set_numbers,
+    spread,
+    write_notes,
+)
+from maskwell.reports.pictures.palette import colour, levels
+from maskwell.reports.plain_words import factor_down, label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+KS, GAMMAS = (3, 10, 30, 100, 1000), (2, 5, 10, 20, 100)
+MOST = 8
+LARGEST = 10**12  # gammas beyond it are not drawn
+LINE_POINTS = 161
+PANEL_LEFT, PANEL_TOP, PANEL_HEIGHT = 50, 36, 300
+MARKS = 6  # changes of the best size that are marked on a line, from the smallest; more would crowd
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A number of categories and a parity that are pointed out, with the least added variance and its size."""
+
+    k: int
+    gamma: Fraction
+    variance: float
+    size: int
+
+    @classmethod
+    def of(cls, k: int, gamma: Number) -> _Mark:
+        exact = gamma_of(gamma)
+        table = variance_table([k], [exact])
+        return cls(check_k(k), exact, float(table.added_variance[0, 0]), int(table.size[0, 0]))
+
+    @property
+    def beyond(self) -> bool:
+        """Whether no scale can hold its parity."""
+        return self.gamma > LARGEST
+
+    def arrays(self) -> dict[str, Array]:
+        return {"mark": np.array([self.k, to_float(self.gamma), self.variance, self.size])}
+
+    def words(self) -> str:
+        where = f"k = {self.k} and γ = {_gamma_text(self.gamma)}"
+        said = f"{where}: {Printed(self.variance):.3g} at the best size, q = {self.size}"
+        return f"{said}; beyond the scale of γ" if self.beyond else said
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """One line of a panel.
+
+    Attributes
+    ----------
+    name
+        Its label.
+    x, variance, size
+        Points of the line and the best size at each, shape (n,).
+    changes
+        Where the best size changes: pairs (x, variance).
+    """
+
+    name: str
+    x: Real
+    variance: Real
+    size: Array
+    changes: list[tuple[float, float]]
+
+
+def plot_variance(
+    *, ks: Sequence[int] = KS, gammas: Sequence[Number] = GAMMAS, mark: tuple[int, Number] | None = None
+) -> Picture:
+    """Added variance V_R of the minimax subset design: against k for each gamma, against gamma for each k.
+
+        V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ],   D = q gamma + k - q
+
+    where q is the size that makes it least. V_R / n is added to the variances of all k estimates together; sampling
+    itself gives them at most (1 - 1/k) / n.
+
+    Parameters
+    ----------
+    ks, gammas
+        Up to eight each. The largest k and the range of gammas set the scales.
+    mark
+        A pair (k, gamma) to point out, such as that of a plan; its lines are drawn with the others.
+
+    >>> plot_variance(ks=[5, 10], gammas=[5, 20]).rows
+    [['5', '3.25 (q = 1)', '0.476 (q = 1)'], ['10', '9.35 (q = 2)', '1.2 (q = 1)']]
+    """
+    ks, gammas = as_list(ks, "ks"), as_list(gammas, "gammas")
+    pin = None if mark is None else _Mark.of(*pairs_of([mark], "mark")[0])
+    categories = sorted({*map(check_k, ks), *([] if pin is None else [pin.k])})
+    exact = sorted({*map(gamma_of, gammas), *([] if pin is None or pin.beyond else [pin.gamma])})
+    _check(categories, exact)
+    by_k = [_against_k(gamma, max(*categories, 10)) for gamma in exact]
+    by_gamma = [_against_gamma(k, exact) for k in categories]
+    table = variance_table(categories, exact)
+    notes = _notes([*by_k, *by_gamma], pin)
+    return Picture(
+        name="variance",
+        title="What randomization costs",
+        text=_variances_in_words(categories, exact, [note.words for note in notes]),
+        data=_arrays(by_k, by_gamma) | ({} if pin is None else pin.arrays()),
+        columns=("k", *(f"γ = {_gamma_text(gamma)}" for gamma in exact)),
+        rows=[
+            [str(k), *(_cell(float(v), int(q)) for v, q in zip(variances, sizes, strict=True))]
+            for k, variances, sizes in zip(categories, table.added_variance.T, table.size.T, strict=True)
+        ],
+        heights=(
+            PANEL_TOP + PANEL_HEIGHT + 58 + notes_height(notes, x=PANEL_LEFT, width=WIDE),
+            PANEL_TOP + 2 * PANEL_HEIGHT + 126 + notes_height(notes),
+        ),
+        draw=lambda canvas: _draw_variances(canvas, by_k, by_gamma, pin, notes),
+    )
+
+
+def _check(ks: Sequence[int], gammas: Sequence[Fraction]) -> None:
+    if not 1 <= len(ks) <= MOST:
+        raise ParameterError(f"{len(ks)} numbers of categories", hint=f"give one to {MOST}", ks=ks)
+    if not 1 <= len(gammas) <= MOST:
+        raise ParameterError(f"{len(gammas)} gammas", hint=f"give one to {MOST}", gammas=gammas)
+    if gammas[-1] > LARGEST:
+        raise ParameterError(
+            f"gamma = {factor_down(gammas[-1])} is beyond the scale", hint=f"give gammas up to {LARGEST:.0e}"
+        )
+
+
+def _against_k(gamma: Fraction, most: int) -> _Line:
+    """A line over k, with the k from which the best size is 2, 3 and so on."""
+    switches = [k for k in (switch_k(gamma, q) for q in range(1, MARKS + 1)) if k <= most]
+    x = sorted({*np.geomspace(2, most, LINE_POINTS).round().astype(int).tolist(), *switches})
+    table = variance_table(x, [gamma])
+    variances = dict(zip(x, table.added_variance[0].tolist(), strict=True))
+    changes = [(float(k), variances[k]) for k in switches]
+    return _Line(f"γ = {_gamma_text(gamma)}", np.array(x, float), table.added_variance[0], table.size[0], changes)
+
+
+def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
+    """A line over gamma, with the gammas below which the best size is 2, 3 and so on."""
+    low, high = _range(gammas)
+    first = minimax_size(k, high)
+    switches = [g for g in (switch_gamma(k, q) for q in range(first, first + MARKS)) if low < g < high]
+    x = sorted({*np.geomspace(low, high, LINE_POINTS).tolist(), *switches})
+    table = variance_table([k], x)
+    variances = dict(zip(x, table.added_variance[:, 0].tolist(), strict=True))
+    return _Line(
+        f"k = {scale_number(k)}",
+        np.array(x),
+        table.added_variance[:, 0],
+        table.size[:, 0],
+        [(g, variances[g]) for g in switches],
+    )
+
+
+def _range(gammas: Sequence[Fraction]) -> tuple[float, float]:
+    """From the least to the greatest gamma; around a single one."""
+    if len(gammas) > 1:
+        return float(gammas[0]), float(gammas[-1])
+    return 1 + (float(gammas[0]) - 1) / 2, 2 * float(gammas[0])
+
+
+def _gamma_text(gamma: Fraction) -> str:
+    """What is allowed, rounded down; a power of ten where it is large."""
+    return factor_down(gamma) if gamma < LARGEST_PLAIN or gamma > LARGEST else scale_number(float(gamma))
+
+
+def _cell(variance: float, size: int) -> str:
+    return f"{Printed(variance):.3g} (q = {size})"
+
+
+def _variances_in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: Sequence[str]) -> str:
+    table = variance_table(ks, gammas)
+    said = "; ".join(
+        f"with {k} categories "
+        + ", ".join(
+            f"{_cell(float(v), int(q))} at gamma {_gamma_text(g)}"
+            for g, v, q in zip(gammas, table.added_variance[:, j], table.size[:, j], strict=True)
+        )
+        for j, k in enumerate(ks)
+    )
+    return (
+        "Variance that the best subset design adds to all estimates together, times n. It grows with the number of "
+        f"categories k and falls with gamma: {said}. Sampling adds at most 1. "
+        f"Marked: {'; '.join(marked) or 'nothing'}."
+    )
+
+
+def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array]:
+    """For each line its points, best sizes and changes."""
+    panels = {"k": by_k, "gamma": by_gamma}
+    arrays: dict[str, Array] = {}
+    for panel, lines in panels.items():
+        for i, line in enumerate(lines, 1):
+            arrays |= {f"{panel}_{i}": line.x, f"variance_by_{panel}_{i}": line.variance}
+            arrays |= {f"size_by_{panel}_{i}": line.size, f"changes_by_{panel}_{i}": np.array(line.changes)}
+    return arrays
+
+
+def _notes(lines: Sequence[_Line], pin: _Mark | None) -> list[Note]:
+    """What the marks mean, as far as there are any."""
+    ring = point_mark(marker="o", markersize=6, **open_point(colour("level5")))
+    low, high = _heights(lines)
+    notes = [] if pin is None else [Note(pin.words(), None if pin.beyond else point_mark(**_own_mark()))]
+    if any(line.changes for line in lines):
+        notes.append(Note(f"the best size q changes, up to {MARKS} times on each line", ring))
+    if low < 1 < high:
+        notes.append(Note("as much as sampling adds at most", line_mark(**_sampling_line())))
+    return notes
+
+
+def _draw_variances(
+    canvas: Canvas, by_k: Sequence[_Line], by_gamma: Sequence[_Line], pin: _Mark | None, notes: Sequence[Note]
+) -> None:
+    heights = _heights([*by_k, *by_gamma])
+    below, beside = (
+        (PANEL_TOP + PANEL_HEIGHT + 66, PANEL_LEFT) if canvas.narrow else (PANEL_TOP, WIDE // 2 + PANEL_LEFT - 4)
+    )
+    first = _panel(
+        canvas,
+        by_k,
+        heights,
+        left=PANEL_LEFT,
+        top=PANEL_TOP,
+        width=200 if canvas.narrow else 236,
+        across="Number of categories k",
+    )
+    second = _panel(
+        canvas, by_gamma, heights, left=beside, top=below, width=200 if canvas.narrow else 220, across="Parity γ"
+    )
+    if pin is not None and not pin.beyond:
+        first.plot([pin.k], [pin.variance], **_own_mark(), clip_on=False)
+        second.plot([float(pin.gamma)], [pin.variance], **_own_mark(), clip_on=False)
+    write_notes(
+        canvas, notes, x=4 if canvas.narrow else PANEL_LEFT, top=below + PANEL_HEIGHT + (52 if canvas.narrow else 50)
+    )
+    canvas.text(4, 14, "Added variance × number of reports", tone="muted", fontsize=SMALL)
+
+
+def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
+    values = np.concatenate([line.variance for line in lines])
+    return float(values.min()) / 1.3, float(values.max()) * 1.3
+
+
+def _panel(
+    canvas: Canvas, lines: Sequence[_Line], y: tuple[float, float], *, left: int, top: int, width: int, across: str
+) -> Axes:
+    axes = canvas.axes(left=left, top=top, width=width, height=PANEL_HEIGHT)
+    log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
+    if y[0] < 1 < y[1]:
+        axes.axhline(1, **_sampling_line())
+    tones = levels(len(lines))
+    for line, tone in zip(lines, tones, strict=True):
+        axes.plot(line.x, line.variance, color=colour(tone), linewidth=1.8)
+        rings: dict[str, Any] = {"marker": "o", "markersize": 5, "linestyle": "none", "clip_on": False, "zorder": 5}
+        axes.plot([x for x, _ in line.changes], [v for _, v in line.changes], **rings, **open_point(colour(tone)))
+    scale = PANEL_HEIGHT / math.log(y[1] / y[0])
+    ends = [top + scale * math.log(y[1] / float(line.variance[-1])) for line in lines]
+    for line, tone, end in zip(
+        lines, tones, spread(ends, apart=15, low=top, high=top + PANEL_HEIGHT - 10), strict=True
+    ):
+        canvas.text(left + width + 7, end, line.name, tone=tone, fontsize=SMALL)
+    canvas.text(left + width, top + PANEL_HEIGHT + 38, across, tone="muted", align="right", fontsize=SMALL)
+    return axes
+
+
+def _own_mark() -> dict[str, Any]:
+    return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}
+
+
+def _sampling_line() -> dict[str, Any]:
+    return {"color": colour("truth"), "linewidth": 1.2, "linestyle": (0, (5, 2))}
+
+
+MARGIN_LEFT, MARGIN_TOP, MARGIN_HEIGHT = 46, 34, 236
+CURVE_POINTS = 121
+REACH = 4
+"""The picture goes from a quarter of the respondents to four times as many."""
+
+LONG = 10**6
+"""Numbers of respondents from here on are written as powers of ten."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    n: Real
+    margin: Real
+    direct: Real
+
+
+def plot_margins(plan: SamplePlan) -> Picture:
+    """The margin of a plan against the number of respondents; below it, what the open question would give.
+
+    The area between the two is the price of protection.
+
+    >>> from maskwell.planning.sample_size import plan_sample
+    >>> from maskwell.procedures.statement_cards import warner
+    >>> plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)).rows[2]
+    ['2,156', '0.05', '0.0127']
+    """
+    check_kind(SamplePlan, plan=plan)
+    curve = _curve(plan)
+    rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
+    planned = [Note(_own_margin(plan), point_mark(**_dot()))]
+    named = [*planned, Note("randomized", area_mark(**_added())), Note("asked openly", area_mark(**_sampling_area()))]
+    return Picture(
+        name="margins",
+        title="How exact a survey will be",
+        text=_margins_in_words(plan, rows),
+        data={"n": curve.n, "margin": curve.margin, "direct_margin": curve.direct},
+        columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
+        rows=rows,
+        heights=(
+            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(planned, x=MARGIN_LEFT, width=WIDE),
+            MARGIN_TOP + MARGIN_HEIGHT + 58 + notes_height(named),
+        ),
+        draw=lambda canvas: _draw_margins(canvas, plan, curve, named if canvas.narrow else planned),
+    )
+
+
+def _curve(plan: SamplePlan) -> _Curve:
+    n = np.geomspace(max(2.0, plan.n / REACH), max(8.0, plan.n * REACH), CURVE_POINTS)
+    z = margin_of(1, 1, plan.level)
+    total, open_ = (z * np.sqrt(v / n) for v in (plan.variance.total, plan.variance.sampling))
+    return _Curve(n, total, open_)
+
+
+def _margins(plan: SamplePlan, n: int) -> tuple[float, float]:
+    return margin_of(plan.variance.total, n, plan.level), margin_of(plan.variance.sampling, n, plan.level)
+
+
+def _few(n: int) -> list[int]:
+    """Some numbers of respondents for the table, the planned one in the middle."""
+    return [max(1, round(n / 4)), max(1, round(n / 2)), n, 2 * n, 4 * n]
+
+
+def _own_margin(plan: SamplePlan) -> str:
+    who = shorten(label(plan.label), 24)
+    within, directly = f"{Printed(plan.margin):.3g}", f"{Printed(plan.direct_margin):.3g}"
+    return f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}"
+
+
+def _margins_in_words(plan: SamplePlan, rows: list[list[str]]) -> str:
+    said = "; ".join(f"{n} respondents give {margin}, asked directly {direct}" for n, margin, direct in rows)
+    return f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}."
+
+
+def _draw_margins(canvas: Canvas, plan: SamplePlan, curve: _Curve, notes: list[Note]) -> None:
+    right = canvas.width - (14 if canvas.narrow else 128)
+    axes = canvas.axes(left=MARGIN_LEFT, top=MARGIN_TOP, width=right - MARGIN_LEFT, height=MARGIN_HEIGHT)
+    top = float(curve.margin[0]) * 1.06
+    axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, top))
+    ticks = round_numbers(float(curve.n[0]), float(curve.n[-1]))
+    set_numbers(axes.xaxis, ticks)
+    if ticks[-1] < LONG:
+        axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
+    axes.grid(color=colour("grid"), linewidth=1)
+    axes.fill_between(curve.n, curve.direct, curve.margin, **_added())
+    axes.fill_between(curve.n, 0, curve.direct, **_sampling_area())
+    axes.plot([plan.n], [plan.margin], **_dot(), clip_on=False)
+    axes.axhline(0, color=colour("muted"), linewidth=1)
+    if not canvas.narrow:
+        _name_areas(canvas, curve, right, top)
+    canvas.text(4, 14, f"{Printed(100 * plan.level):g} % interval within ±", tone="muted", fontsize=SMALL)
+    canvas.text(right, MARGIN_TOP + MARGIN_HEIGHT + 38, "Respondents", tone="muted", align="right", fontsize=SMALL)
+    write_notes(canvas, notes, x=4 if canvas.narrow else MARGIN_LEFT, top=MARGIN_TOP + MARGIN_HEIGHT + 50)
+
+
+def _name_areas(canvas: Canvas, curve: _Curve, right: float, top: float) -> None:
+    """Words at the right ends of the areas, one above the other."""
+    ends = (float(curve.direct[-1] + curve.margin[-1]) / 2, float(curve.direct[-1]) / 2)
+    places = spread(
+        [MARGIN_TOP + MARGIN_HEIGHT * (1 - y / top) for y in ends],
+        apart=15,
+        low=MARGIN_TOP,
+        high=MARGIN_TOP + MARGIN_HEIGHT - 6,
+    )
+    for name, tone, y in zip(("randomized", "asked openly"), ("report", "truth"), places, strict=True):
+        canvas.text(right + 8, y, name, tone=tone, fontsize=SMALL)
+
+
+def _added() -> dict[str, Any]:
+    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
+    return {**face, "hatch": "////", "linewidth": 1, "zorder": 2}
+
+
+def _sampling_area() -> dict[str, Any]:
+    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1, "zorder": 3}
+
+
+def _dot() -> dict[str, Any]:
+    return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}

@@ -1,0 +1,248 @@
+"""*What your report reveals*: belief before on one axis, belief after on the other, and where no report can lead."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.arguments import Flag, check_kind, shown_short
+from maskwell.core.arrays import Array
+from maskwell.core.exact import Parity
+from maskwell.core.phrases import shorten
+from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.privacy.criteria import Demand, posterior_range
+from maskwell.reports.demand_words import asked, demand_bounds, in_symbols, kept
+from maskwell.reports.pictures.belief_square import (
+    Region,
+    Worst,
+    at_parity,
+    breach,
+    breach_line,
+    diagonal_note,
+    end_notes,
+    explain,
+    find_worst,
+    sample_of,
+    shade,
+    shade_outside,
+    square,
+    square_heights,
+    trace,
+)
+from maskwell.reports.pictures.canvas import Canvas, Note, Picture, area_mark, bar_mark, line_mark, point_mark
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.plain_words import PRIORS, SPACE, factor_down, factor_up, range_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CASE = Fraction(1, 10)
+COLUMNS = ("belief before the report", "after it, at least", "after it, at most")
+DEMANDED = ("demanded: at least", "demanded: at most")
+NAME_WIDTH = 60
+
+
+def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "", decimals: bool = False) -> Picture:
+    """What one report can do to anybody's belief, for a design of this parity.
+
+    Parameters
+    ----------
+    parity
+        Of the design.
+    demand
+        Drawn with it: the design meets the demand when all that the demand forbids lies where no report leads.
+    name
+        What the design is called, such as its file.
+    decimals
+        Whether the design was given as decimals, so that a demand is met within slack
+        (:mod:`maskwell.privacy.criteria`).
+
+    >>> print(plot_revealed(Fraction(3)).text.split(".")[0])
+    With parity at most 3, one report can multiply or divide the odds of any statement about a person by at most 3
+    >>> print(plot_revealed(Fraction(16), demand=Demand.from_rho("0.1", "0.5")).text.split(". ")[-1])
+    Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %.
+    """
+    check_kind(Flag, decimals=decimals)
+    check_kind(Demand | None, demand=demand)
+    check_kind(str, name=name)
+    _check_parity(parity)
+    stated = None if demand is None else Region.of(demand)
+    region = Region.at_parity(parity, like=stated)
+    title = shorten(name, NAME_WIDTH)
+    if demand is None or stated is None:
+        return _alone(parity, region, title)
+    return _against(parity, region, demand, stated, title, decimals=decimals)
+
+
+def _check_parity(parity: object) -> None:
+    if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
+        raise WrongTypeError(
+            f"parity = {shown_short(parity)} is no number", hint="give plot_revealed(design.parity_exact())"
+        )
+    if not parity >= 1:
+        raise ParameterError(
+            f"parity = {shown_short(parity)} is below 1", hint="give plot_revealed(design.parity_exact())"
+        )
+
+
+def _alone(parity: Parity, region: Region, name: str) -> Picture:
+    before, low, high = range_in_words(parity, CASE)
+    outside = _outside_note(region)
+    notes = [
+        Note(name or "A design with", tone="muted"),
+        Note(kept(parity), strong=True),
+        Note("One case", tone="muted", space=10),
+        Note(f"{before} % before", strong=True),
+        Note(f"{low} to {high} % after", strong=True),
+        Note("whatever the report says"),
+        *_bar_notes(),
+        *outside,
+        _reach_note(),
+        diagonal_note(),
+    ]
+    brief = [Note(_heading(name, parity)), Note(f"Case: {before} % before, {low} to {high} % after."), *outside]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        _draw_reach(axes, region)
+        _bar(axes, parity, CASE)
+        explain(canvas, notes, brief=brief)
+
+    return Picture(
+        name="revealed",
+        title="What a report reveals",
+        text=_in_words(parity, name),
+        data=_arrays(region),
+        columns=COLUMNS,
+        rows=_rows(parity),
+        heights=square_heights(notes, brief=brief),
+        draw=draw,
+    )
+
+
+def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str, *, decimals: bool) -> Picture:
+    met = demand.allows(parity, decimals=decimals)
+    worst = None if met else find_worst(parity, demand, region, stated)
+    answer, reason = ("Met", _why_met(demand)) if met else ("Not met", str(worst or "by less than can be drawn"))
+    notes = [
+        Note(_heading(name, parity), tone="muted"),
+        Note(f"The demand {in_symbols(demand)} allows parity up to {factor_down(demand.gamma_exact)}", tone="muted"),
+        Note(answer, strong=True, tone="ink" if met else "risk"),
+        Note(reason),
+        *_demand_notes(stated, worst),
+        *_outside_note(region),
+        _reach_note(),
+        *([] if worst is None else _bar_notes()),
+        diagonal_note(),
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        axes = square(canvas)
+        _draw_reach(axes, region)
+        _draw_demand(axes, region, stated)
+        if worst is not None:
+            _bar(axes, parity, worst.before)
+        explain(canvas, notes)
+
+    return Picture(
+        name="revealed",
+        title="What a report reveals, against a demand",
+        text=(
+            f"{_in_words(parity, name)} The demand {in_symbols(demand)} allows parity up to {asked(demand)}. "
+            f"{answer}: {reason}."
+        ),
+        data={**_arrays(region), "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
+        columns=(*COLUMNS, *DEMANDED),
+        rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
+        heights=square_heights(notes),
+        draw=draw,
+    )
+
+
+def _heading(name: str, parity: Parity) -> str:
+    """The design and its parity in one line."""
+    return f"{name}: {kept(parity)}" if name else f"A design with {kept(parity)}"
+
+
+def _why_met(demand: Demand) -> str:
+    return "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
+
+
+def _arrays(region: Region) -> dict[str, Array]:
+    return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
+
+
+def _rows(parity: Parity) -> list[list[str]]:
+    return [[f"{text}{SPACE}%" for text in range_in_words(parity, p)] for p in PRIORS]
+
+
+def _in_words(parity: Parity, name: str) -> str:
+    cases = "; ".join(f"a belief of {before} becomes {low} to {high}" for before, low, high in _rows(parity))
+    said = f"The design {name}. " if name else ""
+    if isinstance(parity, float):
+        return f"{said}Without a bound on parity, a report may lead anybody to certainty. In numbers: {cases}."
+    factor = factor_up(parity)
+    return (
+        f"{said}With parity at most {factor}, one report can multiply or divide the odds of any statement about a "
+        f"person by at most {factor}. In numbers: {cases}."
+    )
+
+
+# ---- what is drawn, and the words that explain it
+
+
+def _draw_reach(axes: Axes, region: Region) -> None:
+    shade_outside(axes, region.lower, region.upper, **_unreachable())
+    for curve in (region.lower, region.upper):
+        trace(axes, curve, **at_parity())
+
+
+def _draw_demand(axes: Axes, region: Region, stated: Region) -> None:
+    shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
+    shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
+    shade_outside(axes, stated.lower, stated.upper, **breach())
+    for curve in (stated.lower, stated.upper):
+        trace(axes, curve, **breach_line())
+
+
+def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
+    """One belief before, and all that it may become."""
+    at, ends = float(prior), [float(x) for x in posterior_range(parity, prior)]
+    axes.plot([at] * 2, ends, color=colour("report"), linewidth=6, solid_capstyle="butt", zorder=4)
+    axes.plot([at], [at], marker="o", markersize=8, color=colour("ink"), zorder=5, clip_on=False)
+
+
+def _demand_notes(stated: Region, worst: Worst | None) -> list[Note]:
+    """What the demand adds to the drawing: nothing where it forbids nothing."""
+    if stated.is_empty:
+        return []
+    reached = area_mark(**sample_of(_broken()))
+    return [
+        Note("breach: what the demand forbids", area_mark(**sample_of(breach())), space=10),
+        *([] if worst is None else [Note("breach that a report can lead to", reached)]),
+        Note("limit of the demand", line_mark(**breach_line())),
+        *end_notes(stated),
+    ]
+
+
+def _outside_note(region: Region) -> list[Note]:
+    return [] if region.is_empty else [Note("no report leads here", area_mark(**sample_of(_unreachable())))]
+
+
+def _reach_note() -> Note:
+    return Note("reach of one report", line_mark(**at_parity()))
+
+
+def _bar_notes() -> list[Note]:
+    return [
+        Note("before", point_mark(marker="o", markersize=8, color=colour("ink")), space=10),
+        Note("possible after", bar_mark(color=colour("report"), linewidth=6)),
+    ]
+
+
+def _unreachable() -> dict[str, Any]:
+    return {"facecolor": colour("grid"), "edgecolor": colour("rule"), "linewidth": 0}
+
+
+def _broken() -> dict[str, Any]:
+    return {"facecolor": colour("risk"), "edgecolor": colour("risk"), "linewidth": 0, "alpha": 0.45}

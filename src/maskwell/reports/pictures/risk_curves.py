@@ -1,0 +1,385 @@
+"""*Before and after a release*: risk per record as two distributions with the bound drawn, and what it costs beside it.
+
+The curves count records: how many have at least a given chance of being found. A curve that ends left of the bound says
+that no record is above it. Beside them a bar for each group of columns shows the share of records that change.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.arguments import check_kind
+from maskwell.core.arrays import Array, Real
+from maskwell.core.phrases import Printed, shorten
+from maskwell.errors import InputError, ParameterError
+from maskwell.release.released import Release
+from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.stages.stage import Stage
+from maskwell.reports.pictures.canvas import (
+    SMALL,
+    WIDE,
+    Canvas,
+    Note,
+    Picture,
+    area_mark,
+    line_mark,
+    notes_height,
+    round_numbers,
+    scale_number,
+    write_notes,
+)
+from maskwell.reports.pictures.palette import colour
+from maskwell.reports.plain_words import SPACE, as_decimal, count, counted, percent, percent_bound
+from maskwell.reports.text.release_words import columns_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEFT, TOP, HEIGHT = 56, 40, 250
+SPLIT = 412
+MOST_COSTS = 7
+SHOWN_RISKS = (Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 100))
+LARGE_COUNT = 10**6
+"""Numbers of records from here on are powers of ten on the scale."""
+
+
+def plot_release_risk(release: Release) -> Picture:
+    """Risk of the records of a file before and after its release, against the bound, and what the release costs.
+
+    The risk after is the largest chance of a correct match by the intruder that the limit of the plan is for.
+
+    Parameters
+    ----------
+    release
+        With its risk: a release whose plan names keys.
+    """
+    check_kind(Release, release=release)
+    if release.risk is None:
+        raise InputError("the release has no risk to draw", hint="name keys in the plan: [release] keys = [...]")
+    return plot_risk_report(release.risk, costs=[_cost(release, stage) for stage in release.stages])
+
+
+def plot_risk_report(report: RiskReport, *, costs: Sequence[Cost] = ()) -> Picture:
+    """The same from the risk of a file and its release alone, without what it costs unless that is given."""
+    if report.after is None:
+        raise InputError("the file is not released, so there is nothing to compare", hint="assess it with its stages")
+    before, after = (RiskSpread.of(report.per_cell[when], report.table.counts) for when in ("before", "after"))
+    return draw_release_risk(before, after, bound=report.threshold, costs=costs, keys=report.keys)
+
+
+def _cost(release: Release, stage: Stage) -> Cost:
+    variables = {} if release.utility is None else release.utility.variables
+    inflation = [
+        one.worst for name in stage.variables if name in variables and (one := variables[name].inflation) is not None
+    ]
+    realised = None
+    if len(stage.variables) == 1 and stage.variables[0] in release.changed:  # of several, each is counted on its own
+        realised = release.changed[stage.variables[0]] / max(1, release.rows)
+    return Cost(columns_of(stage), stage.expected_changed(), realised, max(inflation, default=None))
+
+
+def draw_release_risk(
+    before: RiskSpread, after: RiskSpread, *, bound: float | None, costs: Sequence[Cost] = (), keys: Sequence[str] = ()
+) -> Picture:
+    r"""The picture from its parts; :func:`plot_release_risk` takes them from a release.
+
+    Parameters
+    ----------
+    before, after
+        Risk of the original and of the released records.
+    bound
+        The chance that no record should exceed, if one was asked for.
+    costs
+        What changes, one line for each.
+    keys
+        Columns that an intruder is taken to know.
+
+    >>> before = RiskSpread.of(np.array([1.0, 0.5]), np.array([3, 10]))
+    >>> after = RiskSpread.of(np.array([0.45, 0.3]), np.array([3, 10]))
+    >>> draw_release_risk(before, after, bound=0.5).rows[1]   # at least one chance in two
+    ['50\xa0%', '13', '0']
+    """
+    drawn = list(costs[:MOST_COSTS])
+    notes = _notes(before, after, bound)
+    panel = cost_row(drawn) * len(drawn) + 98 if drawn else 0
+    return Picture(
+        name="release-risk",
+        title="Before and after a release",
+        text=_in_words(before, after, bound, costs, keys),
+        data=_arrays(before, after, costs),
+        columns=["chance of a correct match, at least", "records before", "records after"],
+        rows=[
+            [f"{percent_bound(r, up=False)}{SPACE}%", count(before.at_least(float(r))), count(after.at_least(float(r)))]
+            for r in _listed_risks(bound)
+        ],
+        heights=(
+            max(TOP + HEIGHT + 58, TOP + panel) + notes_height(notes, x=LEFT, width=WIDE),
+            TOP + HEIGHT + 66 + notes_height(notes) + panel,
+        ),
+        draw=lambda canvas: _draw(canvas, before, after, bound, drawn, notes),
+    )
+
+
+def _listed_risks(bound: float | None) -> list[Fraction]:
+    """Risks for the table, the bound among them."""
+    bounds = [] if bound is None else [as_decimal(bound)]
+    return sorted({*SHOWN_RISKS, *bounds}, reverse=True)
+
+
+def _arrays(before: RiskSpread, after: RiskSpread, costs: Sequence[Cost]) -> dict[str, Array]:
+    return {
+        "risk_before": before.risk,
+        "records_before": before.records,
+        "risk_after": after.risk,
+        "records_after": after.records,
+        "changed": np.array([cost.changed for cost in costs]),
+    }
+
+
+def _in_words(
+    before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost], keys: Sequence[str]
+) -> str:
+    who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key of a person"
+    said = (
+        f"Chance that somebody {who} finds the right record among {counted(before.n, 'record', 'records')}. "
+        f"Before the release it is {_most(before)} at most, for {count(before.at_least(before.most))} of them; "
+        f"after it {_most(after)} at most."
+    )
+    if bound is not None:
+        above = after.above(bound)
+        said += f" The bound is {_percent_up(bound)}: {count(before.above(bound))} records were above it, "
+        said += f"{count(above) if above else 'none'} still {'are' if above != 1 else 'is'}."
+    changes = "; ".join(f"{c.label} {percent(c.changed)} percent" for c in costs)
+    return said + (f" Records that change: {changes}." if changes else "")
+
+
+def _percent_up(share: float) -> str:
+    return f"{percent_bound(as_decimal(share), up=True)}{SPACE}%"
+
+
+def _most(spread: RiskSpread) -> str:
+    return _percent_up(spread.most)
+
+
+def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[Note]:
+    notes = [
+        Note(f"before: up to {_most(before)}", line_mark(**_before())),
+        Note(f"after: up to {_most(after)}", line_mark(**_after())),
+    ]
+    if bound is None:
+        return notes
+    above = after.above(bound)
+    said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
+    return [*notes, Note(f"bound of {_percent_up(bound)}: {said} after the release", area_mark(**_beyond()))]
+
+
+# ---- drawing
+
+
+def _draw(
+    canvas: Canvas,
+    before: RiskSpread,
+    after: RiskSpread,
+    bound: float | None,
+    costs: Sequence[Cost],
+    notes: Sequence[Note],
+) -> None:
+    right = canvas.width - 16 if canvas.narrow or not costs else SPLIT - 24
+    _curves(canvas, before, after, bound, right)
+    x = 4 if canvas.narrow else LEFT
+    if canvas.narrow:
+        end = write_notes(canvas, notes, x=x, top=TOP + HEIGHT + 54)
+        draw_costs(canvas, costs, left=x + 2, top=end + 56)
+    else:
+        draw_costs(canvas, costs, left=SPLIT + 8, top=TOP + 8)
+        write_notes(canvas, notes, x=x, top=canvas.height - notes_height(notes, x=LEFT, width=WIDE))
+
+
+def _curves(canvas: Canvas, before: RiskSpread, after: RiskSpread, bound: float | None, right: float) -> None:
+    axes = canvas.axes(left=LEFT, top=TOP, width=right - LEFT, height=HEIGHT)
+    axes.set(xlim=(0, 1), ylim=(FLOOR, 1.6 * before.n), yscale="log")
+    _scales(axes, before.n)
+    if bound is not None:
+        axes.axvspan(bound, 1, **_beyond())
+        axes.axvline(bound, color=colour("risk"), linewidth=1.4, zorder=3)
+        at, align = (bound - 0.015, "right") if bound > 0.5 else (bound + 0.015, "left")
+        words = f"bound {_percent_up(bound)}"
+        axes.text(at, 1.15 * before.n, words, color=colour("risk"), ha=align, va="center", fontsize=SMALL)
+    _curve(axes, before, _before())
+    _curve(axes, after, _after())
+    axes.axhline(FLOOR, color=colour("muted"), linewidth=1)
+    canvas.text(4, 14, "Records with at least this risk", tone="muted", fontsize=SMALL)
+    canvas.text(right, TOP + HEIGHT + 38, "Chance of a correct match, %", tone="muted", align="right", fontsize=SMALL)
+
+
+FLOOR = 0.6
+"""Where the scale of records ends; below one record there is none."""
+
+
+def _scales(axes: Axes, n: int) -> None:
+    from matplotlib.ticker import NullLocator
+
+    powers = [x for x in round_numbers(1, max(10, n)) if f"{Printed(x):g}"[0] == "1"]
+    axes.set_yticks(powers, [f"{x:,}" if x < LARGE_COUNT else scale_number(x) for x in powers])
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
+    axes.grid(color=colour("grid"), linewidth=1)
+
+
+def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
+    """A step down at each risk that records have, to the floor at the greatest."""
+    risk, records = spread.steps()
+    x = np.concatenate([[0], np.repeat(risk, 2)])
+    y = np.concatenate([np.repeat(records, 2), [FLOOR]])
+    axes.plot(x, y, **style, clip_on=False)
+
+
+def _before() -> dict[str, Any]:
+    return {"color": colour("truth"), "linewidth": 1.8, "linestyle": (0, (6, 2)), "zorder": 4}
+
+
+def _after() -> dict[str, Any]:
+    return {"color": colour("report"), "linewidth": 2.6, "zorder": 5}
+
+
+def _beyond() -> dict[str, Any]:
+    face = {"facecolor": colour("risk"), "alpha": 0.13}
+    return {**face, "linewidth": 0, "zorder": 1}
+
+
+# ---- what a release costs, beside its risk
+
+ROW, LINE = 41, 17  # without its label, and each line of the label
+LETTERS = 24
+ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
+"""Where the scale may end."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a release does to a group of columns: share of records that change, expected and as it came out."""
+
+    label: str
+    changed: float
+    realised: float | None = None
+    inflation: float | None = None
+
+
+def _label(cost: Cost) -> list[str]:
+    """In two lines at most."""
+    words = " ".join(shorten(word, LETTERS) for word in cost.label.split())
+    lines = textwrap.wrap(words, LETTERS, break_on_hyphens=False)
+    return lines if len(lines) <= 2 else [lines[0], shorten(" ".join(lines[1:]), LETTERS)]
+
+
+def cost_row(costs: Sequence[Cost]) -> int:
+    """Pixels for each of some costs."""
+    return ROW + LINE * max(len(_label(cost)) for cost in costs)
+
+
+def draw_costs(canvas: Canvas, costs: Sequence[Cost], *, left: float, top: float) -> None:
+    """A bar for the share of records that change, with what came out and what it does to variances."""
+    if not costs:
+        return
+    room, row = canvas.width - left - 8, cost_row(costs)
+    axes = canvas.axes(left=left, top=top, width=room, height=row * len(costs))
+    widest = max(max(c.changed, c.realised or 0.0) for c in costs)
+    end = next((end for end in ENDS if end >= widest), ENDS[-1])
+    axes.set(xlim=(0, end), ylim=(row * len(costs), 0), yticks=[])
+    axes.set_xticks([0, end / 2, end], ["0", f"{Printed(50 * end):g}", f"{Printed(100 * end):g}"])
+    axes.axhline(row * len(costs), color=colour("rule"), linewidth=1)
+    for i, cost in enumerate(costs):
+        _cost_bar(axes, cost, row * i + 10 + LINE * len(_label(cost)))
+        _cost_words(canvas, cost, left, left + room, top + row * i)
+    canvas.text(left, top - 34, "What it costs", weight="bold")
+    canvas.text(left, top - 12, "records that change, expected, %", tone="muted", fontsize=SMALL)
+    if any(cost.realised is not None for cost in costs):
+        canvas.text(left, top + row * len(costs) + 34, "upright line: as it came out", tone="muted", fontsize=SMALL)
+
+
+def _cost_bar(axes: Axes, cost: Cost, y: float) -> None:
+    axes.fill([0, cost.changed, cost.changed, 0], [y - 6, y - 6, y + 6, y + 6], **_changed())
+    axes.plot([0, 0], [y - 8, y + 8], color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
+    if cost.realised is not None:
+        axes.plot([cost.realised] * 2, [y - 9, y + 9], color=colour("ink"), linewidth=2, clip_on=False, zorder=5)
+
+
+def _cost_words(canvas: Canvas, cost: Cost, left: float, right: float, top: float) -> None:
+    for i, line in enumerate(_label(cost)):
+        canvas.text(left, top + 11 + LINE * i, line, fontsize=SMALL)
+    canvas.text(right, top + 11, percent(cost.changed), align="right", fontsize=SMALL)
+    if cost.inflation is not None:
+        said = f"variances up to × {Printed(cost.inflation):.2f}"
+        y = top + 26 + LINE * len(_label(cost))
+        canvas.text(right, y, said, tone="muted", align="right", fontsize=SMALL)
+
+
+def _changed() -> dict[str, Any]:
+    face = {"facecolor": colour("randomization"), "edgecolor": colour("report")}
+    return {**face, "hatch": "////", "linewidth": 1, "zorder": 3}
+
+
+# ---- how risk is spread over records
+
+MOST_STEPS = 300
+SLACK = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RiskSpread:
+    """How risk is spread over the records of a file.
+
+    Attributes
+    ----------
+    risk
+        Distinct risks, ascending, shape (r,).
+    records
+        Records that have each of them, shape (r,).
+    """
+
+    risk: Real
+    records: Array
+
+    @classmethod
+    def of(cls, risk: Real, records: Array) -> RiskSpread:
+        """From the risk of a record of each cell, and the number of its records.
+
+        >>> RiskSpread.of(np.array([0.5, 1.0, 0.5]), np.array([2, 1, 2])).at_least(0.5)   # five records in all
+        5
+        """
+        if len(risk) == 0:
+            raise ParameterError("there is no record whose risk could be drawn", hint="give a file with records")
+        levels, places = np.unique(np.asarray(risk, dtype=np.float64), return_inverse=True)
+        return cls(levels, np.bincount(places, weights=records, minlength=len(levels)).astype(np.int64))
+
+    @property
+    def n(self) -> int:
+        """Records in all."""
+        return int(self.records.sum())
+
+    @property
+    def most(self) -> float:
+        """The greatest risk."""
+        return float(self.risk[-1])
+
+    def at_least(self, risk: float) -> int:
+        """Records with at least this risk."""
+        return int(self.records[self.risk >= risk - SLACK].sum())
+
+    def above(self, risk: float) -> int:
+        """Records with more than this risk."""
+        return int(self.records[self.risk > risk + SLACK].sum())
+
+    def steps(self) -> tuple[Real, Real]:
+        """The curve of records with at least each risk, at not too many places."""
+        falling = np.cumsum(self.records[::-1])[::-1].astype(np.float64)
+        if len(self.risk) > MOST_STEPS:  # a curve that would not look different
+            places = np.unique(np.searchsorted(self.risk, np.linspace(0, self.most, MOST_STEPS)))
+            return self.risk[places], falling[places]
+        return self.risk, falling

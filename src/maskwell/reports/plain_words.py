@@ -1,0 +1,313 @@
+"""Numbers, labels and promises in plain words, rounded so that no promise sounds better than it is.
+
+Upper bounds are rounded up and lower bounds down, from the exact fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from maskwell.core.exact import Parity
+from maskwell.core.phrases import Printed, magnitude
+from maskwell.privacy.criteria import posterior_range
+
+PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
+"""Beliefs for which a promise is spelled out."""
+
+SPACE = "\u00a0"
+MINUS = "\u2212"
+DECIMALS_LIMIT = 6
+PLAIN_LIMIT = 10**6
+FACTOR_DIGITS, LARGE_DIGITS = 4, 3
+"""Significant digits of a factor, and of one that is written as a power of ten."""
+
+CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
+"""How close to a number of few digits a factor is shown with more of them, and how many at most."""
+
+LAST_BITS = Fraction(1, 2**50)
+"""How far a float may lie from the number that it stands for, relative to it."""
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number to so many significant digits.
+
+    >>> number(2.718281828), number(float("inf")), number(3.0), number(None)
+    ('2.71828', 'infinite', '3', 'none')
+    """
+    if value is None:
+        return "none"
+    return "infinite" if math.isinf(value) else f"{Printed(value):.{digits}g}"
+
+
+def decimals(value: float, digits: int) -> str:
+    """So many decimals; what is not known is a dash.
+
+    >>> decimals(0.25, 3), decimals(float("nan"), 3), decimals(-1e-17, 3)
+    ('0.250', '-', '0.000')
+    """
+    return "-" if math.isnan(value) else f"{Printed(value):.{digits}f}"
+
+
+def count(value: int) -> str:
+    """A count with its digits grouped, or as a power of ten when it is very large.
+
+    >>> count(12345), count(2**100)
+    ('12,345', '1.27e+30')
+    """
+    if value < 10**12:
+        return f"{value:,}"
+    exponent = math.floor(math.log10(value))
+    lead = f"{Printed(value / 10**exponent):.2f}" if exponent < 300 else ""
+    return f"{lead}e+{exponent}" if lead else f"about 10 to the power {exponent:,}"
+
+
+def label(value: object) -> str:
+    """A category as people read it: a cell of a table as its parts, a text with a comma in quotes, a set as it is.
+
+    >>> label("never"), label("yes, once"), label(("yes", "never")), label("{once, never}")
+    ('never', '"yes, once"', '(yes, never)', '{once, never}')
+    """
+    if isinstance(value, tuple):
+        return f"({', '.join(map(label, value))})"
+    text = str(value)
+    enclosed = text.startswith("{") and text.endswith("}")
+    return f'"{text}"' if "," in text and not enclosed else text
+
+
+def counted(number_of: int, one: str, more: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "row", "rows"), counted(1200, "row", "rows")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count(number_of)} {one if number_of == 1 else more}"
+
+
+def with_article(name: str) -> str:
+    """A name at the start of a sentence, with its article as it is spoken.
+
+    >>> with_article("k-ary"), with_article("oue"), with_article("l-diverse"), with_article("unary")
+    ('A k-ary', 'An oue', 'An l-diverse', 'A unary')
+    """
+    return f"An {name}" if name.startswith(("a", "e", "i", "o", "l-")) else f"A {name}"
+
+
+# ---- factors and chances
+
+
+def factor_up(parity: Parity) -> str:
+    """What a design does, as a factor with four digits: never below its value.
+
+    >>> factor_up(Fraction(8, 3)), factor_up(Fraction(3)), factor_up(math.inf)
+    ('2.667', '3', 'infinity')
+    >>> factor_up(2 + Fraction(1, 10**12))   # 2.001 would say something else
+    '2.000000000001'
+    """
+    return _factor(parity, ROUND_CEILING)
+
+
+def factor_down(gamma: Parity) -> str:
+    """What is allowed, as a factor with four digits: never above its value, but for the last bits of a float.
+
+    >>> factor_down(Fraction(8, 3)), factor_down(Fraction(9)), factor_down(math.inf)
+    ('2.666', '9', 'infinity')
+    >>> factor_down(Fraction(2.4)), factor_down(9 - Fraction(1, 10**8))   # 2.399 and 8.999 would say something else
+    ('2.4', '8.99999999')
+    """
+    return _factor(gamma, ROUND_FLOOR)
+
+
+def _factor(value: Parity, rounding: str) -> str:
+    """Whole numbers keep all their digits, up to a million."""
+    if isinstance(value, float):
+        return "infinity"
+    plain = value < PLAIN_LIMIT
+    digits = max(FACTOR_DIGITS, len(str(math.ceil(value)))) if plain else LARGE_DIGITS
+    shown = _quotient(value, digits, rounding)
+    if not plain:
+        return f"{shown:.{LARGE_DIGITS - 1}e}"
+    other = _quotient(value, digits, ROUND_FLOOR if rounding == ROUND_CEILING else ROUND_CEILING)
+    rest = abs(value - Fraction(other))
+    if rounding == ROUND_FLOOR and rest < value * LAST_BITS:
+        return f"{other.normalize():f}"
+    if 0 < rest < value * CLOSE:  # so close to a rounder number that the other one would turn the meaning around
+        finer = (_quotient(value, more, rounding) for more in range(digits + 1, FULL_DIGITS + 1))
+        shown = next((x for x in finer if abs(Fraction(x) - value) <= rest), _quotient(value, FULL_DIGITS, rounding))
+    return f"{shown.normalize(Context(prec=FULL_DIGITS)):f}"
+
+
+def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
+    context = Context(prec=digits, rounding=rounding, Emax=10**9)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def percent_bound(share: Fraction, *, up: bool) -> str:
+    """A probability in percent as a bound: one decimal, two significant digits close to 0 and 100, at most six.
+
+    >>> percent_bound(Fraction(1, 3), up=True), percent_bound(Fraction(1, 3), up=False)
+    ('33.4', '33.3')
+    >>> percent_bound(Fraction(1, 300), up=False), percent_bound(Fraction(9999, 10000), up=True)
+    ('0.33', '99.99')
+    """
+    value = 100 * share
+    edge = min(value, 100 - value)
+    places = 1 if edge >= 1 or edge <= 0 else DECIMALS_LIMIT
+    if Fraction(1, 10**DECIMALS_LIMIT) < edge < 1:
+        places = min(DECIMALS_LIMIT, 1 - math.floor(math.log10(edge)))
+    scaled = value * 10**places
+    whole = math.ceil(scaled) if up else math.floor(scaled)
+    text = f"{Decimal(whole).scaleb(-places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def as_decimal(value: float) -> Fraction:
+    """A probability as the decimal it stands for, so that 0.1 is not rounded up to 10.1 percent.
+
+    >>> as_decimal(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(f"{Printed(value):.12f}")
+
+
+def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
+    """A belief in percent before, and the least and greatest it can be after one report.
+
+    >>> range_in_words(Fraction(5), Fraction(1, 10))
+    ('10', '2.1', '35.8')
+    """
+    low, high = posterior_range(parity, prior)
+    return percent_bound(prior, up=False), percent_bound(low, up=False), percent_bound(high, up=True)
+
+
+# ---- promises
+
+
+def promise(parity: Parity) -> str:
+    """What a design promises each respondent, in one sentence.
+
+    >>> promise(Fraction(3))
+    'Whatever anyone believes about you now, your report can change the odds of any statement about your answer
+    by at most a factor of 3, up or down.'
+    """
+    if isinstance(parity, float):
+        return (
+            "Some reports rule out some answers: with enough other knowledge, someone could learn your answer for sure."
+        )
+    return (
+        "Whatever anyone believes about you now, your report can change the odds of any statement about your answer "
+        f"by at most a factor of {factor_up(parity)}, up or down."
+    )
+
+
+def concrete(parity: Parity, prior: Fraction) -> str:
+    """The same promise for one belief.
+
+    >>> concrete(Fraction(5), Fraction(1, 10)).replace(SPACE, " ")
+    'Someone who thinks there is a 10 % chance that you are in some group would think between 2.1 % and 35.8 %
+    after seeing your report.'
+    """
+    before, low, high = range_in_words(parity, prior)
+    return (
+        f"Someone who thinks there is a {before}{SPACE}% chance that you are in some group would think between "
+        f"{low}{SPACE}% and {high}{SPACE}% after seeing your report."
+    )
+
+
+def beta_promise(parity: Parity) -> str:
+    """The promise in terms of probabilities instead of odds.
+
+    >>> beta_promise(Fraction(4))
+    "No one's estimated chance about you can become more than 4 times larger or smaller."
+    """
+    return f"No one's estimated chance about you can become more than {factor_up(parity)} times larger or smaller."
+
+
+def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *, closed: bool = False) -> str:
+    """The promise about one suspicion; ``rho2`` is what it can become at most, unless a larger value was agreed on.
+
+    >>> rho_promise(Fraction(9), Fraction(1, 10)).replace(SPACE, " ")
+    'Anyone who thinks something about you has less than a 10 % chance cannot come to think it has more than 50 %, and
+    the reverse.'
+    """
+    before = percent_bound(rho1, up=False)
+    if rho2 is None:
+        most_after = posterior_range(parity, rho1)[1]
+    else:  # demands in floats have slack, so the agreed value may be passed by a hair
+        most_after = max(rho2, posterior_range(parity, Fraction(before) / 100)[1])
+    after = percent_bound(most_after, up=True)
+    least, most = ("at most", "at least") if closed else ("less than", "more than")
+    return (
+        f"Anyone who thinks something about you has {least} a {before}{SPACE}% chance cannot come to think it has "
+        f"{most} {after}{SPACE}%, and the reverse."
+    )
+
+
+def average_promise(phi: float) -> str:
+    """What average security says, and what it does not.
+
+    >>> average_promise(1.5)
+    'On average a yes/no guess about you gets at most 1.5 times as reliable; some reports may still reveal your answer
+    completely.'
+    """
+    return (
+        f"On average a yes/no guess about you gets at most {factor_up(as_decimal(phi))} times as reliable; some "
+        "reports may still reveal your answer completely."
+    )
+
+
+def repetition(parity: Parity) -> str:
+    """What happens when the same person is asked again.
+
+    >>> repetition(Fraction(3))
+    'The protection holds for one report. Two separate reports about the same question multiply the factor: 3 × 3 = 9.'
+    """
+    if isinstance(parity, float):
+        return "Separate reports about the same question reveal more each time."
+    once, twice = factor_up(parity), factor_up(parity * parity)
+    sign = "=" if parity.denominator == 1 and parity * parity < PLAIN_LIMIT else "≈"
+    return (
+        "The protection holds for one report. Two separate reports about the same question multiply the factor: "
+        f"{once} × {once} {sign} {twice}."
+    )
+
+
+# ---- shares
+
+
+def digits_for(errors: Iterable[float]) -> int:
+    """Decimals of a share that show two digits of its smallest error.
+
+    >>> digits_for([0.25, 0.0123]), digits_for([0.0])
+    (3, 4)
+    """
+    positive = [float(e) for e in errors if e > 0]
+    return 4 if not positive else min(9, max(3, 1 - magnitude(min(positive))))
+
+
+def decimals_for(errors: Iterable[float]) -> int:
+    """Decimals of a percentage that show its smallest error with two digits; at least one.
+
+    >>> decimals_for([0.009, 0.011]), decimals_for([0.0004])
+    (1, 2)
+    """
+    shown = [e for e in errors if math.isfinite(e) and e > 0]
+    if not shown:
+        return 1
+    return min(DECIMALS_LIMIT, max(1, -magnitude(100 * min(shown))))
+
+
+def percent(share: float, decimals: int = 1) -> str:
+    """A share in percent, without the sign for percent; a dash where there is none.
+
+    >>> percent(0.1234), percent(-0.01), percent(math.nan)
+    ('12.3', '−1.0', '–')
+    """
+    if not math.isfinite(share):
+        return "–"
+    text = f"{Printed(100 * share):.{decimals}f}"
+    if not text.startswith("-"):
+        return text
+    return text[1:] if float(text) == 0 else MINUS + text[1:]

@@ -1,0 +1,381 @@
+"""What a command answers, as one value: a headline, facts, tables, notes and what to do next; and how it is written.
+
+A result is turned into a :class:`Report` once; a terminal, a notebook, a paper and a page write the same value. In a
+terminal the first line answers, a table follows, the last line says what to do next: at most 100 columns wide, numbers
+aligned on the point.
+"""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import overload
+
+from maskwell.core.escapes import in_markdown, one_line, visible_lines
+from maskwell.core.phrases import shorten
+from maskwell.reports.pages.paper_tables import Table
+from maskwell.reports.plain_words import SPACE
+
+WIDTH = 100
+"""Columns of a terminal."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Sentences.
+
+    Attributes
+    ----------
+    text
+        What is said.
+    indent, hang
+        What stands before the first line, and before those that follow, in a terminal.
+    split
+        Whether words may be broken, at hyphens or where they are longer than a line.
+    wrapped
+        Whether it is broken into lines at all.
+    keeps_units
+        Whether its no-break spaces hold numbers and units together, and are blanks in a terminal.
+    """
+
+    text: str
+    indent: str = field(default="", kw_only=True)
+    hang: str = field(default="  ", kw_only=True)
+    split: bool = field(default=False, kw_only=True)
+    wrapped: bool = field(default=True, kw_only=True)
+    keeps_units: bool = field(default=False, kw_only=True)
+
+    def to_text(self) -> list[str]:
+        """Lines for a terminal."""
+        if not self.wrapped:
+            return [self.text]
+        lines = textwrap.wrap(
+            self.text,
+            WIDTH,
+            initial_indent=self.indent,
+            subsequent_indent=self.hang,
+            break_long_words=self.split,
+            break_on_hyphens=self.split,
+        )
+        return [line.replace(SPACE, " ") for line in lines] if self.keeps_units else lines
+
+    def to_markdown(self) -> list[str]:
+        """Lines of Markdown."""
+        return [in_markdown(self.text.strip())]
+
+    def to_html(self) -> list[str]:
+        """Lines of HTML."""
+        return [f"<p>{in_html(self.text.strip())}</p>"]
+
+
+def line(text: str) -> Paragraph:
+    """A sentence that stays on one line, however long."""
+    return Paragraph(text, wrapped=False)
+
+
+def sentence(text: str) -> Paragraph:
+    """A sentence in which a number stays with its unit."""
+    return Paragraph(text, keeps_units=True)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values, one pair to a line.
+
+    >>> Facts((("parity", "3"), ("k", "2"))).to_text()
+    ['  parity  3', '  k       2']
+    """
+
+    pairs: Sequence[tuple[str, str]]
+
+    def to_text(self) -> list[str]:
+        """Lines for a terminal, long values broken."""
+        width = max((len(name) for name, _ in self.pairs), default=0)
+        lines = []
+        for name, value in self.pairs:
+            first, *more = textwrap.wrap(value, WIDTH - width - 4) or [""]
+            lines += [f"  {name:<{width}}  {first}", *(" " * (width + 4) + rest for rest in more)]
+        return lines
+
+    def to_markdown(self) -> list[str]:
+        """Lines of Markdown."""
+        return [f"- {in_markdown(name)}: {in_markdown(value)}" for name, value in self.pairs]
+
+    def to_html(self) -> list[str]:
+        """Lines of HTML."""
+        rows = [f"    <dt>{in_html(name)}</dt><dd>{in_html(value)}</dd>" for name, value in self.pairs]
+        return ['  <dl class="facts">', *rows, "  </dl>"] if rows else []
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts: names in the first column, numbers in the others.
+
+    Attributes
+    ----------
+    header, rows
+        Texts; every row is as long as the header.
+    title
+        A line above it.
+    marks
+        What is said behind each row, if anything.
+    more
+        A line below it, such as how many rows were left out.
+    texts
+        Whether all columns hold texts, which stand to the left.
+    indent
+        What stands before each line in a terminal, besides two blanks.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = field(default="", kw_only=True)
+    marks: Sequence[str] = field(default=(), kw_only=True)
+    more: str = field(default="", kw_only=True)
+    texts: bool = field(default=False, kw_only=True)
+    indent: str = field(default="", kw_only=True)
+
+    def to_text(self) -> list[str]:
+        """Lines for a terminal."""
+        lines = left_lines(self.header, self.rows) if self.texts else table_lines(self.header, self.rows)
+        if self.marks:
+            wide = max(map(len, lines))
+            marked = zip(lines, ["", *self.marks], strict=True)
+            lines = [f"{row.ljust(wide)}  {mark}".rstrip() for row, mark in marked]
+        above, below = ([f"{self.indent}{text}"] if text else [] for text in (self.title, self.more))
+        return [*above, *(f"{self.indent}{row}" for row in lines), *below]
+
+    def to_markdown(self) -> list[str]:
+        """Lines of Markdown."""
+        return self._table().lines("md")
+
+    def to_html(self) -> list[str]:
+        """Lines of HTML."""
+        table = self._table()
+        caption = [f"<caption>{in_html(table.caption)}</caption>"] if table.caption else []
+        head = "".join(f'<th scope="col">{in_html(name)}</th>' for name in table.header)
+        body = [
+            f'<tr><th scope="row">{in_html(first)}</th>{"".join(f"<td>{in_html(cell)}</td>" for cell in cells)}</tr>'
+            for first, *cells in table.rows
+        ]
+        below = [f"<p>{in_html(note)}</p>" for note in table.notes]
+        return [
+            "<table>",
+            *caption,
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+            *body,
+            "</tbody>",
+            "</table>",
+            *below,
+        ]
+
+    def _table(self) -> Table:
+        """The same to be published: what is said behind rows has a column of its own."""
+        marked = any(self.marks)
+        rows = [[*row, mark] for row, mark in zip(self.rows, self.marks, strict=True)] if marked else self.rows
+        more = [self.more.strip()] if self.more else []
+        names = len(self.header) if self.texts else 1
+        header = [*self.header, *([""] if marked else [])]
+        return Table(header, rows, caption=self.title.strip(), notes=more, names=names)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Remarks that a reader must not overlook, each after one ``word``.
+
+    >>> Notes(("few reports",)).to_text()
+    ['note: few reports']
+    """
+
+    texts: Sequence[str]
+    word: str = field(default="note", kw_only=True)
+    keeps_units: bool = field(default=False, kw_only=True)
+
+    def to_text(self) -> list[str]:
+        """Lines for a terminal."""
+        said = (Paragraph(f"{self.word}: {text}", split=True, keeps_units=self.keeps_units) for text in self.texts)
+        return [row for one in said for row in one.to_text()]
+
+    def to_markdown(self) -> list[str]:
+        """Lines of Markdown."""
+        return [row for text in self.texts for row in ("", f"> {self.word}: {in_markdown(text)}")][1:]
+
+    def to_html(self) -> list[str]:
+        """Lines of HTML."""
+        return [f'<p class="notice">{self.word.capitalize()}: {in_html(text)}</p>' for text in self.texts]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """An empty line in a terminal; elsewhere parts stand apart anyway."""
+
+    def to_text(self) -> list[str]:
+        """One empty line."""
+        return [""]
+
+    def to_markdown(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    to_html = to_markdown
+
+
+GAP = Gap()
+Block = Paragraph | Facts | Grid | Notes | Gap
+
+
+@dataclass(frozen=True, eq=False)
+class Report(Sequence[str]):
+    """What a result says to people.
+
+    As a sequence it is the lines of a terminal; a notebook shows it as a page would.
+
+    Attributes
+    ----------
+    headline
+        What answers the question.
+    body
+        Facts, tables, notes and sentences, in the order of reading.
+    next_step
+        What to type or to do next; empty where another report goes on.
+
+    >>> report = Report("3 rows.", [Facts([("parity", "3")]), Notes(["few rows"])], next_step="maskwell audit d.json")
+    >>> print(*report, sep=chr(10))
+    3 rows.
+      parity  3
+    note: few rows
+    Next: maskwell audit d.json
+    >>> report.facts, report.notes
+    ([('parity', '3')], ['few rows'])
+    """
+
+    headline: str | Paragraph | Sequence[Paragraph] = ()
+    body: Sequence[Block] = ()
+    next_step: str = field(default="", kw_only=True)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """All pairs of a name and a value."""
+        return [pair for block in self.body if isinstance(block, Facts) for pair in block.pairs]
+
+    @property
+    def tables(self) -> list[Grid]:
+        """All tables."""
+        return [block for block in self.body if isinstance(block, Grid)]
+
+    @property
+    def notes(self) -> list[str]:
+        """All remarks."""
+        return [text for block in self.body if isinstance(block, Notes) for text in block.texts]
+
+    def with_line(self, text: str) -> Report:
+        """One more line at the end, before what comes next."""
+        return replace(self, body=[*self.body, line(text)])
+
+    def with_notes(self, texts: Iterable[str]) -> Report:
+        """More remarks at the end."""
+        return replace(self, body=[*self.body, Notes([*texts])])
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The headline and the body."""
+        first = self.headline
+        opening = [Paragraph(first)] if isinstance(first, str) else [first] if isinstance(first, Paragraph) else first
+        return [*opening, *self.body]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        following = [f"Next: {self.next_step}"] if self.next_step else []
+        return [*(row for block in self.blocks for row in block.to_text()), *following]
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        return self._lines[place]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def to_text(self) -> list[str]:
+        """Lines for a terminal."""
+        return list(self._lines)
+
+    def to_markdown(self) -> list[str]:
+        r"""Lines of Markdown.
+
+        >>> print("\n".join(Report("3 rows.", [Facts([("parity", "3")])], next_step="audit").to_markdown()))
+        3 rows.
+        <BLANKLINE>
+        - parity: 3
+        <BLANKLINE>
+        Next: `audit`
+        """
+        following = [[f"Next: `{self.next_step}`"]] if self.next_step else []
+        parts = [part for part in (*(block.to_markdown() for block in self.blocks), *following) if part]
+        return [row for part in parts for row in ("", *part)][1:]
+
+    def to_html(self) -> str:
+        r"""A piece of a page.
+
+        >>> Report("a < b", [Notes(["few"])]).to_html()
+        '<p>a &lt; b</p>\n<p class="notice">Note: few</p>'
+        """
+        following = [f"<p>Next: <code>{in_html(self.next_step)}</code></p>"] if self.next_step else []
+        return "\n".join([*(row for block in self.blocks for row in block.to_html()), *following])
+
+    _repr_html_ = to_html
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook that shows no HTML shows."""
+        return "\n".join(self.to_markdown())
+
+
+def in_html(text: str) -> str:
+    """A text as a page holds it; signs that nobody sees are written as escapes."""
+    return html.escape(visible_lines(text)).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+
+
+# ---- tables in a terminal
+
+
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: the first column to the left, the others aligned on the decimal point.
+
+    >>> table_lines(["answer", "share"], [["yes", "0.25"], ["no", "10.5"]])
+    ['  answer  share', '  yes      0.25', '  no      10.5']
+    """
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    columns = [[shorten(row[0]) for row in rows], *([*column] for column in list(zip(*rows, strict=True))[1:])]
+    cells = [columns[0], *map(_on_the_point, columns[1:])]
+    widths = [max(len(title), *map(len, column)) for title, column in zip(header, cells, strict=True)]
+    lines = [[header[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(header[1:], widths[1:], strict=True))]]
+    lines += [
+        [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+        for row in zip(*cells, strict=True)
+    ]
+    return ["  " + "  ".join(row).rstrip() for row in lines]
+
+
+def _on_the_point(cells: Sequence[str]) -> list[str]:
+    tails = [len(cell) - cell.index(".") if "." in cell else 0 for cell in cells]
+    return [cell + " " * (max(tails) - tail) for cell, tail in zip(cells, tails, strict=True)]
+
+
+def left_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table of texts, all to the left.
+
+    >>> left_lines(["sum", "instruction"], [["2 to 4", "Say “yes”."]])
+    ['  sum     instruction', '  2 to 4  Say “yes”.']
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = (zip(row, widths, strict=True) for row in [header, *rows])
+    return [("  " + "  ".join(cell.ljust(width) for cell, width in row)).rstrip() for row in lines]

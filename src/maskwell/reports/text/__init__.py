@@ -1,0 +1,1 @@
+"""Results in words: each file turns the results of one idea into a :class:`~maskwell.reports.report.Report`."""

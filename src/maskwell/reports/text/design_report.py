@@ -1,0 +1,231 @@
+"""A design in words: what it does to an answer, what it promises, its matrix; and what was randomized with it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shlex
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from maskwell.core.categories import Categories
+from maskwell.core.exact import parity_text, rounded, to_text
+from maskwell.core.phrases import Printed, shorten
+from maskwell.core.report_data import Reports
+from maskwell.designs.design import Design
+from maskwell.designs.set_reports import SetDesign
+from maskwell.designs.uniform import Uniform
+from maskwell.privacy.criteria import SLACK_IN_WORDS, stands_for
+from maskwell.reports.plain_words import concrete, count, counted, label, number, percent, promise, with_article
+from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Report, line
+
+TINY = Fraction(1, 10**7)
+SHOWN_ROWS = 40
+SHOWN_LABELS = 8
+MATRIX_LABEL_WIDTH = 24
+LONG_NUMBER = 300  # decimal digits
+
+
+def labels_of(categories: Categories) -> str:
+    """The labels, or the first of them."""
+    first = ", ".join(label(one) for one in categories.labels[:SHOWN_LABELS])
+    return first + (", ..." if len(categories) > SHOWN_LABELS else "")
+
+
+def count_of_reports(design: Design) -> str:
+    """How many reports there are; where that is a long number, from its logarithm.
+
+    >>> from maskwell.designs.subset import Subset
+    >>> count_of_reports(Subset.from_gamma(3, Categories.numbered(10**6), size=10**6 // 2))
+    'about 10 to the power 301,026'
+    """
+    power = design.report_bits() * math.log10(2)
+    return count(design.m) if power < LONG_NUMBER else f"about 10 to the power {math.floor(power):,}"
+
+
+def reports_of(design: Design) -> str:
+    """What a report looks like and how many there are."""
+    outputs = design.outputs
+    if isinstance(outputs, Categories):
+        same = outputs == design.inputs
+        return count_of_reports(design) + (", the same labels" if same else f": {labels_of(outputs)}")
+    size = "any number of categories" if outputs.size is None else counted(outputs.size, "category", "categories")
+    return f"{count_of_reports(design)} sets of {size}, written as {design.k} characters 0 or 1"
+
+
+def parity_of(design: Design) -> str:
+    """Parity as a decimal and, where short, as a fraction; what decimals stand for, where that is a short number."""
+    parity = stands_for(design)
+    if parity != design.parity_exact():
+        return f"{parity_text(parity)} ({SLACK_IN_WORDS})"
+    exact, decimal = to_text(parity), parity_text(parity, 10)
+    return decimal if exact in (decimal, "inf") or len(exact) > 50 else f"{decimal} (exactly {exact})"
+
+
+def made_as(design: Design) -> str:
+    """The family and its parameters, as kept with the design.
+
+    >>> coin = Uniform.of("1/2", Categories.numbered(2))
+    >>> made_as(coin.with_provenance(family="k-ary", parameters={"gamma": "3"}))
+    'k-ary, gamma = 3'
+    """
+    parameters = design.provenance.get("parameters")
+    named = parameters.items() if isinstance(parameters, Mapping) else ()
+    parts = [f"{name} = {shorten(str(value), 60)}" for name, value in named if not isinstance(value, bool)]
+    same = design.provenance.get("same_as")
+    known = f" (the same as {same})" if same else ""
+    known += f" (for {design.provenance['demand']})" if "demand" in design.provenance else ""
+    return ", ".join([str(design.provenance.get("family", design.kind)), *parts]) + known
+
+
+def chances(design: Uniform) -> str:
+    """What a k-ary design does, in one sentence without its subject.
+
+    >>> chances(Uniform.from_epsilon(1, Categories.numbered(4)))
+    'reports the truth with 47.5 %, each other answer with 17.5 %'
+    """
+    other = (1 - design.truth) / design.k
+    return f"reports the truth with {_percent(design.truth + other)} %, each other answer with {_percent(other)} %"
+
+
+def what_it_does(design: Design) -> list[tuple[str, str]]:
+    """What happens to an answer, as a fact to show; nothing for designs whose matrix says it better.
+
+    >>> from maskwell.designs.subset import Subset
+    >>> what_it_does(Subset.from_gamma(3, Categories.numbered(10), size=3))[0][1]
+    'names 3 of 10 categories, the true one with 56.3 %, each other one with 27.1 %'
+    """
+    if isinstance(design, Uniform):
+        return [("what it does", chances(design))]
+    if not isinstance(design, SetDesign):
+        return []
+    true, other = _percent(design.include), _percent(design.other)
+    size = design.outputs.size
+    named = f"names {size:,} of {design.k:,} categories" if size else f"marks each of {design.k:,} categories or not"
+    return [("what it does", f"{named}, the true one with {true} %, each other one with {other} %")]
+
+
+def _percent(share: Fraction) -> str:
+    """A probability in percent with one decimal, or two digits where it is small, and nothing certain that is not.
+
+    >>> _percent(Fraction(1, 3)), _percent(Fraction(1, 300000)), _percent(Fraction(1, 10**12))
+    ('33.3', '0.00033', '1e-10')
+    >>> _percent(1 - Fraction(1, 10**12)), _percent(Fraction(1)), _percent(Fraction(0))
+    ('nearly 100', '100.0', '0.0')
+    """
+    if 0 < share < TINY:
+        return rounded(100 * share, 2, up=False)
+    if 1 - TINY < share < 1:
+        return "nearly 100"
+    edge = min(share, 1 - share)
+    decimals = max(1, 1 - math.floor(math.log10(100 * edge))) if edge else 1
+    return percent(float(share), decimals if share < Fraction(1, 2) or decimals > 2 else 1)
+
+
+def matrix_blocks(design: Design) -> list[Block]:
+    """The matrix of a small design, a line for each report and a column for each truth; nothing for a larger one."""
+    if design.k > SHOWN_LABELS or design.m > SHOWN_LABELS:
+        return []
+    first = [shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design)]
+    width = (WIDTH - 2 - max(MATRIX_LABEL_WIDTH, len("report \\ truth"))) // design.k - 2
+    header = ["report \\ truth", *(_heading(label(one), width) for one in design.inputs.labels)]
+    rows = [[name, *map(_probability, row)] for name, row in zip(first, design.matrix().tolist(), strict=True)]
+    return [GAP, Grid(header, rows)]
+
+
+def _heading(name: str, width: int) -> str:
+    """A label that fits: first without its blanks, so that (1, 1, 0) and (1, 0, 0) do not look alike.
+
+    >>> _heading("(1, 1, 0)", 9), _heading("(1, 1, 0)", 7)
+    ('(1, 1, 0)', '(1,1,0)')
+    """
+    return name if len(name) <= width else shorten(name.replace(", ", ","), width)
+
+
+def report_names(design: Design) -> list[str]:
+    """The reports in the order of the rows of the matrix; sets as characters 0 and 1."""
+    if isinstance(design.outputs, Categories):
+        return [label(one) for one in design.outputs.labels]
+    return list(Reports(design.fingerprint, design.k, "bits", design.report_space()).texts())
+
+
+def _probability(value: float) -> str:
+    """Four decimals; nothing is rounded to 0 or 1 that is neither."""
+    decimals = f"{Printed(value):.4f}"
+    if value in (0.0, 1.0):
+        return f"{Printed(value):.0f}"
+    return f"{Printed(value):.1e}" if float(decimals) == 0 else decimals
+
+
+def design_report(design: Design, path: str | None, note: str = "") -> Report:
+    """What was made, and what to do with it; ``note`` is said at the end."""
+    family = str(design.provenance.get("family", design.kind))
+    parity = stands_for(design)
+    protection = "no bound on parity" if isinstance(parity, float) else f"parity {parity_text(parity)}"
+    first = f"{with_article(family)} design over {count(design.k)} categories with {protection}"
+    facts = [
+        ("made as", made_as(design)),
+        ("categories", labels_of(design.inputs)),
+        ("reports", reports_of(design)),
+        *what_it_does(design),
+        ("parity", parity_of(design)),
+        ("epsilon", number(design.epsilon(), 10)),
+        ("identifiable", "yes" if design.identifiable else "no"),
+        ("fingerprint", design.fingerprint),
+    ]
+    matrix = [] if isinstance(design, Uniform) else matrix_blocks(design)
+    remarks = (design.provenance.get("samples"), design.provenance.get("warning"), note)
+    return Report(
+        line(f"{first}{'' if path is None else f', written to {path}'}."),
+        [Facts(facts), *matrix, promise_note(design), Notes([str(remark) for remark in remarks if remark])],
+        next_step=f"maskwell audit {shlex.quote(path)}"
+        if path
+        else "keep it with -o design.json, then: maskwell audit design.json",
+    )
+
+
+def promise_note(design: Design) -> Notes:
+    """What was promised, as one would tell a respondent."""
+    parity = stands_for(design)
+    said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
+    return Notes([" ".join(said)], word="in words", keeps_units=True)
+
+
+def typed_labels(labels: Iterable[object]) -> str:
+    """Labels as a shell takes them, after ``--categories``.
+
+    >>> print(typed_labels(["a", "b"]), typed_labels(["no", "yes, once"]))
+    a,b 'no,"yes, once"'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([str(one) for one in labels])
+    return shlex.quote(text.getvalue())
+
+
+def typed_categories(categories: Categories) -> str:
+    """The categories as a command takes them.
+
+    >>> typed_categories(Categories.numbered(3)), typed_categories(Categories.of(["no", "yes"]))
+    ('--k 3', '--categories no,yes')
+    """
+    labels = categories.labels
+    return f"--k {len(labels)}" if isinstance(labels, range) else f"--categories {typed_labels(labels)}"
+
+
+def randomized_report(done: Mapping[str, Any], designs: Mapping[str, str]) -> Report:
+    """What was randomized."""
+    columns = done["columns"]
+    dropped = f", {done['dropped']:,} left out" if done["dropped"] else ""
+    where = "standard output" if done["output"] == "-" else done["output"]
+    lost = {name: "randomized" if c["missing"] is None else str(c["missing"]) for name, c in columns.items()}
+    rows = [[name, number(c["parity"]), str(c["k"]), lost[name], c["encoding"]] for name, c in columns.items()]
+    together = f"  together: parity {number(done['parity_joint'])}" if "parity_joint" in done else ""
+    table = Grid(["column", "parity", "categories", "missing", "reports"], rows, more=together)
+    options = " ".join(f"--design {shlex.quote(f'{name}={path}')}" for name, path in designs.items())
+    return Report(
+        line(f"{counted(done['rows'], 'row', 'rows')} randomized{dropped}, written to {where}."),
+        [table, Notes(done["lost"])],
+        next_step=f"maskwell estimate {shlex.quote(done['output'])} {options}",
+    )

@@ -1,0 +1,358 @@
+"""Estimates in words and as tables for a paper: from reports, and from a released file."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from maskwell.core.arrays import Real
+from maskwell.core.phrases import Printed, shorten
+from maskwell.estimation.intervals.base import Intervals
+from maskwell.estimation.margins import of_sums
+from maskwell.estimation.result import Estimate
+from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.release.analysis.analysis import Analysis
+from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED
+from maskwell.reports.pages.paper_tables import Table
+from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
+from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
+
+SHOWN_ROWS = 40
+NAMED = 5  # domains that a remark names
+PARTS = ["estimate", "std. error", "from", "to"]
+
+
+def estimate_report(
+    estimate: Estimate,
+    variables: Sequence[str],
+    level: float,
+    designs: Mapping[str, str],
+    *,
+    interval: str | None = None,
+    by: str | None = None,
+    wanted: tuple[str, Estimate] | None = None,
+    grid: Report | None = None,
+) -> Report:
+    """Estimated shares with their errors.
+
+    ``interval`` names the method of the intervals, ``by`` the domains; ``wanted`` is the margin that answers the
+    question, with its name, where categories are tuples; ``grid`` shows a table of two variables better than a list.
+    """
+    intervals = estimate.intervals(level, interval)
+    headline = Paragraph(_answer(estimate, intervals, variables, level))
+    body: list[Block] = []
+    if wanted is not None:
+        headline, body = _margin(*wanted, level, of_sums(interval))
+    body += [_listed(estimate, intervals, _all(estimate, variables, wanted))] if grid is None else grid.body
+    body += _beside(estimate)
+    body += _parts_of_variance(estimate) if designs else []
+    if isinstance(estimate, SurveyEstimate):
+        answering = estimate if wanted is None else wanted[1]
+        body += [*_totals(answering), Paragraph(f"Sampling plan: {estimate.plan_text}.")]
+        method = interval if wanted is None else of_sums(interval)
+        body += _domain_blocks(answering, level, method, by or "domain")
+    body.append(Notes([*dict.fromkeys((*estimate.flags, *intervals.flags))]))
+    body.append(Notes(_flags_of_domains(estimate, level, interval, by or "domain")))
+    paths = [*dict.fromkeys(designs.values())]
+    alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
+    together = [line("The reports of one person reveal more together: their parities multiply.")]
+    body += [] if alone or not paths else together
+    return Report(headline, body, next_step=_what_is_revealed(paths, alone=alone))
+
+
+def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> str:
+    """What stands above the list of all categories: combinations, or the shares of each variable on its own."""
+    if wanted is None:
+        return ", ".join(variables)
+    single = any(isinstance(category, tuple) and category[0] == wanted[0] for category in estimate.categories)
+    return "all answers" if single else "all combinations"
+
+
+def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> bool:
+    """Whether the columns hold the answers of one report, whose parity is that of all of them together."""
+    first = estimate.categories[0]
+    return len(variables) == 1 or wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
+
+
+def _listed(estimate: Estimate, intervals: Intervals, what: str) -> Grid:
+    return Grid([what, *PARTS], [*_rows(estimate, intervals, SHOWN_ROWS)], more=_more(len(estimate.pi_hat)))
+
+
+def _answer(estimate: Estimate, intervals: Intervals, variables: Sequence[str], level: float) -> str:
+    digits, best = digits_for(estimate.standard_error), 0 if len(estimate.pi_hat) == 2 else _largest(estimate.pi_hat)
+    joined = (" x " if isinstance(estimate.categories[best], tuple) else ", ").join(variables)
+    which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
+    what = shorten(label(estimate.categories[best]))
+    return (
+        f"{joined} = {what}: {decimals(estimate.pi_hat[best], digits)}{which}"
+        f" ({_interval(intervals, best, digits, level)}; {counted(estimate.n, 'report', 'reports')})."
+    )
+
+
+def _interval(intervals: Intervals, place: int, digits: int, level: float) -> str:
+    low, high = intervals.to_array()[place]
+    if math.isnan(low) or math.isnan(high):
+        return "no interval"
+    return f"{Printed(100 * level):g} % {intervals.name} interval {decimals(low, digits)} to {decimals(high, digits)}"
+
+
+def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> tuple[Paragraph, list[Block]]:
+    intervals = margin.intervals(level, interval)
+    table = Grid([name, *PARTS], [*_rows(margin, intervals)])
+    return line(_answer(margin, intervals, [name], level)), [table, Notes(margin.flags)]
+
+
+def _largest(shares: Real) -> int:
+    return max(range(len(shares)), key=lambda j: -math.inf if math.isnan(shares[j]) else float(shares[j]))
+
+
+def _rows(
+    estimate: Estimate, intervals: Intervals, most: int | None = None, *, exact: bool = False
+) -> Iterator[list[str]]:
+    """One line for each category: label, estimate, error and interval."""
+    digits = digits_for(estimate.standard_error)
+    lines = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, intervals.to_array(), strict=True)
+    for place, (category, share, error, (low, high)) in enumerate(lines):
+        if place == most:
+            return
+        values = (share, error, low, high)
+        yield [label(category), *(_all_digits(x) if exact else decimals(x, digits) for x in values)]
+
+
+def _all_digits(value: float) -> str:
+    """For a program; what is not known is empty."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def _more(rows: int) -> str:
+    return f"  ... and {rows - SHOWN_ROWS:,} more: --json gives all" if rows > SHOWN_ROWS else ""
+
+
+def _beside(estimate: Estimate) -> list[Block]:
+    """The raw moment estimate, where one that was held to [0, 1] differs from it."""
+    if estimate.moments is None or len(estimate.moments) > 8 or abs(estimate.moments - estimate.pi_hat).max() < 1e-9:
+        return []
+    moments = ", ".join(
+        f"{label(c)} {Printed(m):.4f}" for c, m in zip(estimate.categories, estimate.moments, strict=True)
+    )
+    return [Notes([f"the unbiased moment estimates are {moments}; use those for totals, differences and pooling"])]
+
+
+def _parts_of_variance(estimate: Estimate) -> list[Block]:
+    total = float(estimate.variance.sum())
+    part = float(estimate.randomization_variance.sum())
+    if not total > 0 or math.isnan(part):
+        return []
+    share = max(0.0, part / total)
+    percent = f"{Printed(100 * min(1.0, share)):.0f} %"
+    return [line(f"Randomization makes up {percent} of the variance, sampling the rest.")]
+
+
+def _totals(estimate: Estimate) -> list[Block]:
+    """Estimated numbers of people, where weights or a population tell them."""
+    if not isinstance(estimate, SurveyEstimate):
+        return []
+    if abs(estimate.population - estimate.n) < 1e-9 * estimate.n or len(estimate.pi_hat) > SHOWN_ROWS:
+        return []
+    rows = [
+        [label(c), f"{Printed(t):,.1f}", "-" if math.isnan(s) else f"{Printed(s):,.1f}"]
+        for c, t, s in zip(estimate.categories, estimate.total, estimate.total_standard_error, strict=True)
+    ]
+    title = f"In numbers, of {Printed(estimate.population):,.0f}:"
+    return [Grid(["", "total", "std. error"], rows, title=title)]
+
+
+def _domain_blocks(estimate: Estimate, level: float, interval: str | None, by: str) -> list[Block]:
+    """A table of the domains: one line for each, or one for each of its categories."""
+    if not isinstance(estimate, SurveyEstimate) or not estimate.domains:
+        return []
+    header, rows = _domain_rows(estimate, level, interval, [by])
+    what = f", share of {label(estimate.categories[0])}" if len(estimate.pi_hat) == 2 else ""
+    title = f"By {' and '.join(by.split(','))}{what}:"
+    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)))]
+
+
+def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
+    """What is to be said of single domains, each remark once; what all estimates share was said of the whole."""
+    if not isinstance(estimate, SurveyEstimate):
+        return []
+    domains_with: dict[str, list[Hashable]] = {}
+    everywhere = 0
+    for name, one in estimate.domains.items():
+        estimated = not all(map(math.isnan, one.pi_hat))
+        everywhere += estimated
+        for flag in dict.fromkeys((*one.flags, *(one.intervals(level, interval).flags if estimated else ()))):
+            domains_with.setdefault(flag, []).append(name)
+    return [
+        f"{_which(names, by, everywhere)}: {flag}"
+        for flag, names in domains_with.items()
+        if len(names) < everywhere or flag not in estimate.flags
+    ]
+
+
+def _which(names: Sequence[Hashable], by: str, everywhere: int) -> str:
+    """Domains by name, the first of many.
+
+    >>> _which([1, 2], "x", 5), _which([("f", "north")], "sex,region", 4), _which([1, 2], "x", 2)
+    ('x = 1, 2', 'sex,region = (f, north)', 'every x')
+    """
+    if len(names) == everywhere > 1:
+        return f"every {by}"
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{by} = {', '.join(shorten(label(name)) for name in names[:NAMED])}{more}"
+
+
+def _domain_rows(
+    estimate: SurveyEstimate, level: float, interval: str | None, by: Sequence[str], *, exact: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows; several columns of ``by`` stand beside each other, one holds the whole label of a domain."""
+    two = len(estimate.pi_hat) == 2
+    header = [*by, "reports", *([] if two else ["category"]), *PARTS]
+    rows = []
+    for name, one in estimate.domains.items():
+        parts = name if isinstance(name, tuple) and len(by) > 1 else (name,)
+        names = [str(part) if exact else label(part) for part in parts]
+        lines = _rows(one, one.intervals(level, interval), 1 if two else None, exact=exact)
+        rows += [_domain_row(names, one.n, cells, two=two, exact=exact) for cells in lines]
+    return header, rows
+
+
+def _domain_row(names: Sequence[str], n: int, cells: Sequence[str], *, two: bool, exact: bool) -> list[str]:
+    return [*names, str(n) if exact else count(n), *(cells[1:] if two else cells)]
+
+
+def estimate_table(
+    estimate: Estimate,
+    variables: Sequence[str],
+    level: float,
+    *,
+    interval: str | None = None,
+    by: str | None = None,
+    exact: bool = False,
+) -> Table:
+    """The estimates as a table for a paper: shares, errors and intervals, domains below each other.
+
+    ``exact`` for programs: all digits.
+    """
+    intervals = estimate.intervals(level, interval)
+    percent = f"{Printed(100 * level):g} %"
+    ends = [f"{percent} low", f"{percent} high"]
+    if isinstance(estimate, SurveyEstimate) and estimate.domains:
+        columns = (by or "domain").split(",")
+        header, rows = _domain_rows(estimate, level, interval, columns, exact=exact)
+        two = len(estimate.pi_hat) == 2
+        overall = [*_rows(estimate, intervals, 1 if two else None, exact=exact)]
+        rows += [_domain_row(["all"] * len(columns), estimate.n, cells, two=two, exact=exact) for cells in overall]
+        header, names = [*header[:-2], *ends], len(columns)
+    else:
+        header, rows, names = [", ".join(variables), *PARTS[:2], *ends], [*_rows(estimate, intervals, exact=exact)], 1
+    return Table(header, rows, caption=_caption(estimate, variables), notes=[_about(estimate, intervals)], names=names)
+
+
+def _caption(estimate: Estimate, variables: Sequence[str]) -> str:
+    what = " by ".join(variables)
+    if len(estimate.pi_hat) == 2 and isinstance(estimate, SurveyEstimate) and estimate.domains:
+        what += f" = {label(estimate.categories[0])}"
+    return f"Estimated shares: {what}"
+
+
+def _about(estimate: Estimate, intervals: Intervals) -> str:
+    plan = f"; {estimate.plan_text}" if isinstance(estimate, SurveyEstimate) else ""
+    how = {"moments": "moment estimates", "ml": "maximum likelihood"}.get(estimate.method, estimate.method)
+    return f"n = {estimate.n:,} randomized responses; {how}, {intervals.name} intervals{plan}."
+
+
+def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> str:
+    if not paths:
+        return "a table for a paper: the same with --format md, latex or csv"
+    audits = "; ".join(f"maskwell audit {shlex.quote(path)}" for path in paths)
+    what = "what a report reveals" if alone else "what each report reveals"
+    if len(f"Next: {what}: {audits}") <= WIDTH:
+        return f"{what}: {audits}"
+    return f"{what}: maskwell audit D, for each {'D' if alone else f'of the {len(paths)} design files'}"
+
+
+HOW = {
+    OPEN: "Counted as they stand: nothing moved these columns.",
+    EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
+    KEPT: "Counted as they stand: the randomization keeps these counts on average.",
+    SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
+}
+BY_WEIGHT = "Summed as they stand: the randomization keeps these sums of weights on average."
+Domains = Mapping[tuple[Hashable, ...], Estimate]
+
+
+def analysis_report(
+    analysis: Analysis, level: float, interval: str | None, *, by: str | None = None, domains: Domains | None = None
+) -> Report:
+    """The shares of one table with their errors, and how they were found."""
+    estimate, what = analysis.estimate, ", ".join(analysis.route.columns)
+    said = [_analysis_answer(analysis, level, interval), *_remarks(analysis), _how(analysis)]
+    body: list[Block] = [_shares([what], [((), estimate)], level, interval)]
+    if domains:
+        names = (by or "domain").split(",")
+        title = f"By {' and '.join(names)}:"
+        body += [GAP, _shares([*names, what], [*domains.items()], level, interval, title=title)]
+    if analysis.dropped:
+        body.append(Notes([f"{analysis.dropped:,} of {analysis.rows:,} records had no value and were left out"]))
+    flags = dict.fromkeys((*estimate.flags, *estimate.intervals(level, interval).flags))
+    body.append(Notes([flag for flag in flags if flag not in analysis.remarks]))
+    return Report([Paragraph(text) for text in said], body)
+
+
+def _remarks(analysis: Analysis) -> list[str]:
+    return [f"{remark[0].upper()}{remark[1:]}." for remark in analysis.remarks]
+
+
+def after_analysis(file: str, receipt: str, options: Mapping[str, str | None], columns: Sequence[str] = ()) -> str:
+    """What to do next: a table of two columns, or one for a paper, with the options that were used."""
+    start = ["maskwell", "estimate", file, "--receipt", receipt]
+    used = {**options, **({"--columns": ",".join(columns[:2])} if columns else {"--format": "md"})}
+    words = [*start, *(word for name, value in used.items() if value is not None for word in (name, value))]
+    command = shlex.join(words)
+    return (
+        command if len(f"Next: {command}") <= WIDTH else "a table for a paper: the same with --format md, latex or csv"
+    )
+
+
+def analysis_table(analysis: Analysis, level: float, interval: str | None, *, exact: bool) -> Table:
+    """The table to paste into a paper; ``exact`` for programs: all digits."""
+    made = estimate_table(analysis.estimate, list(analysis.route.columns), level, interval=interval, exact=exact)
+    name = analysis.estimate.intervals(level, interval).name
+    about = f"n = {analysis.estimate.n:,} released records; {_how(analysis).lower().rstrip('.')}; {name} intervals."
+    return Table(made.header, made.rows, caption=made.caption, notes=[*_remarks(analysis), about], names=made.names)
+
+
+def _how(analysis: Analysis) -> str:
+    route = analysis.route
+    return BY_WEIGHT if route.kind == KEPT and route.weighted else HOW[route.kind]
+
+
+def _analysis_answer(analysis: Analysis, level: float, interval: str | None) -> str:
+    estimate = analysis.estimate
+    digits, ends = digits_for(estimate.standard_error), estimate.intervals(level, interval)
+    best = 0 if len(estimate.pi_hat) == 2 else int(estimate.pi_hat.argmax())
+    which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
+    what = f"{' x '.join(analysis.route.columns)} = {shorten(label(estimate.categories[best]))}"
+    low, high = (decimals(x, digits) for x in ends.to_array()[best])
+    share, records = decimals(float(estimate.pi_hat[best]), digits), counted(estimate.n, "record", "records")
+    return f"{what}: {share}{which} ({Printed(100 * level):g} % {ends.name} interval {low} to {high}; {records})."
+
+
+def _shares(
+    header: Sequence[str],
+    estimates: Sequence[tuple[tuple[Hashable, ...], Estimate]],
+    level: float,
+    interval: str | None,
+    *,
+    title: str = "",
+) -> Grid:
+    rows = []
+    for domain, estimate in estimates:
+        digits, ends = digits_for(estimate.standard_error), estimate.intervals(level, interval).to_array()
+        numbers = zip(estimate.categories, estimate.pi_hat, estimate.standard_error, ends, strict=True)
+        for category, share, error, (low, high) in numbers:
+            cells = [decimals(float(x), digits) for x in (share, error, low, high)]
+            rows.append([*(label(part) for part in domain), label(category), *cells])
+    return Grid([*header, *PARTS], rows[:SHOWN_ROWS], title=title, more=_more(len(rows)))

@@ -1,0 +1,389 @@
+"""Which of two designs tells more, and what was gained by improving one, in words."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import parity_text
+from maskwell.core.phrases import Printed, shorten
+from maskwell.designs.design import Design
+from maskwell.designs.unary import Unary
+from maskwell.planning.blackwell import Sufficiency
+from maskwell.planning.comparison import Comparison, FairComparison
+from maskwell.planning.improvement import Improvement
+from maskwell.planning.one_sided import OneSided, label_of
+from maskwell.planning.replacement import Replacement
+from maskwell.privacy.criteria import stands_for
+from maskwell.reports.plain_words import factor_up, label, number
+from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, line
+from maskwell.reports.text.design_report import (
+    SHOWN_LABELS,
+    count_of_reports,
+    matrix_blocks,
+    parity_of,
+    report_names,
+    reports_of,
+)
+
+NAME_WIDTH = 28
+MOST_PROOF_ROWS = 6
+SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
+
+
+def compare_report(comparison: FairComparison, first: str, second: str) -> Report:
+    """The answer at equal protection first, then both tables, then what proves it."""
+    names = (shorten(first, NAME_WIDTH), shorten(second, NAME_WIDTH))
+    body = _table(comparison.given, names)
+    if comparison.equalised is not None and comparison.changed is not None:
+        changed = {"first": first, "second": second, "both": f"{first} and {second}"}[comparison.changed]
+        how = f"At equal protection, {changed} being changed to {comparison.how}:"
+        body += [GAP, Paragraph(how, hang="", split=True), *_table(comparison.equalised, names)]
+    body += [GAP, *_proofs("As they are:", comparison.given, names)]
+    if comparison.equalised is not None and comparison.changed is not None:
+        body += _proofs("At equal protection:", comparison.equalised, names)
+    body += [
+        *_beliefs(comparison, names),
+        Notes([*_compared_remarks(comparison, names), *_cautions(comparison, names)]),
+    ]
+    worse = _worse(comparison, first, second)
+    return Report(
+        Paragraph(_compared_answer(comparison, names), hang="", split=True),
+        body,
+        next_step=f"maskwell improve {shlex.quote(worse)}" if worse else f"maskwell audit {shlex.quote(first)}",
+    )
+
+
+def _compared_answer(comparison: FairComparison, names: tuple[str, str]) -> str:
+    fair = comparison.equalised
+    if fair is None:
+        return f"{_verdict_in_words(comparison.given, names)}; variances are not compared: {comparison.why}."
+    near = " within 1e-9" if fair.slack_used else ""
+    where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])}{near})"
+    return f"{where} {_verdict_in_words(fair, names)}{_ranked(fair, names)}."
+
+
+def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
+    one, two = names
+    return {
+        "first": f"{one} tells all that {two} does, and more",
+        "second": f"{two} tells all that {one} does, and more",
+        "equivalent": f"{one} and {two} tell {'exactly the same' if compared.order.exact else 'the same within 1e-8'}",
+        "incomparable": f"neither of {one} and {two} tells all that the other does",
+        "undecided": f"which of {one} and {two} tells more is undecided",
+    }[compared.order.verdict]
+
+
+def _ranked(fair: Comparison, names: tuple[str, str]) -> str:
+    winner = fair.winner_by_variance
+    if winner is None or winner == "equal" or fair.order.verdict in ("equivalent", winner):
+        return ""
+    return f"; {names[0] if winner == 'first' else names[1]} adds less variance here"
+
+
+def _table(compared: Comparison, names: tuple[str, str]) -> list[Block]:
+    measures = compared.to_dict()
+    rows = [
+        [title, *(_cell(measures[key][which]) for which in ("first", "second"))]
+        for title, key in (
+            ("added variance, times n", "added_variance"),
+            ("Fisher information", "information"),
+            ("mutual information, nats", "mutual_information"),
+            ("best guess is right", "guess_probability"),
+        )
+        if not any(isinstance(value, list) for value in measures[key].values())
+    ]
+    measured = [[_measure_name(compared), *map(parity_text, compared.protections)]]
+    measured = measured if compared.measure.name != "parity" else []
+    grid = Grid(["", *names], [["parity", *map(parity_text, compared.parities)], *measured, *rows])
+    return [grid, *_efficiency(compared, names)]
+
+
+def _measure_name(compared: Comparison) -> str:
+    """The measure with what it looks at."""
+    measure = compared.measure
+    if measure.name == "parity":
+        return "parity"
+    who = ", ".join(label(compared.first.inputs.labels[j]) for j in measure.sensitive)
+    return {"ratio": "ratio R", "sensitive": "ratio R_S", "hazard": "posterior"}[
+        measure.name
+    ] + f" of {shorten(who, 30)}"
+
+
+def _efficiency(compared: Comparison, names: tuple[str, str]) -> list[Block]:
+    """How many respondents of one are worth one of the other, over the shares that were looked at."""
+    efficiency = compared.efficiency
+    if efficiency is None or not compared.equally_private or np.isnan(efficiency.relative).any():
+        return []
+    low, high = float(efficiency.relative.min()), float(efficiency.relative.max())
+    where = f"at {len(efficiency.grid)} true shares from rare to common"
+    who = {
+        "first": f"{names[0]} is at least as good in every direction {where}",
+        "second": f"{names[1]} is at least as good in every direction {where}",
+        "equal": f"both are equally good {where}",
+        "neither": f"neither is the better one {where}",
+    }[efficiency.better]
+    worth = f"a report of {names[0]} is worth {number(low, 3)} to {number(high, 3)} of {names[1]}"
+    worth = (
+        worth
+        if number(low, 3) != number(high, 3)
+        else f"a report of {names[0]} is worth {number(low, 3)} of {names[1]}"
+    )
+    return [Paragraph(f"{who}; {worth}", indent="  ")]
+
+
+# ---- what reports make somebody believe
+
+
+def _beliefs(comparison: FairComparison, names: tuple[str, str]) -> list[Block]:
+    """What is believed after every report of both designs; nothing for large ones."""
+    fair = comparison.equalised or comparison.given
+    pairs = list(zip(names, (fair.first, fair.second), fair.posteriors, strict=True))
+    if any(after is None or design.m > SHOWN_REPORTS for _, design, after in pairs):
+        return []
+    if fair.first.k > SHOWN_CATEGORIES:
+        return []
+    prior = ", ".join(
+        f"{shorten(label(one), SHORT_NAME)} {number(float(p), 4)}"
+        for one, p in zip(fair.first.inputs.labels, fair.prior, strict=True)
+    )
+    when = (
+        "at equal protection" if comparison.equalised is not None and comparison.changed is not None else "as they are"
+    )
+    header = ["report", "how often", *(shorten(label(one), SHORT_NAME) for one in fair.first.inputs.labels)]
+    rows = [row for name, design, after in pairs for row in _belief_rows(name, design, cast(Real, after), fair.prior)]
+    return [GAP, Paragraph(f"Beliefs after each report, {when}, from {prior}:"), Grid(header, rows)]
+
+
+def _belief_rows(name: str, design: Design, after: Real, prior: Real) -> list[list[str]]:
+    often = design.matrix() @ prior
+    return [
+        [
+            f"{shorten(name, 20)}: {shorten(report, 18)}",
+            f"{Printed(how):.4f}",
+            *("–" if np.isnan(p) else f"{Printed(p):.4f}" for p in row),
+        ]
+        for report, how, row in zip(report_names(design), often.tolist(), after.tolist(), strict=True)
+    ]
+
+
+def _cautions(comparison: FairComparison, names: tuple[str, str]) -> list[str]:
+    """What must be said of designs for two categories in which a report rules the sensitive one out."""
+    fair = comparison.equalised or comparison.given
+    return [
+        f"{name} makes one report a certain acquittal and the other the only ambiguous answer: whoever gives it may "
+        "feel accused"
+        for name, design in zip(names, (fair.first, fair.second), strict=True)
+        if design.k == 2 and design.m == 2 and _acquits(design)
+    ]
+
+
+def _acquits(design: Design) -> bool:
+    rows = design.exact_matrix()
+    return any(not a and b for a, b in rows) and not any(a and not b for a, b in rows)
+
+
+def _cell(value: float | Fraction | None) -> str:
+    return "–" if value is None else number(float(value))
+
+
+def _proofs(title: str, compared: Comparison, names: tuple[str, str]) -> list[Block]:
+    """Whether each can be made from the other, why, and the garbling or the gain matrix where it is small."""
+    one, two = names
+    order = compared.order
+    asked = [(one, two, order.first_for_second), (two, one, order.second_for_first)]
+    reasons = Facts([(f"{b} from {a}", f"{_yes_or_no(answer.holds)}: {answer.reason}") for a, b, answer in asked])
+    designs = [(compared.first, compared.second), (compared.second, compared.first)]
+    proofs = [_proof(answer, (a, P), (b, A)) for (a, b, answer), (P, A) in zip(asked, designs, strict=True)]
+    return [line(title), reasons, *(grid for proof in proofs for grid in proof)]
+
+
+def _proof(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, Design]) -> list[Grid]:
+    """The matrix that proves the answer, a line for each report of the target; reports without a bet are left out."""
+    (a, P), (b, A) = source, target
+    rows = answer.garbling or answer.gain or []
+    if not 0 < len(rows) <= MOST_PROOF_ROWS or len(rows[0]) > MOST_PROOF_ROWS:
+        return []
+    truths = [label(one) for one in P.inputs.labels]
+    corner, columns = ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", truths)
+    body = [
+        [shorten(name, SHORT_NAME), *(f"{Printed(float(x)):.5g}" for x in row)]
+        for name, row in zip(report_names(A), rows, strict=True)
+        if answer.garbling or any(row)
+    ]
+    what = (
+        f"{b} = C {a}, with C" if answer.garbling else f"bets with which {b} wins {_cell(answer.margin)} more than {a}"
+    )
+    heads = [corner, *(shorten(name, SHORT_COLUMN) for name in columns)]
+    return [Grid(heads, body, title=f"{what}:", indent="    ")]
+
+
+def _yes_or_no(holds: bool | None) -> str:  # noqa: FBT001
+    return "undecided" if holds is None else "yes" if holds else "no"
+
+
+def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> list[str]:
+    as_given = comparison.given
+    remarks = []
+    if not as_given.equally_private:
+        remarks.append(
+            "as they are, the designs do not protect equally: their variances say nothing about which is better"
+        )
+    for name, design in zip(names, (as_given.first, as_given.second), strict=True):
+        if isinstance(design, Unary):
+            remarks.append(f"the added variance of {name} is that of its best linear estimator, at equal shares")
+    answers = (as_given.order.first_for_second, as_given.order.second_for_first)
+    if any(answer.holds is not None and not answer.exact for answer in answers):
+        remarks.append(
+            "part of the order holds within 1e-8 and is not proved exactly: a design was given as decimals, or "
+            "rounded; --json shows which part"
+        )
+    if as_given.slack_used:
+        remarks.append("protections within 1e-9 count as equal: a design was given as decimals, or rounded")
+    return remarks
+
+
+def _worse(comparison: FairComparison, first: str, second: str) -> str | None:
+    """The design that could be improved at no cost."""
+    fair = comparison.equalised or comparison.given
+    worse = {"first": (second, comparison.given.second), "second": (first, comparison.given.first)}.get(
+        fair.order.verdict
+    )
+    if worse is None or isinstance(worse[1].parity_exact(), float) or worse[1].is_admissible():
+        return None
+    return worse[0]
+
+
+BACK = (
+    "A report of the new design, drawn once more with the chances below it, becomes a report of the old one: nothing "
+    "that the old design told is lost."
+)
+
+
+def improved_report(gain: Improvement, path: str, output: str | None) -> Report:
+    """What was gained, and how the old reports come back; ``output`` is where the design was written."""
+    parity = parity_text(stands_for(gain.design))
+    if not gain.improved:
+        first = f"{path} cannot be improved: no design of parity {parity} tells all that it does and more."
+        return _improvement(gain, first, [*_improved_remarks(gain), *_written(gain, output)], path, output)
+    if gain.gamma == math.inf:
+        first = f"The truth itself tells all that {path} does: without a bound on parity nothing else is admissible."
+        return _improvement(gain, first, _proof_of_gain(gain, output), path, output)
+    before, after = gain.added_variances()
+    same = gain.original.parity_exact() == gain.design.parity_exact()
+    kept = f"at the same parity {parity}" if same else f"at parity {parity}, which was allowed"
+    gained = f"{_variances(before, after)} {kept}" if after is not None else f"more is told {kept}"
+    free = " at no cost" if same else ""
+    first = f"{path} can be improved{free}: {gained}."
+    return _improvement(gain, first, _proof_of_gain(gain, output), path, output)
+
+
+def one_sided_report(gain: OneSided, path: str, output: str | None) -> Report:
+    """The same where one category is sensitive."""
+    name = label(label_of(gain.original, gain.sensitive))
+    if not gain.applies:
+        first = f"No better design that protects {name} alone is known for {path}: {gain.reason}."
+        bounded = not isinstance(gain.original.parity_exact(), float)
+        following = f"maskwell {'improve' if bounded else 'audit'} {shlex.quote(path)}"
+        return Report(_opening(first), [Facts(_both_designs(gain))], next_step=following)
+    hidden = f"a report speaks for {name} at most {factor_up(gain.ratio)}-fold"
+    if not gain.improved:
+        first = f"{path} is the best design that protects {name} alone: {hidden}."
+        return _improvement(gain, first, [_warnings(gain), *_written(gain, output)], path, output)
+    gained = _variances(*gain.added_variances())
+    first = f"{path} can be improved where only {name} is sensitive: {gained}; {hidden}, as before."
+    return _improvement(gain, first, _proof_of_gain(gain, output, [_warnings(gain)]), path, output)
+
+
+def _improvement(gain: Replacement, first: str, more: Iterable[Block], path: str, output: str | None) -> Report:
+    """The answer, what both designs are, and more."""
+    return Report(_opening(first), [Facts(_both_designs(gain)), *more], next_step=_after_improve(gain, path, output))
+
+
+def _opening(text: str) -> Paragraph:
+    return Paragraph(text, hang="")
+
+
+def _warnings(gain: OneSided) -> Notes:
+    return Notes(gain.warnings(), word="warning")
+
+
+def _variances(before: float | None, after: float | None) -> str:
+    if before is None:
+        return f"shares can be estimated now, with added variance {number(after)},"
+    return f"added variance {number(before)} becomes {number(after)}"
+
+
+def _both_designs(gain: Replacement) -> list[tuple[str, str]]:
+    old, new = gain.original, gain.design
+    if new is old:
+        return [("reports", reports_of(old)), ("parity", parity_of(old))]
+    before, after = gain.added_variances()
+    return [
+        ("reports before", reports_of(old)),
+        ("reports after", reports_of(new)),
+        ("parity before", parity_of(old)),
+        ("parity after", parity_of(new)),
+        ("added variance before", _variance(old, before)),
+        ("added variance after", _variance(new, after)),
+    ]
+
+
+def _variance(design: Design, value: float | None) -> str:
+    if value is None:
+        return f"none: rank {design.rank()} for {design.k} categories, shares cannot be estimated"
+    return f"{number(value)} divided by n, at equal shares, best linear estimate"
+
+
+def _improved_remarks(gain: Improvement) -> list[Block]:
+    if gain.design.identifiable:
+        return []
+    return [
+        Notes(["shares cannot be estimated from its reports all the same; another design of this parity may do better"])
+    ]
+
+
+def _proof_of_gain(gain: Replacement, output: str | None, warnings: Iterable[Block] = ()) -> list[Block]:
+    """The new matrix, the garbling, the warnings and where the design went."""
+    return [*matrix_blocks(gain.design), *_garbling(gain), *warnings, *_written(gain, output)]
+
+
+def _written(gain: Replacement, output: str | None) -> list[Block]:
+    """Where the design went, and that it is the old one if it is."""
+    if output is None:
+        return []
+    same = gain.design is gain.original
+    return [line(f"{'The same design, unchanged, is' if same else 'The new design is'} written to {output}.")]
+
+
+def _garbling(gain: Replacement) -> list[Block]:
+    old, new = gain.original, gain.design
+    if not (old.has_reports_up_to(SHOWN_LABELS) and new.has_reports_up_to(SHOWN_LABELS)):
+        sizes = f"{count_of_reports(old)} by {count_of_reports(new)}"
+        held = f"a garbling of {sizes} entries gives the old reports back: see --json"
+        return [Notes([f"nothing that the old design told is lost; {held}"])]
+    width = (WIDTH - 26) // new.m - 2
+    header = ["old \\ new report", *(shorten(name, width) for name in report_names(new))]
+    rows = [
+        [shorten(name, 24), *(_chance(c) for c in row)]
+        for name, row in zip(report_names(old), gain.garbling_matrix().tolist(), strict=True)
+    ]
+    return [GAP, _opening(BACK), Grid(header, rows)]
+
+
+def _chance(value: float) -> str:
+    return f"{Printed(value):.0f}" if value in (0.0, 1.0) else f"{Printed(value):.4f}"
+
+
+def _after_improve(gain: Replacement, path: str, output: str | None) -> str:
+    if output is not None:
+        return f"maskwell audit {shlex.quote(output)}"
+    if gain.design is gain.original:
+        return f"maskwell audit {shlex.quote(path)}"
+    return "keep it with -o better.json, then: maskwell audit better.json"

@@ -1,0 +1,280 @@
+"""Plans in words: which design to take, how many respondents with which margin and power, how they are divided."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Sequence
+
+from maskwell.core.arrays import Real
+from maskwell.core.exact import rounded
+from maskwell.core.phrases import Printed, shorten
+from maskwell.designs.design import Design
+from maskwell.planning.design_choice import Choice, Option
+from maskwell.planning.power import PowerPlan
+from maskwell.planning.sample_size import SamplePlan
+from maskwell.planning.stratum_allocation import Allocation
+from maskwell.planning.unit_variance import Sampling, UnitVariance
+from maskwell.reports.plain_words import counted, factor_down, label, number
+from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report
+from maskwell.reports.text.design_report import made_as, promise_note, typed_categories
+
+DOMINATED = "*"
+
+
+def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
+    """What to take and what it costs; ``demand`` is how the demand was typed, ``path`` where the design was written."""
+    body: list[Block] = [Facts(_choice_facts(choice)), GAP, Grid(*_options(choice)), _legend(choice)]
+    remarks = [Notes(choice.warnings, word="warning"), Notes([*_remarks(choice)]), promise_note(choice.design)]
+    return Report(_choice_answer(choice, path), [*body, *remarks], next_step=_after_plan(choice, path, demand))
+
+
+def _choice_answer(choice: Choice, path: str | None) -> str:
+    written = "" if path is None else f", written to {path}"
+    first = f"Take {choice.recommended.candidate.spoken} for {choice.demand.text}{written}"
+    if choice.n is None:
+        return f"{first}."
+    give = "gives" if choice.n == 1 else "give"
+    return f"{first}: {_respondents(choice.n)} {give} each share within {number(choice.margin, 3)}."
+
+
+def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
+    shares = "equal shares" if choice.pi is None else f"shares {_planned_shares(choice)}"
+    level = "" if choice.n is None else f", {Printed(100 * choice.level):g} % intervals"
+    facts = [
+        ("why", choice.reason),
+        ("parity", _allowed(choice)),
+        ("planned for", f"{shares}{level}"),
+    ]
+    if choice.n is None:
+        return facts
+    worst, direct = (
+        f"within {number(margin, 3)}; within {number(choice.margin, 3)} from {_respondents(n or 0)}"
+        for margin, n in ((choice.worst_margin, choice.worst_n), (choice.direct_margin, choice.direct_n))
+    )
+    return [*facts, ("whatever the shares", worst), ("asked directly", f"{direct}, but without protection")]
+
+
+def _allowed(choice: Choice) -> str:
+    """The parity that designs may have; with more digits where it is close to 1."""
+    demand = choice.demand
+    gamma, limit = (demand.gamma_exact, "below") if demand.strict else (choice.gamma, "at most")
+    factor = factor_down(gamma)
+    return f"{limit} {rounded(gamma, 15, up=False) if factor == '1' else factor}"
+
+
+def _planned_shares(choice: Choice) -> str:
+    shares = [f"{Printed(float(p)):.4g}" for p in choice.pi or ()]
+    return ", ".join(shares if len(shares) <= 8 else [*shares[:7], "..."])
+
+
+def _options(choice: Choice) -> tuple[list[str], list[list[str]]]:
+    ranked = choice.ranked
+    columns = {"V_R": _figures([o.added_variance or 0.0 for o in ranked])}
+    if choice.n is not None:
+        columns["error"] = _figures([o.rms_error or 0.0 for o in ranked])
+        columns["margin"] = _figures([o.margin or 0.0 for o in ranked])
+        columns["n"] = _figures([o.n or 0 for o in ranked], decimals=1)
+    columns["guess"] = _figures([o.guess_probability for o in ranked], decimals=1)
+    columns["bits"] = _sizes([o.design.report_bits() for o in ranked])
+    columns["sent"] = _sizes([o.candidate.wire_bits for o in ranked])
+    return ["design", *columns], [list(row) for row in zip(map(_name, ranked), *columns.values(), strict=True)]
+
+
+def _name(option: Option) -> str:
+    return f"{option.rank} {option.label}{'' if option.dominated_by is None else DOMINATED}"
+
+
+def _figures(values: Sequence[float], *, decimals: int = 2) -> list[str]:
+    """A column of figures: three digits, whole numbers where that are more, and all as powers where some are extreme.
+
+    >>> _figures([29.104, 3397.6]), _figures([0.00019, 2]), _figures([1_532_234_613, 12], decimals=1)
+    (['29.1', '3,398'], ['1.90e-04', '2.00e+00'], ['1.5e+09', '1.2e+01'])
+    """
+    if min(values) < 1e-3 or max(values) >= 1e8:
+        return [f"{Printed(value):.{decimals}e}" for value in values]
+    return [f"{Printed(v):,.0f}" if v >= 100 or math.isclose(v, round(v)) else f"{Printed(v):.3g}" for v in values]
+
+
+def _sizes(bits: Sequence[float]) -> list[str]:
+    """Numbers of bits: with a decimal where they are few, in thousands where they are many.
+
+    >>> _sizes([3.3219, 10]), _sizes([811268, 19.9])
+    (['3.3', '10'], ['811k', '20'])
+    """
+    if max(bits) < 100:
+        return [f"{Printed(size):.0f}" if math.isclose(size, round(size)) else f"{Printed(size):.1f}" for size in bits]
+    return [f"{Printed(size / 1000):,.0f}k" if size >= 1e5 else f"{Printed(size):,.0f}" for size in bits]
+
+
+def _legend(choice: Choice) -> Paragraph:
+    errors = "error: root mean square error of a share; n: respondents for the same margin; "
+    return Paragraph(
+        f"V_R: n times the variance that randomization adds; {'' if choice.n is None else errors}guess: how often the "
+        "best guess of the truth is right; bits, sent: size of a report, at least and as it is sent",
+        indent="  ",
+    )
+
+
+def _remarks(choice: Choice) -> Iterable[str]:
+    """What must be known about some of the lines."""
+    dominated = next((option for option in choice.options if option.dominated_by is not None), None)
+    if dominated is not None:
+        yield f"{DOMINATED} not admissible: {dominated.note} at the same parity, whatever the shares"
+    for option in choice.options:
+        if option.rank is None:
+            variance = "" if option.added_variance is None else f", V_R {_figures([option.added_variance])[0]}"
+            yield f"{option.label}{variance}: {option.note}"
+    yield from choice.notes
+
+
+def _after_plan(choice: Choice, path: str | None, demand: str) -> str:
+    if path is not None:
+        return f"maskwell audit {shlex.quote(path)} {demand}".rstrip()
+    command = _command(choice, demand)
+    return command if len(command) <= WIDTH - len("Next: ") else "keep it with -o design.json"
+
+
+def _command(choice: Choice, demand: str) -> str:
+    """The command that makes the recommended design."""
+    design = choice.design
+    parameters = design.provenance["parameters"]
+    size = f" --size {parameters['size']}" if "size" in parameters else ""
+    family = choice.recommended.candidate.family
+    return f"maskwell design {family} {typed_categories(design.inputs)}{size} {demand} -o design.json"
+
+
+MOST_SHARES = 6
+
+
+def sample_report(plan: SamplePlan, path: str) -> Report:
+    """How many respondents, what they give, and where the error comes from."""
+    give = "gives" if plan.n == 1 else "give"
+    answer = (
+        f"With {path}, {_respondents(plan.n)} {give} the share of {_named(plan.label)} within {number(plan.margin, 3)}."
+    )
+    body: list[Block] = [Facts(_sample_facts(plan)), Notes(plan.warnings(), word="warning")]
+    return Report(answer, body, next_step=f"maskwell audit {shlex.quote(path)}")
+
+
+def _sample_facts(plan: SamplePlan) -> list[tuple[str, str]]:
+    worst = "the worst shares there can be: " if plan.worst_case else ""
+    facts = [
+        ("design", made_as(plan.design)),
+        ("planned for", f"{worst}{_shares(plan.design, plan.pi)}; {Printed(100 * plan.level):g} % intervals"),
+        *_sampling(plan.sampling),
+        ("variance, times n", _parts(plan.variance)),
+    ]
+    if plan.worst_n is not None and plan.worst_margin is not None and not plan.worst_case:
+        facts.append(("whatever the shares", _either(plan.worst_margin, plan.worst_n, plan.margin)))
+    direct = _either(plan.direct_margin, plan.direct_n, plan.margin)
+    return [*facts, ("asked directly", f"{direct}, but without protection")]
+
+
+def _either(margin: float, n: int, asked: float) -> str:
+    return f"within {number(margin, 3)}; within {number(asked, 3)} from {_respondents(n)}"
+
+
+def power_report(plan: PowerPlan, path: str) -> Report:
+    """How many respondents find the difference, with which chance."""
+    what = f"a share of {number(plan.against, 4)} of {_named(plan.label)} instead of {number(plan.null, 4)}"
+    find = "finds" if plan.n == 1 else "find"
+    answer = f"With {path}, {_respondents(plan.n)} {find} {what} with a chance of {number(plan.power, 3)}."
+    below, above = plan.detectable
+    detected = [f"from {number(above, 4)} upwards"] if above is not None else []
+    detected += [f"down from {number(below, 4)}"] if below is not None else []
+    pairs = [
+        ("design", made_as(plan.design)),
+        ("test", f"two-sided, false alarms {number(plan.alpha, 3)}; hypothesis {_shares(plan.design, plan.pi)}"),
+        *_sampling(plan.sampling),
+        ("variance, times n", f"{_parts(plan.variance_null)} under the hypothesis"),
+        ("", f"{_parts(plan.variance_against)} against it"),
+        ("found as surely", " and ".join(detected) or "nothing between 0 and 1"),
+        ("interval then", f"within {number(plan.margin, 3)}, {Printed(100 * (1 - plan.alpha)):g} %"),
+        ("asked directly", f"{_respondents(plan.direct_n)}, but without protection"),
+    ]
+    return Report(answer, [Facts(pairs)], next_step=f"maskwell audit {shlex.quote(path)}")
+
+
+def _sampling(sampling: Sampling) -> list[tuple[str, str]]:
+    if sampling.simple:
+        return []
+    text = (
+        f"deff {number(sampling.deff, 4)} on the sampling part, weights with cv {number(sampling.cv_weights, 4)} raise "
+        f"the randomization part by {number(100 * (sampling.weighting - 1), 3)} %"
+    )
+    return [("complex sample", text)]
+
+
+def _parts(variance: UnitVariance) -> str:
+    sampling, randomization = number(variance.sampling, 4), number(variance.randomization, 4)
+    return f"{number(variance.total, 5)} = {sampling} sampling + {randomization} randomization"
+
+
+def _shares(design: Design, pi: Real) -> str:
+    """The shares that are not 0, or the first of them."""
+    positive = [(one, p) for one, p in zip(design.inputs.labels, pi.tolist(), strict=True) if p > 0]
+    texts = [f"{_named(one)} {number(p, 4)}" for one, p in positive[:MOST_SHARES]]
+    return ", ".join([*texts, *(["..."] if len(positive) > MOST_SHARES else [])])
+
+
+def _named(one: object) -> str:
+    return shorten(label(one), 24)
+
+
+def _respondents(n: int) -> str:
+    return counted(n, "respondent", "respondents")
+
+
+def allocation_report(allocation: Allocation) -> Report:
+    """How to divide them, and what that gains."""
+    parts = "stratum" if allocation.kind == "strata" else "sample"
+    many = {"stratum": "strata", "sample": "samples"}[parts]
+    into = counted(len(allocation.names), parts, many)
+    answer = (
+        f"Divide {_respondents(allocation.n)} among {into} as "
+        f"below: the estimate is within {number(allocation.margin, 3)} ({Printed(100 * allocation.level):g} %)."
+    )
+    rows = [
+        [shorten(name, 40), f"{n:,}", f"{Printed(share):.4f}", *_of_stratum(allocation, i)]
+        for i, (name, n, share) in enumerate(
+            zip(allocation.names, allocation.counts, allocation.fractions, strict=True)
+        )
+    ]
+    unused = [name for name, n in zip(allocation.names, allocation.counts, strict=True) if not n]
+    not_needed = [f"{shorten(name, 40)} is not needed: the others tell more" for name in unused]
+    table = Grid([parts, "n", "best share", *_stratum_columns(allocation)], rows)
+    return Report(
+        answer,
+        [table, Facts(_allocation_facts(allocation)), Notes(not_needed)],
+        next_step=_after_allocation(allocation),
+    )
+
+
+def _after_allocation(allocation: Allocation) -> str:
+    if allocation.kind == "strata":
+        return "ask them, then maskwell estimate FILE --strata COLUMN and a --design for each deck"
+    return "ask them, then maskwell estimate FILE --design 'y[group=1]=D1' --design 'y[group=2]=D2'"
+
+
+def _stratum_columns(allocation: Allocation) -> list[str]:
+    return ["of all", "variance, times n"] if allocation.kind == "strata" else []
+
+
+def _of_stratum(allocation: Allocation, i: int) -> list[str]:
+    if allocation.kind != "strata":
+        return []
+    part = allocation.details["unit_variances"][i]
+    return [f"{Printed(part['share']):.4f}", f"{Printed(part['total']):.4f}"]
+
+
+def _allocation_facts(allocation: Allocation) -> list[tuple[str, str]]:
+    facts = [("variance", number(allocation.variance, 4))]
+    if allocation.plain_variance is not None:
+        plain = "divided by size" if allocation.kind == "strata" else "divided equally"
+        more = allocation.plain_variance / allocation.variance - 1
+        beside = f"{number(100 * abs(more), 3)} % {'more' if more >= 0 else 'less'}"
+        facts.append((plain, f"{number(allocation.plain_variance, 4)}, {beside}"))
+    if allocation.cost != allocation.n:
+        facts.append(("cost", f"{Printed(allocation.cost):,.10g}"))
+    return facts

@@ -1,0 +1,348 @@
+"""Privacy in words: what a design promises, one demand in every language, what came of checking a certificate.
+
+What is allowed is rounded down, what can happen rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.exact import Parity, parity_text, rounded, told_apart
+from maskwell.core.phrases import Printed, shorten
+from maskwell.designs.design import EXACT_LIMIT, Design
+from maskwell.engines.columns import Assignment
+from maskwell.privacy.certificate import parity_from_text
+from maskwell.privacy.certificate_check import Verified
+from maskwell.privacy.criteria import RHO_EXAMPLES, posterior_range, stands_for
+from maskwell.privacy.design_audit import PRIORS, REPETITIONS
+from maskwell.reports.plain_words import count, counted, factor_up, label, number
+from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report
+from maskwell.reports.text.design_report import (
+    MATRIX_LABEL_WIDTH,
+    SHOWN_LABELS,
+    labels_of,
+    made_as,
+    matrix_blocks,
+    parity_of,
+    report_names,
+    reports_of,
+    typed_categories,
+    what_it_does,
+)
+
+ROOM = WIDTH - len("Next: ")
+
+
+def audit_report(audit: Mapping[str, Any], design: Design, path: str, demand: str = "") -> Report:
+    """What a design promises; ``demand`` is how the demand was typed."""
+    return Report(
+        _demand_answer(audit, design, path) if "meets" in audit else _promise(design, path),
+        [
+            Facts(_audit_facts(audit, design)),
+            *matrix_blocks(design),
+            *_posteriors(design),
+            *_after_reports(audit, design),
+            Notes(audit["warnings"], word="warning"),
+            Notes(audit.get("demand", {}).get("notes", [])),
+        ],
+        next_step=_after_audit(audit, design, path, demand),
+    )
+
+
+def _promise(design: Design, path: str) -> str:
+    if isinstance(design.parity_exact(), float):
+        return f"{path} has no bound on parity: some report rules out some truth."
+    most = factor_up(stands_for(design))
+    return f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."
+
+
+def _demand_answer(audit: Mapping[str, Any], design: Design, path: str) -> str:
+    demand = audit["demand"]
+    answer = f"{path} {'meets' if audit['meets'] else 'does not meet'} the demand {demand['stated']}"
+    if "phi" in demand:
+        near = " within 1e-9 (given as decimals)" if audit["slack_used"] else ""
+        return f"{answer}: phi is {number(audit['average_security'])}{near}. It bounds no parity."
+    limit = "the bound, which must not be reached," if demand["strict"] else "the bound"
+    bound = parity_from_text(demand["gamma_exact"])
+    if audit["slack_used"]:
+        both = design.decimals and demand["decimals"]
+        whose = "both were" if both else f"the {'design' if design.decimals else 'demand'} was"
+        parity = parity_text(bound)
+        return f"{answer}: its parity is {parity} within 1e-9, {limit} {parity} ({whose} given as decimals)."
+    reached, most = told_apart(design.parity_exact() if demand["strict"] else stands_for(design), bound)
+    return f"{answer}: its parity is {reached}, {limit} {most}."
+
+
+# ---- what to do next
+
+
+def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: str) -> str:
+    """A design that meets the demand; or one that protects, or tells, or tells more; or to use this one."""
+    parity, columns = design.parity_exact(), len(Assignment((), design).leaves)
+    if audit.get("meets") is False:
+        return _better(audit["demand"], design, demand, path, columns)
+    if isinstance(parity, float) or parity < INFORMATIVE:
+        return _planned(
+            "a bound on parity" if isinstance(parity, float) else "reports that tell something", design, columns
+        )
+    if audit["admissible"] is False and design.has_entries_up_to(EXACT_LIMIT):
+        return f"a design that tells more at no cost in privacy: maskwell improve {shlex.quote(path)}"
+    if audit["identifiable"] is False:
+        return _planned("reports that shares can be estimated from", design, columns)
+    assigned = f"{','.join(['COLUMN'] * columns)}={path}"
+    return f"maskwell randomize DATA.csv --design {shlex.quote(assigned)} -o REPORTS.csv"
+
+
+def _planned(what: str, design: Design, columns: int) -> str:
+    """The command that plans a design over the same categories."""
+    if columns > 1:
+        return f"give every part {what}: maskwell plan --help"
+    command = f"maskwell plan {typed_categories(design.inputs)} --epsilon 1"
+    said = f"a design with {what}: {command}"
+    return said if len(said) <= ROOM else f"a design with {what}: maskwell plan --help"
+
+
+def _better(asked: Mapping[str, Any], design: Design, demand: str, path: str, columns: int) -> str:
+    """The command for a design over the same categories that meets the demand."""
+    if columns > 1:
+        return "make each part more private, since their parities multiply: maskwell design k-ary --help"
+    gamma = rounded(_sufficient(asked), 15, up=False)
+    if gamma == "1":
+        return TELL_NOTHING
+    option = demand or f"--gamma {gamma}"
+    output = "design-2.json" if Path(path).name == "design.json" else "design.json"
+    command = f"maskwell design k-ary {typed_categories(design.inputs)} {option} -o {output}"
+    return command if len(command) <= ROOM else f"maskwell design k-ary --categories @LABELS.txt {option} -o {output}"
+
+
+def _sufficient(asked: Mapping[str, Any]) -> Parity:
+    """The parity with which the demand is met: for security on average ``2 gamma / (gamma + 1) <= phi`` is enough."""
+    if "phi" not in asked:
+        return parity_from_text(asked["gamma_exact"])
+    phi = Fraction(asked["phi"])
+    return phi / (2 - phi)
+
+
+# ---- the facts
+
+
+def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
+    facts = [
+        ("made as", made_as(design)),
+        ("categories", f"{count(audit['k'])}: {labels_of(design.inputs)}"),
+        ("reports", reports_of(design)),
+        *what_it_does(design),
+        ("parity", parity_of(design)),
+        ("epsilon", number(audit["epsilon"], 10)),
+        ("best guess is right", _guess(audit)),
+        *_solvable(audit),
+        ("admissible", _admissible(audit)),
+        ("added variance", _added_variance(audit)),
+    ]
+    if "added_variance_by_estimator" in audit:
+        variances = audit["added_variance_by_estimator"].items()
+        facts.append(("by estimator", ", ".join(f"{name} {number(value)}" for name, value in variances)))
+    facts.append(("average security", _on_average(audit)))
+    parity = stands_for(design)
+    if not isinstance(parity, float):
+        worn = ", ".join(f"{t} reports {parity_text(parity**t, 4)}" for t in REPETITIONS)
+        facts.append(("asked again, parity", worn))
+    if "hazard" in audit:
+        facts.append(("sensitive categories", _hazard(audit["hazard"])))
+    if "row_parities" in audit and len(audit["row_parities"]) <= SHOWN_LABELS:
+        facts.append(("parity of each report", ", ".join(number(p) for p in audit["row_parities"])))
+    if "parity_within" in audit:
+        facts.append(("parity within a cell", str(audit["parity_within"])))
+    return facts
+
+
+def _solvable(audit: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if audit["identifiable"] is None:
+        return [("identifiable", "not worked out")]
+    answer = "yes" if audit["identifiable"] else f"no: rank {audit['rank']} for {audit['k']} categories"
+    return [("identifiable", answer), ("condition", number(audit["condition"]))]
+
+
+def _guess(audit: Mapping[str, Any]) -> str:
+    right, blind = audit["guess_probability"], number(audit["guess_without_report"])
+    return f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)"
+
+
+def _on_average(audit: Mapping[str, Any]) -> str:
+    if audit["average_security"] is None:
+        return "not worked out: too many columns to compare, two by two"
+    return f"{number(audit['average_security'])} (for comparison only, not recommended)"
+
+
+def _added_variance(audit: Mapping[str, Any]) -> str:
+    value = audit["added_variance"]
+    if audit["identifiable"] is None:
+        return "not worked out"
+    return "none: shares cannot be estimated" if value is None else f"{number(value)} divided by n, at equal shares"
+
+
+def _admissible(audit: Mapping[str, Any]) -> str:
+    if audit["admissible"] is None:
+        return f"not worked out: {audit['inadmissible_because']}"
+    if audit["admissible"]:
+        return "yes" if audit["admissible_exactly"] else "yes, within 1e-8"
+    return f"no, another design of this parity tells more: {audit['inadmissible_because']}"
+
+
+def _hazard(audit: Mapping[str, Any]) -> str:
+    ratio = number(audit["ratio"])
+    return (
+        f"{number(audit['prior'])} before, at most {number(audit['greatest'])} after a report (one-sided ratio {ratio})"
+    )
+
+
+def _posteriors(design: Design) -> list[Block]:
+    """What a suspicion can become: the least rounded down, the most rounded up."""
+    parity = stands_for(design)
+    if isinstance(parity, float):
+        return []
+    ranges = [(prior, *posterior_range(parity, Fraction(prior))) for prior in PRIORS]
+    rows = [[prior, rounded(low, 6, up=False), rounded(high, 6, up=True)] for prior, low, high in ranges]
+    return [GAP, Grid(["a suspicion of", "can fall to", "can rise to"], rows)]
+
+
+def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
+    """What the given prior becomes after each report, for small designs."""
+    if "posterior" not in audit or design.k > SHOWN_LABELS or design.m > SHOWN_LABELS:
+        return []
+    header = ["after the report", *(shorten(label(one), 12) for one in design.inputs.labels)]
+    names = ["(before)", *(shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design))]
+    beliefs = [audit["prior"], *audit["posterior"]]
+    rows = [
+        [name, *("–" if math.isnan(p) else f"{Printed(p):.4f}" for p in row)]
+        for name, row in zip(names, beliefs, strict=True)
+    ]
+    return [GAP, Grid(header, rows)]
+
+
+# ---- one demand in every language
+
+INFORMATIVE = 1 + Fraction(1, 10**15)
+"""The least parity for which designs are offered: below it a report says next to nothing."""
+TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
+LOGARITHM = 1 + Fraction(1, 10**14)
+"""Above 1 by more than the error of a logarithm, so that the epsilon that was typed is not shown a digit smaller."""
+
+
+def convert_report(languages: Mapping[str, Any], option: str) -> Report:
+    """One demand in every language; ``option`` is how it is typed."""
+    gamma = parity_from_text(languages["gamma_exact"])
+    if isinstance(gamma, float):
+        nothing = f"{languages['stated']} allows any parity: nothing is asked, and every design meets it."
+        return Report(nothing, next_step="a demand that protects: maskwell convert --epsilon 1")
+    strict = languages["closed"] and languages["attained"]
+    return Report(
+        _converted_answer(languages, gamma, strict=strict),
+        [Facts(_language_facts(languages, gamma, strict=strict)), GAP, _rises(languages, gamma, strict=strict)],
+        next_step=_after_convert(languages, gamma, option),
+    )
+
+
+def _converted_answer(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> str:
+    limit = "below" if strict else "at most"
+    says = "is as accurate as subset selection of parity" if "l" in languages else f"means that parity is {limit}"
+    return f"{languages['stated']} {says} {rounded(gamma, 10, up=False)}."
+
+
+def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
+    below = "below " if strict else ""
+    epsilon = rounded(Fraction(languages["epsilon"]) * LOGARITHM, 10, up=False)
+    itself = (
+        [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")] if "l" in languages else []
+    )
+    pairs = [
+        *itself,
+        ("gamma, beta, Bayes factor", f"{below}{rounded(gamma, 10, up=False)}"),
+        ("epsilon", f"{below}{epsilon}"),
+    ]
+    if "q" in languages:
+        pairs.append((f"best subset size, k = {languages['k']}", " or ".join(map(str, languages["q_all"]))))
+    if "l_real" in languages:
+        pairs.append((f"as accurate as l, k = {languages['k']}", _matching_l(languages)))
+    return pairs
+
+
+def _rises(languages: Mapping[str, Any], gamma: Parity, *, strict: bool) -> Grid:
+    """What a suspicion can become; local diversity bounds nothing, so that the table is that of subset selection."""
+    rows = [[number(float(p)), rounded(posterior_range(gamma, p)[1], 6, up=True)] for p in RHO_EXAMPLES]
+    whose = "with subset selection " if "l" in languages else ""
+    return Grid(["a suspicion of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows)
+
+
+def _after_convert(languages: Mapping[str, Any], gamma: Fraction, option: str) -> str:
+    if gamma < INFORMATIVE:
+        return TELL_NOTHING
+    if "l" in languages:
+        return f"maskwell design subset --k {languages['k']} --gamma {rounded(gamma, 10, up=False)} -o design.json"
+    family = "subset" if languages.get("q", 1) > 1 else "k-ary"
+    return f"maskwell design {family} --k {languages.get('k', 4)} {option} -o design.json"
+
+
+def _matching_l(languages: Mapping[str, Any]) -> str:
+    """The l of local diversity beside a demand, and what rounding it either way means.
+
+    >>> _matching_l({"k": 10, "l_real": 2.06, "l_floor": 2, "l_ceiling": 3})
+    '2.06: l = 2 adds less variance, l = 3 hides the truth among more answers; neither bounds parity'
+    >>> _matching_l({"k": 3, "l_real": 1.4, "l_floor": 1, "l_ceiling": 2})
+    '1.4: no l adds so little variance, l = 2 hides the truth among more answers; it bounds no parity'
+    """
+    low, high, real = languages["l_floor"], languages["l_ceiling"], number(languages["l_real"])
+    if languages["k"] < 3:
+        return f"{real}: there is no l-diversity of two categories"
+    if low == high:
+        return f"{real}, which bounds no parity"
+    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
+    more = (
+        f"l = {high} hides the truth among more answers"
+        if high < languages["k"]
+        else "no l hides it among more answers"
+    )
+    both = low >= 2 and high < languages["k"]
+    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
+
+
+# ---- a certificate that was checked
+
+NOT_PROVED = (
+    "labels and provenance are as given, and nothing here shows that reports were really drawn by this design. Anyone "
+    "can make a seal: who made the file is not proved."
+)
+
+
+def verified_report(verified: Verified, path: str) -> Report:
+    """The answer, every check, and what a certificate does not prove."""
+    checks = [(check.name, ("holds: " if check.ok else "FAILS: ") + check.words) for check in verified.checks]
+    answer = Paragraph(_verified_answer(verified, path), hang="", split=True)
+    return Report(answer, [Facts(checks), Notes([NOT_PROVED])], next_step=_after_verify(verified, path))
+
+
+def _verified_answer(verified: Verified, path: str) -> str:
+    if [check.name for check in verified.failed] == ["the same"]:
+        return f"{path} is a certificate of another design: {verified.failed[0].words}."
+    if not verified.ok:
+        return f"{path} does not hold: {counted(len(verified.failed), 'check fails', 'checks fail')}."
+    words = {check.name: check.words for check in verified.checks}
+    if verified.meets is None:
+        return f"{path} holds: {words['parity']}."
+    as_given = ", which is as given" if "as given" in words["demand"] else ""
+    return f"{path} holds{'' if verified.meets else ', and the demand is not met'}: {words['meets']}{as_given}."
+
+
+def _after_verify(verified: Verified, path: str) -> str:
+    if [check.name for check in verified.failed] == ["the same"]:
+        return "give the design that the certificate is about, or certify the one you have"
+    if not verified.ok:
+        return f"get the file as it was made, or make it: maskwell audit D --certificate {shlex.quote(path)}"
+    if any(check.name == "demand" and "curves" in check.words for check in verified.checks):
+        return "hand it out with the design (the short checker of the documentation knows no curves)"
+    return "the same without maskwell: check_certificate.py, in the documentation under certificate"

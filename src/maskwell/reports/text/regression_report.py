@@ -1,0 +1,158 @@
+"""Regressions in words, and as tables for a paper."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maskwell.core.phrases import Printed, magnitude, p_text, shorten
+from maskwell.estimation.regression.named_coefficients import Coefficients
+from maskwell.estimation.regression.regression_result import Regression
+from maskwell.reports.pages.paper_tables import Table
+from maskwell.reports.plain_words import counted
+from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
+
+MOST_TERMS = 60
+MOST_DECIMALS = 8
+LARGE = 1e7
+
+
+def regression_report(
+    regression: Regression, level: float, designs: Mapping[str, str], *, exponentiate: bool = False
+) -> Report:
+    """The coefficients with their errors, what they rest on, and what to look at next."""
+    hidden = len(regression.terms) - MOST_TERMS
+    more = f"  ... and {hidden:,} more: --json gives all" if hidden > 0 else ""
+    body: list[Block] = [Grid(*_cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS), more=more)]
+    if regression.latent is not None:
+        head, rows = _cells(regression.latent, level, exponentiate=False, most=MOST_TERMS)
+        body += [GAP, Grid(head, rows, title=f"  {_latent_title(regression)}")]
+    body += [Facts(_facts(regression)), Notes([*_left_out(regression), *regression.flags])]
+    first = next(iter(designs.values()), "design.json")
+    return Report(
+        line(_answer(regression, level, exponentiate=exponentiate)),
+        body,
+        next_step=f"what a report reveals: maskwell audit {shlex.quote(first)}",
+    )
+
+
+def regression_table(regression: Regression, level: float, *, exponentiate: bool = False, exact: bool = False) -> Table:
+    """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits."""
+    head, rows = _cells(regression, level, exponentiate=exponentiate, most=None)
+    percent = f"{Printed(100 * level):g} %"
+    head = [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
+    if exact:
+        rows = [_digits(row) for row in regression.rows(level, exponentiate=exponentiate)]
+    said = [f"n = {regression.n:,} rows; {_how(regression)}."]
+    said += [f"{name.capitalize()}: {value}." for name, value in _facts(regression)]
+    if regression.latent is not None:
+        said.append(f"Fitted with a model of the {_latent_title(regression)}, not shown.")
+    kind = f"{regression.family.capitalize()} regression with randomized response"
+    caption = f"{kind}: {regression.outcome if regression.formula is None else regression.formula}"
+    return Table(head, rows, caption=caption, notes=[" ".join(said), *_left_out(regression), *regression.flags])
+
+
+def _how(regression: Regression) -> str:
+    if regression.family == "linear":
+        return "corrected estimating equations"
+    return "pseudo maximum likelihood" if "weights" in regression.variance else "maximum likelihood"
+
+
+def _answer(regression: Regression, level: float, *, exponentiate: bool) -> str:
+    """The first predictor of the formula, in one line."""
+    first = next((j for j, term in enumerate(regression.terms) if not _is_intercept(term)), 0)
+    row = regression.rows(level, exponentiate=exponentiate)[first]
+    what = _effect(regression, row["term"], exponentiate=exponentiate)
+    about = f"{shorten(regression.outcome, 16)} ~ {shorten(row['term'], 24)}"
+    if row["standard_error"] is None:
+        return f"{about}: no finite estimate from {counted(regression.n, 'row', 'rows')}; see the notes."
+    value, low, high = (_number(x, _decimals(row)) for x in (row["estimate"], *row["interval"]))
+    return f"{about}: {what} {value} ({Printed(100 * level):g} % interval {low} to {high}; {regression.n:,} rows)."
+
+
+def _is_intercept(term: str) -> bool:
+    return term == "Intercept" or term.endswith(": Intercept")
+
+
+def _effect(regression: Regression, term: str, *, exponentiate: bool) -> str:
+    """What a coefficient is; an intercept is no ratio."""
+    if regression.family == "linear":
+        return "mean" if _is_intercept(term) else "change in the mean"
+    what = "odds" if _is_intercept(term) else "odds ratio"
+    return what if exponentiate else f"log {what}"
+
+
+def _cells(
+    regression: Coefficients, level: float, *, exponentiate: bool, most: int | None
+) -> tuple[list[str], list[list[str]]]:
+    head = ["term", "odds ratio" if exponentiate else "estimate", "std. error", "from", "to", "p"]
+    return head, [_line(row) for row in regression.rows(level, exponentiate=exponentiate)[:most]]
+
+
+def _line(row: Mapping[str, Any]) -> list[str]:
+    values = [row["estimate"], row["standard_error"], *row["interval"]]
+    return [row["term"], *(_number(value, _decimals(row)) for value in values), p_text(row["p_value"])]
+
+
+def _digits(row: Mapping[str, Any]) -> list[str]:
+    values = [row["estimate"], row["standard_error"], *row["interval"], row["p_value"]]
+    return [row["term"], *("" if value is None else repr(value) for value in values)]
+
+
+def _decimals(row: Mapping[str, Any]) -> int | None:
+    """Decimals that show two digits of the standard error, at least four; None where that would be too many.
+
+    >>> [_decimals({"standard_error": error}) for error in (0.25, 0.00018, 1e-12, None)]
+    [4, 5, None, 4]
+    """
+    error = row["standard_error"]
+    if not error or not math.isfinite(error):
+        return 4
+    decimals = max(4, 1 - magnitude(error))
+    return decimals if decimals <= MOST_DECIMALS else None
+
+
+def _number(value: float | None, decimals: int | None = 4) -> str:
+    """So many decimals; a number too small or too large for them in powers of ten.
+
+    >>> _number(0.12345), _number(None), _number(0.00018, 6), _number(1e-12, None), _number(1e9), _number(-1e-9)
+    ('0.1235', 'n/a', '0.000180', '1.0e-12', '1.0e+09', '0.0000')
+    """
+    if value is None or math.isnan(value):
+        return "n/a"
+    if decimals is None or abs(value) >= LARGE:
+        return f"{Printed(value):.1e}"
+    return f"{Printed(value):.{decimals}f}"
+
+
+def _facts(regression: Regression) -> list[tuple[str, str]]:
+    pairs = [("standard errors", regression.variance)]
+    if regression.degrees_of_freedom is not None:
+        pairs.append(("degrees of freedom", f"{regression.degrees_of_freedom:,}"))
+    if regression.categories:
+        pairs.append(
+            ("about", f"{shorten(str(_about(regression)), 40)}, against {shorten(str(regression.categories[-1]), 40)}")
+        )
+    if not math.isnan(regression.log_likelihood):
+        pairs.append(("log-likelihood", f"{Printed(regression.log_likelihood):.4f}"))
+    return pairs
+
+
+def _about(regression: Regression) -> object:
+    return regression.categories[0] if len(regression.categories) == 2 else "each category"
+
+
+def _left_out(regression: Regression) -> list[str]:
+    if not regression.dropped:
+        return []
+    whole = regression.n + regression.dropped
+    were = "was" if regression.dropped == 1 else "were"
+    return [f"{regression.dropped:,} of {whole:,} rows had a missing value and {were} left out"]
+
+
+def _latent_title(regression: Regression) -> str:
+    terms: Sequence[str] = regression.latent.terms if regression.latent is not None else ()
+    attention = any(term.startswith("attention: ") for term in terms)
+    return "attention (log odds)" if attention else "true categories of the randomized predictor (log odds)"

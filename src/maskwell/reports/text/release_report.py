@@ -1,0 +1,372 @@
+"""A release in words: what came of it, what several bounds would give and cost; and the risk of a file.
+
+The risk tells who is found, how surely, and by which keys.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maskwell.core.cells import CellTable
+from maskwell.core.escapes import one_line
+from maskwell.core.phrases import Printed, shorten
+from maskwell.errors import InfeasibleError
+from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.keeping import check_kept, exempted
+from maskwell.release.released import Release
+from maskwell.release.risk.contributions import LevelContribution, VariableContribution
+from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.summary import FileRisk
+from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
+from maskwell.release.stages.stage import Stage
+from maskwell.reports.plain_words import SPACE, count, counted, label, percent
+from maskwell.reports.report import GAP, Block, Grid, Notes, Paragraph, Report, sentence
+from maskwell.reports.text.release_words import KEPT, bound_value, promises
+from maskwell.reports.text.risk_figures import (
+    NAME,
+    NONE,
+    ROUNDED,
+    above_in_words,
+    assumptions,
+    easiest,
+    factor_text,
+    found_for_sure,
+    headline,
+    is_sure,
+    names_in_short,
+    risk_notes,
+    risk_rows,
+    utility_rows,
+)
+
+LABEL_WIDTH = 18
+ABOVE = "records whose chance of a correct match is above the limit of the plan, {bound}"
+BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
+
+
+def release_report(release: Release, folder: str) -> Report:
+    """What was released, with which risk and at what cost."""
+    first = f"Released {counted(release.rows, 'record', 'records')} to {_folder(folder)}. {_release_answer(release)}"
+    body = _changes(release)
+    body += [] if release.risk is None else [GAP, risk_grid(release.risk)]
+    body.append(Notes([*_broken_promises(release), *_remarks(release)]))
+    where = f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other."
+    data = shlex.quote(f"{folder}/public/data{release.ending}")
+    receipt = shlex.quote(f"{folder}/public/receipt.json")
+    return Report(
+        [sentence(first), *_assumptions(release)],
+        [*body, Paragraph(where)],
+        next_step=f"maskwell estimate {data} --receipt {receipt}",
+    )
+
+
+def risk_grid(risk: RiskReport) -> Grid:
+    """What is measured, before and after."""
+    return Grid([f"risk{ROUNDED}", "before", "after"], [[*map(_plain, row)] for row in risk_rows(risk)])
+
+
+def dry_run_report(
+    release: Release,
+    points: Sequence[RiskUtilityPoint],
+    *,
+    source: str,
+    plan: str,
+    folder: str = "released",
+    given: Mapping[str, str | None] | None = None,
+) -> Report:
+    """What several bounds would give and cost, before anything is written; the plan's own is marked.
+
+    ``given`` are further options of the command, for the line that says what to type next.
+    """
+    refused = refusal(release)
+    first = _would_be(release) if refused is None else _would_not_be(release, refused)
+    body = [*map_table(points), *_map_notes(release, points), GAP, *_changes(release)]
+    more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
+    command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
+    if refused is None:
+        body.append(Notes([*_broken_promises(release), *_remarks(release)]))
+        return Report(first, body, next_step=f"{command} -o {shlex.quote(folder)}")
+    body += [Notes(_remarks(release)), Notes([refused.hint], word="to keep the limit")]
+    return Report(first, body, next_step=f"change the plan, then: {command} --dry-run")
+
+
+def _folder(name: str) -> str:
+    return name if name.endswith("/") else f"{name}/"
+
+
+def _assumptions(release: Release) -> list[Paragraph]:
+    assumed = "" if release.risk is None else assumptions(release.risk, release)
+    return [sentence(assumed)] if assumed else []
+
+
+def refusal(release: Release) -> InfeasibleError | None:
+    """Why the plan would not be carried out, if it would not."""
+    try:
+        check_kept(release)
+    except InfeasibleError as error:
+        return error
+    return None
+
+
+def _would_be(release: Release) -> list[Paragraph]:
+    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}. "
+    return [sentence(first + _release_answer(release)), *_assumptions(release)]
+
+
+def _would_not_be(release: Release, refused: InfeasibleError) -> list[Paragraph]:
+    """The first line of a plan that would be refused, and who is to blame."""
+    risk, bound = release.risk, release.plan.match
+    after = None if risk is None else risk.after
+    if risk is None or after is None or bound is None or not after.records_above:
+        return [sentence(f"The plan would be refused: {refused.message}.")]
+    above = above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
+    worst = sentence(f"{easiest(risk, release.labels)}.")
+    return [sentence(f"The plan would be refused: {above}."), worst]
+
+
+def _map_notes(release: Release, points: Sequence[RiskUtilityPoint]) -> list[Block]:
+    """Why bounds are not possible; and words of the table that are not clear by themselves, where they occur."""
+    remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
+    bound = release.plan.match
+    if bound is not None and any(point.above for point in points):
+        remarks.append(Notes([ABOVE.format(bound=_plain(bound_value("match", float(bound))))], word="above"))
+    return [*remarks, Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by")]
+
+
+def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
+    r"""Risk and change of several bounds, one to a line.
+
+    >>> mild = RiskUtilityPoint(label="match 0.5", risk=0.47, changed=0.02, matches=91.5, above=0, chosen=True)
+    >>> print("\n".join(map_table([mild])[0].to_text()))
+      asked      greatest risk  records changed  matches  above  inflation
+      match 0.5           47 %            2.0 %     91.5      0          –  the plan
+    """
+    header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation"]
+    rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
+    if not rows:
+        return []
+    return [Grid(header, [row[:-1] for row in rows], marks=[row[-1] for row in rows])]
+
+
+def _beaten(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
+    """By which point each other is beaten; that of the plan is marked otherwise."""
+    return [None if p.chosen else i for p, i in zip(points, beaten_by(points), strict=True)]
+
+
+def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better: int | None) -> list[str]:
+    if not math.isfinite(point.changed):
+        return [_label(point), *[NONE] * 5, "not possible"]
+    measured = math.isfinite(point.risk)
+    return [
+        _label(point),
+        _plain(bound_value("match", point.risk)) if measured else NONE,
+        f"{percent(point.changed)} %",
+        f"{Printed(point.matches):,.1f}" if measured else NONE,
+        f"{point.above:,}" if measured else NONE,
+        NONE if point.inflation is None else factor_text(point.inflation),
+        "the plan" if point.chosen else "" if better is None else f"beaten by {_label(points[better])}",
+    ]
+
+
+def _label(point: RiskUtilityPoint) -> str:
+    """Cut at its end: it is a word and a number, whose first digits matter."""
+    return point.label if len(point.label) <= LABEL_WIDTH else f"{point.label[: LABEL_WIDTH - 1]}…"
+
+
+def _release_answer(release: Release) -> str:
+    if release.risk is None:
+        return "The plan names no keys, so the risk of a match is not measured."
+    return headline(release.risk)
+
+
+def _changes(release: Release) -> list[Block]:
+    """What happens to each randomized column, and what happened where there is a released file."""
+    done = bool(release.changed)
+    header = ["randomized", "expected to change", *(["changed"] if done else []), "inflation"]
+    rows = [
+        [row.name, _plain(row.expected), *([_plain(row.realised)] if done else []), row.inflation]
+        for row in utility_rows(release)
+    ]
+    return [Grid(header, rows), *_kept(release.stages)] if rows else []
+
+
+def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
+    """What stays right on average, each group of columns once."""
+    pairs = [(one, kept_columns(stages, one)) for one in stages]
+    kept = [f"{KEPT[one.invariance]} of {_table(one, columns)}" for one, columns in pairs if columns]
+    lost = [_columns(one) for one, columns in pairs if not columns]
+    said = [f"Right on average: {'; '.join(kept)}."] if kept else []
+    said += [f"Not right as they stand, users need the matrix: {'; '.join(lost)}."] if lost else []
+    return [Paragraph(text, indent="  ") for text in said]
+
+
+def _table(stage: Stage, kept: Sequence[str]) -> str:
+    """The stage where all its columns are kept together, else those that are."""
+    return _columns(stage) if {*stage.columns} <= {*kept} else names_in_short(kept)
+
+
+def _columns(stage: Stage) -> str:
+    within = f" within {names_in_short(stage.within)}" if stage.within else ""
+    return names_in_short(stage.variables) + within
+
+
+def _broken_promises(release: Release) -> list[str]:
+    return [
+        _plain(f"{one.what} ({one.where}): {one.asked} was asked, {one.achieved} is reached")
+        for one in promises(release)
+        if one.kept is False
+    ]
+
+
+def _remarks(release: Release) -> list[str]:
+    seeded = (
+        [] if release.private else ["draws from a seed can be repeated: nothing is protected by this demonstration"]
+    )
+    flags = [*(risk_notes(release.risk) if release.risk else ()), *(release.utility.flags if release.utility else ())]
+    return list(dict.fromkeys([*seeded, *release.notes, *exempted(release), *flags, *release.lost]))
+
+
+def _plain(text: str) -> str:
+    return text.replace(SPACE, " ")
+
+
+MOST_LEVELS = 8
+LEVEL_PART = 18
+NO_RECEIPT = (
+    "how easily a record is found after the release is not known without --receipt internal/receipt.json: k-anonymity"
+    " of a randomized file is not the usual guarantee"
+)
+
+
+def risk_report(
+    report: RiskReport,
+    *,
+    file: str,
+    released: CellTable | None = None,
+    names: Mapping[str, Any] | None = None,
+    added: Sequence[VariableContribution] = (),
+    levels: Sequence[LevelContribution] = (),
+) -> Report:
+    """Before, and after where there is a release; ``names`` are the files as they were typed."""
+    first = [sentence(_risk_answer(report))]
+    first += [sentence(assumptions(report))] if report.after is not None else []
+    if (report.before if report.after is None else report.after).records_above:
+        first.append(sentence(f"{easiest(report)}."))
+    body: list[Block] = [_file_grid(report.before) if report.after is None else risk_grid(report)]
+    body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
+    alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
+    body.append(Notes([*risk_notes(report), *alone]))
+    return Report(first, body, next_step=_after_risk(file, names or {}, report))
+
+
+def _risk_answer(report: RiskReport) -> str:
+    """Whether the bound is kept, where there is one; else who is found, and how surely."""
+    if report.after is not None:
+        return f"{headline(report)[:-1]}; before the release: {_before(report)}.{_verdict(report.after)}"
+    who = f"who knows {names_in_short(report.keys)} of a person"
+    if report.threshold is None:
+        return f"W{who[1:]} finds {_who_is_found(report)}."
+    bound, now = bound_value("match", report.threshold), report.before
+    if not now.records_above:
+        return f"No record is above the limit of {bound}: {who} finds {_who_is_found(report)}."
+    above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
+    one = now.records_above == 1
+    up_to = "" if one else "up to "
+    sure = (
+        "for sure" if one and is_sure(now.max_risk) else f"with a chance of {up_to}{bound_value('match', now.max_risk)}"
+    )
+    return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
+
+
+def _verdict(after: FileRisk) -> str:
+    """How many records of a release are above the limit; nothing where none is."""
+    above = after.records_above or 0
+    records = f"{count(above)} of {counted(after.records, 'record', 'records')}"
+    return f" {records} {'is' if above == 1 else 'are'} above the limit." if above else ""
+
+
+def _who_is_found(report: RiskReport) -> str:
+    """Who is found in the file as it is."""
+    now = report.before
+    if not is_sure(now.max_risk):
+        return f"no record with a chance above {bound_value('match', now.max_risk)}"
+    sure = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
+    return f"{sure}: nobody else is like them"
+
+
+def _before(report: RiskReport) -> str:
+    """What it was before a release, in the terms of what is said of the release."""
+    both_sure = report.after is not None and is_sure(report.after.max_risk)
+    return count(report.before.uniques or 0) if both_sure else bound_value("match", report.before.max_risk)
+
+
+def _file_grid(file: FileRisk) -> Grid:
+    """The numbers of a file that is as it is."""
+    small = file.violations or {}
+    rows = [
+        ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
+        ["Not exceeded by 95 % of the records", _plain(bound_value("match", file.percentile_95))],
+        ["Fewest records with the same keys", count(file.smallest or 0)],
+        *([f"Records with fewer than {size} alike", count(alike)] for size, alike in small.items()),
+    ]
+    if file.expected_reidentifications is not None:
+        expected = f"{Printed(file.expected_reidentifications):,.1f}"
+        rows.insert(1, ["… not knowing who is in the sample", expected])
+    return Grid([f"in the file{ROUNDED}", ""], rows)
+
+
+def _seen(released: CellTable) -> str:
+    alone = int((released.counts == 1).sum())
+    return (
+        f"in the released file {count(alone)} of {counted(released.n, 'record', 'records')} are alone with their keys"
+    )
+
+
+def _variables(added: Sequence[VariableContribution]) -> Grid:
+    """How many matches are left to somebody who does not know one of the keys."""
+    header = ["key", "matches without it", "fewer by", "alone without it", "greatest chance"]
+    rows = [
+        [
+            shorten(one_line(one.variable), NAME),
+            f"{Printed(one.matches_without):,.1f}",
+            f"{Printed(100 * one.share):.0f} %",
+            f"{Printed(one.uniques_without):,.1f}",
+            _plain(bound_value("match", one.max_risk_without)),
+        ]
+        for one in added
+    ]
+    return Grid(header, rows)
+
+
+def _levels(levels: Sequence[LevelContribution]) -> Grid:
+    """The labels whose records are found most easily."""
+    header = ["label", "records", "mean chance", "greatest", "matches"]
+    rows = [
+        [
+            _level(one),
+            count(one.records),
+            _plain(bound_value("match", one.mean_risk)),
+            _plain(bound_value("match", one.max_risk)),
+            f"{Printed(one.matches):,.1f}",
+        ]
+        for one in levels[:MOST_LEVELS]
+    ]
+    left = len(levels) - MOST_LEVELS
+    return Grid(header, rows, more=f"  ... and {count(left)} labels with less risk" if left > 0 else "")
+
+
+def _level(one: LevelContribution) -> str:
+    """Name and label, each cut by itself."""
+    value = NONE if one.level is None else label(one.level)
+    return f"{shorten(one_line(one.variable), LEVEL_PART)} = {shorten(one_line(value), LEVEL_PART)}"
+
+
+def _after_risk(file: str, names: Mapping[str, Any], report: RiskReport) -> str:
+    if report.after is not None and names.get("released"):
+        return f"maskwell estimate {shlex.quote(names['released'])} --receipt {shlex.quote(str(names['receipt']))}"
+    if report.after is not None:
+        return f"maskwell risk {shlex.quote(file)} --keys {shlex.quote(','.join(report.keys))} --contributions"
+    return f"maskwell release {shlex.quote(file)} --init -o plan.toml"

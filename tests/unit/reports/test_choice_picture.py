@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.drawings import fixed_colours, overlapping, texts_outside
+
+from maskwell.errors import ParameterError
+from maskwell.planning.design_choice import choose
+from maskwell.planning.set_sizes import added_variance, minimax_size
+from maskwell.plots import Picture, plot_choice, plot_frontier
+from maskwell.privacy.criteria import Demand
+
+ONE = Demand.from_epsilon(1)
+
+
+def pictures() -> list[Picture]:
+    return [
+        plot_frontier(10, demand=ONE),
+        plot_frontier(10),
+        plot_frontier(2, demand=Demand.from_rho("0.1", "0.5"), n=100),
+        plot_frontier(10, demand=Demand.from_epsilon(12)),
+        plot_frontier(4, demand=Demand.from_epsilon("0.01")),
+        plot_frontier(10**6, demand=ONE, n=10**6),
+        plot_frontier(5, demand=Demand.from_gamma("1e400")),
+        plot_frontier(5, demand=replace(ONE, text="curves of a-file-with-a-rather-long-name-in-a-folder.csv")),
+        plot_choice(choose(4, ONE, pi=["0.4", "0.3", "0.2", "0.1"])),
+    ]
+
+
+def test_lines_hold_the_error_of_one_share() -> None:
+    data = plot_frontier(10, demand=ONE, n=400).data
+    for e, gamma, variance, error in zip(
+        data["epsilon"], data["gamma"], data["added_variance"][0], data["error"][0], strict=True
+    ):
+        assert math.log(gamma) == pytest.approx(e)
+        assert variance == pytest.approx(added_variance(10, float(gamma), minimax_size(10, float(gamma))))
+        assert error == pytest.approx(math.sqrt((variance + 0.9) / (10 * 400)))
+    assert 1.0 in data["epsilon"].round(12)
+    assert (np.diff(data["error"], axis=1) < 0).all()
+
+
+def test_no_line_lies_below_the_minimax_design() -> None:
+    error = plot_frontier(10, demand=ONE).data["error"]
+    assert (error[0] <= error[1:] * (1 + 1e-12)).all()
+
+
+def test_the_table_says_what_beats_what() -> None:
+    rows = {row[0]: row for row in plot_frontier(10, demand=ONE).rows}
+    assert rows["minimax subset selection"][-1] == ""
+    assert rows["gamma-diagonal"][-1] == ""
+    beaten = [row for row in rows.values() if row[-1]]
+    assert len(beaten) == 6
+    assert {row[-1] for row in beaten} == {"minimax subset selection"}
+
+
+def test_one_design_under_two_names_is_one_line() -> None:
+    rows = plot_frontier(3, demand=ONE).rows
+    assert rows[0][0] == "gamma-diagonal"
+    assert "minimax subset selection" not in {row[0] for row in rows}
+    assert {row[-1] for row in rows[1:]} == {"gamma-diagonal"}
+
+
+def test_where_the_best_size_is_one_its_point_is_not_drawn_twice() -> None:
+    figure = plot_frontier(10, demand=Demand.from_gamma(20)).figure()
+    rows = [text.get_text() for text in figure.axes[0].texts if text.get_ha() == "right"]
+    assert "γ-diagonal" in rows
+    assert "minimax subset" not in rows
+
+
+def test_the_recommended_design_is_told_with_its_reason() -> None:
+    choice = choose(10, ONE, n=1000)
+    picture = plot_choice(choice)
+    assert choice.reason in picture.text
+    assert picture.text == plot_frontier(10, demand=ONE, n=1000).text
+    assert "equal shares" in plot_choice(choose(3, ONE, pi=["0.5", "0.3", "0.2"])).text
+    assert "no bound on parity" in picture.text
+
+
+def test_dominated_points_have_arrows_and_others_none() -> None:
+    points = plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")).figure().axes[2]
+    arrows = [text for text in points.texts if getattr(text, "arrow_patch", None) is not None]
+    assert len(arrows) == 6
+    best = min(float(line.get_xdata()[0]) for line in points.lines if line.get_marker() == "o")
+    assert all(arrow.xy[0] == pytest.approx(best) for arrow in arrows)
+
+
+def test_arrows_are_explained_where_there_are_any() -> None:
+    def said(picture: Picture) -> str:
+        return " ".join(text.get_text() for text in picture.figure().axes[0].texts)
+
+    assert "dominated: the arrow leads to" in said(plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")))
+    assert "dominated: there is a design" in said(plot_frontier(50, demand=ONE))
+
+
+def test_the_number_of_categories_is_shown() -> None:
+    for narrow in (False, True):
+        page = plot_frontier(1200, demand=ONE).figure(narrow=narrow).axes[0]
+        assert "1,200 categories" in {text.get_text() for text in page.texts}
+
+
+@pytest.mark.parametrize("demand", [Demand.from_gamma(1), Demand.from_curves()])
+def test_demands_without_a_design_are_refused(demand: Demand) -> None:
+    with pytest.raises(ParameterError):
+        plot_frontier(5, demand=demand)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_frontiers_are_drawn_and_described(narrow: bool) -> None:
+    for picture in pictures():
+        figure = picture.figure(narrow=narrow)
+        assert texts_outside(figure) == []
+        assert overlapping(figure) == []
+        assert fixed_colours(picture, narrow=narrow) == set()
+        assert all(len(row) == len(picture.columns) for row in picture.rows)

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.drawings import fixed_colours, overlapping, texts_outside
+
+from maskwell.errors import ParameterError
+from maskwell.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
+from maskwell.privacy.criteria import Demand, area_between, largest_shift
+from maskwell.privacy.curves import Steps
+from maskwell.privacy.smooth_curves import Smooth
+from maskwell.reports.plain_words import SPACE
+
+RHO, BETA = Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)
+STEPS = Demand.from_curves(
+    upper=Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True]), text="the curves of demand.csv"
+)
+
+
+def pictures() -> list[Picture]:
+    nothing = Demand.from_curves()
+    falling = Demand.from_curves(upper=Smooth.of(lambda p: min(1, p + 0.1 + 0.05 * math.sin(30 * p))))
+    return [
+        *(
+            plot_demand(demand)
+            for demand in (RHO, BETA, STEPS, nothing, falling, Demand.from_rho(0.1, 0.5, closed=True))
+        ),
+        *(plot_canonical(demand) for demand in (RHO, BETA, STEPS, nothing, Demand.from_gamma(5))),
+        plot_demands([RHO, BETA]),
+        plot_demands([Demand.from_epsilon(1), STEPS]),
+        plot_family(),
+        plot_family([1.1, 1.2, 1.3, 2, 3, 4, 5, 6, 7, 10**6], demand=STEPS),
+        plot_family(demand=nothing),
+        plot_revealed(Fraction(5), demand=RHO),
+        plot_revealed(Fraction(16), demand=RHO),
+        plot_revealed(math.inf, demand=BETA),
+        plot_revealed(Fraction(8, 3), demand=STEPS, name="a-rather-long-name-of-a-file-that-holds-a-design.json"),
+        plot_revealed(Fraction(8, 3), name="a-rather-long-name-of-a-file-that-holds-a-design.json"),
+        plot_demands([RHO, nothing]),
+        plot_revealed(Fraction(9), demand=Demand.from_rho("0.1", "0.5", closed=True)),
+    ]
+
+
+def cell(text: str) -> str:
+    return text.replace(SPACE, " ")
+
+
+def test_a_demand_is_drawn_as_its_curves() -> None:
+    data = plot_demand(RHO).data
+    prior = data["prior"]
+    assert len(prior) >= 400
+    assert {0.0, 0.1, 0.5, 1.0} <= set(prior.tolist())
+    np.testing.assert_array_equal(data["upper"], np.where(prior < 0.1, 0.5, 1.0))
+    np.testing.assert_array_equal(data["lower"], np.where(prior > 0.5, 0.1, 0.0))
+
+
+def test_two_demands_are_rectangles_and_triangles() -> None:
+    data = plot_demands([RHO, BETA]).data
+    np.testing.assert_array_equal(data["upper_1"], np.where(data["prior_1"] < 0.1, 0.5, 1.0))
+    np.testing.assert_allclose(data["upper_2"], np.minimum(1, 4 * data["prior_2"]))
+    np.testing.assert_allclose(data["lower_2"], data["prior_2"] / 4)
+
+
+def test_two_demands_are_compared_by_their_bounds_alone() -> None:
+    assert plot_demands([RHO, BETA]).text.endswith("β = 4 asks for more protection: parity up to 4, against 9.")
+    assert plot_demands([BETA, Demand.from_gamma(4)]).text.endswith("Both ask for the same protection.")
+    with pytest.raises(ParameterError, match="3 demands"):
+        plot_demands([RHO, RHO, BETA])
+
+
+def test_the_canonical_picture_holds_three_pairs_of_curves() -> None:
+    data = plot_canonical(RHO).data
+    prior, high = data["prior"], data["canonical_upper"]
+    np.testing.assert_array_equal(high, np.select([prior < 0.1, prior < 0.5], [0.5, 0.9], 1.0))
+    np.testing.assert_allclose(data["implied_upper"], 9 * prior / (1 + 8 * prior))
+    np.testing.assert_allclose(data["implied_lower"], prior / (9 - 8 * prior))
+    touching = np.abs(high - data["implied_upper"])[(prior > 0.05) & (prior < 0.95)].min()
+    assert touching == pytest.approx(0, abs=1e-9)
+
+
+def test_it_is_said_when_both_halves_say_the_same() -> None:
+    assert "say the same" in plot_canonical(Demand.from_gamma(5)).text
+    assert "say the same" in plot_canonical(Demand.from_rho("0.2", "0.8")).text
+    assert "more is forbidden than stated" in plot_canonical(RHO).text
+
+
+def test_the_words_give_the_bound_and_the_table() -> None:
+    text = plot_demand(RHO).text
+    assert "at most B = 9, that is γ = 9 (ε = 2.197)" in text
+    assert [cell(row[0]) for row in plot_demand(RHO).rows] == ["1 %", "10 %", "50 %", "90 %"]
+    assert [cell(x) for x in plot_demand(RHO).rows[0]] == ["1 %", "0 %", "50 %", "0.11 %", "8.4 %"]
+    assert (
+        cell(plot_demand(Demand.from_rho("0.2", "0.8")).rows[0][2]) == "80 %"
+    )  # not 80.1, for all that 0.8 is a float
+    assert "parity is below B = 9" in plot_demand(Demand.from_rho("0.1", "0.5", closed=True)).text
+    assert "every design: B is infinite" in plot_demand(Demand.from_curves()).text
+
+
+def test_an_uncertain_bound_is_said_to_be_uncertain() -> None:
+    wavy = Demand.from_curves(upper=Smooth.of(lambda p: min(1, p + 0.1 + 0.05 * math.sin(30 * p))))
+    picture = plot_demand(wavy)
+    assert "not certain" in picture.text
+    assert any("Not certain" in words for words in drawn_words(picture))
+
+
+def drawn_words(picture: Picture, *, narrow: bool = False) -> list[str]:
+    tree = ET.fromstring(picture.svg(narrow=narrow))
+    return ["".join(element.itertext()) for element in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_jumps_are_drawn_with_filled_and_open_ends() -> None:
+    axes = plot_demand(STEPS).figure().axes[1]
+    dots = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    filled = next(line for line in dots if line.get_markerfacecolor() == line.get_markeredgecolor())
+    rings = next(line for line in dots if line.get_markerfacecolor() != line.get_markeredgecolor())
+    assert list(zip(filled.get_xdata(), filled.get_ydata(), strict=True)) == [(0.2, 0.8), (0.5, 0.8)]
+    assert list(zip(rings.get_xdata(), rings.get_ydata(), strict=True)) == [(0.2, 0.4), (0.5, 1.0)]
+
+
+def test_the_square_is_square_with_ticks_every_fifth() -> None:
+    for narrow in (False, True):
+        figure = plot_demand(RHO).figure(narrow=narrow)
+        box = figure.axes[1].get_window_extent()
+        assert box.width == pytest.approx(box.height)
+        np.testing.assert_allclose(figure.axes[1].get_xticks(), np.arange(0, 1.01, 0.2))
+        assert (figure.axes[1].get_xlim(), figure.axes[1].get_ylim()) == ((0, 1), (0, 1))
+
+
+def test_the_family_agrees_with_the_published_vectors(shared: Path) -> None:
+    for region in json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["regions"]:
+        data = plot_family([region["gamma"]]).data
+        prior, low, high = data["prior"], data["lower"][0], data["upper"][0]
+        area = float(np.sum(np.diff(prior) * ((high - low)[1:] + (high - low)[:-1])) / 2)
+        assert area == pytest.approx(region["area_between"], abs=2e-3)
+        assert float((high - prior).max()) == pytest.approx(region["max_shift"], abs=1e-3)
+        assert area_between(Fraction(region["gamma"])) == pytest.approx(region["area_between"], abs=region["tol"])
+        assert largest_shift(Fraction(region["gamma"])) == pytest.approx(region["max_shift"], abs=region["tol"])
+
+
+def test_the_family_is_labelled_and_tabled() -> None:
+    picture = plot_family()
+    assert {"2", "5", "10", "20", "100"} <= set(drawn_words(picture))
+    assert [row[0] for row in picture.rows] == ["2", "5", "10", "20", "100"]
+    assert cell(picture.rows[1][2]) == "2.1 to 35.8 %"
+    assert picture.data["upper"].shape == (5, len(picture.data["prior"]))
+
+
+def test_the_family_can_carry_a_demand() -> None:
+    picture = plot_family(demand=RHO)
+    assert 0.1 in picture.data["prior"]
+    np.testing.assert_array_equal(picture.data["demand_upper"], np.where(picture.data["prior"] < 0.1, 0.5, 1.0))
+    np.testing.assert_allclose(picture.data["implied_upper"][:5], Demand.from_gamma(9).upper(picture.data["prior"][:5]))
+    assert "B = 9" in picture.text
+
+
+@pytest.mark.parametrize("gammas", [[], [1, 2], [0.5], list(range(2, 14))])
+def test_the_family_refuses_what_it_cannot_draw(gammas: list[float]) -> None:
+    with pytest.raises(ParameterError, match="gammas"):
+        plot_family(gammas)
+
+
+def test_a_design_is_set_against_a_demand() -> None:
+    met, broken = plot_revealed(Fraction(5), demand=RHO), plot_revealed(Fraction(16), demand=RHO)
+    assert met.text.endswith("Met: no report leads into a breach.")
+    assert broken.text.endswith(
+        "Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %."
+    )
+    asks_nothing = plot_revealed(Fraction(5), demand=Demand.from_curves())
+    assert asks_nothing.text.endswith("Met: nothing is asked.")
+    assert (met.data["upper"] <= met.data["demand_upper"]).all()
+    assert (broken.data["upper"] > broken.data["demand_upper"]).any()
+    assert cell(" ".join(broken.rows[1])) == "10 % 0.68 % 64 % 0 % 100 %"
+
+
+def test_a_design_is_named_with_its_parity() -> None:
+    for narrow in (False, True):
+        alone = " ".join(drawn_words(plot_revealed(Fraction(8, 3), name="a.json"), narrow=narrow))
+        assert "a.json" in alone and cell("parity 2.667 (ε = 0.981)") in cell(alone)
+        against = " ".join(drawn_words(plot_revealed(Fraction(5), demand=RHO, name="a.json"), narrow=narrow))
+        assert "a.json: parity 5" in against and "parity up to 9" in against
+    assert "no bound on parity" in " ".join(drawn_words(plot_revealed(math.inf)))
+    assert "The design a.json." in plot_revealed(Fraction(5), demand=RHO, name="a.json").text
+
+
+def test_without_a_demand_nothing_is_called_a_breach() -> None:
+    for parity in (Fraction(5), math.inf):
+        picture = plot_revealed(parity)
+        assert "breach" not in " ".join([*drawn_words(picture), picture.text])
+
+
+def test_every_limit_is_named_in_words() -> None:
+    for picture in pictures():
+        assert not any("h_" in words for words in drawn_words(picture))
+
+
+def test_only_what_is_drawn_is_explained() -> None:
+    nothing, rising = Demand.from_curves(), Demand.from_curves(upper=Steps.of(["0.5"], ["0.6", 1]))
+    falling = Demand.from_curves(lower=Steps.of(["0.5"], [0, "0.2"]))
+    assert not any("breach" in words for words in drawn_words(plot_demand(nothing)))
+    assert not any("breach" in words for words in drawn_words(plot_canonical(nothing)))
+    assert not any("breach" in words for words in drawn_words(plot_family(demand=nothing)))
+    assert not any("breach" in words for words in drawn_words(plot_revealed(Fraction(5), demand=nothing)))
+    assert "no report leads here" not in drawn_words(plot_revealed(math.inf, demand=RHO))
+    assert "breach that a report can" not in " ".join(drawn_words(plot_revealed(Fraction(5), demand=RHO)))
+    assert "breach of both" in drawn_words(plot_demands([RHO, BETA]))
+    assert "breach of both" not in drawn_words(plot_demands([rising, falling]))
+    for picture in (plot_demands([RHO, BETA]), plot_family(demand=RHO), plot_revealed(Fraction(5), demand=RHO)):
+        assert {"end included", "end not included"} <= set(drawn_words(picture))
+    for picture in (plot_demands([BETA, BETA]), plot_revealed(Fraction(5), demand=BETA)):
+        assert "end included" not in drawn_words(picture)
+
+
+@pytest.mark.parametrize("demand", [None, RHO, Demand.from_gamma("1e400")])
+def test_parities_that_no_float_holds_are_drawn(demand: Demand | None) -> None:
+    for picture in (plot_revealed(Fraction(10**400), demand=demand), plot_family([2, 10**400], demand=demand)):
+        assert ET.fromstring(picture.svg()) is not None
+        assert "e+400" in picture.text
+
+
+def test_only_what_reports_can_reach_is_filled() -> None:
+    axes = plot_revealed(Fraction(16), demand=RHO).figure().axes[1]
+    filled = [area for area in axes.collections if area.get_hatch() is None and area.get_alpha() is not None]
+    boxes = [path.get_extents() for area in filled for path in area.get_paths()]
+    # 16 p / (1 + 15 p) passes 50 % at 1/17; below 10 % it may not
+    assert sorted((round(box.x0, 3), round(box.x1, 3)) for box in boxes) == [(0.059, 0.1), (0.5, 0.64)]
+
+
+def test_reaching_the_boundary_of_a_closed_demand_is_not_met() -> None:
+    closed = Demand.from_rho("0.1", "0.5", closed=True)
+    assert "Not met: by less than can be drawn" in plot_revealed(Fraction(9), demand=closed).text
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.fractions(min_value=1, max_value=40, max_denominator=50),
+    st.fractions(min_value=1, max_value=40, max_denominator=50),
+)
+def test_a_region_lies_inside_exactly_when_the_demand_is_met(parity: Fraction, beta: Fraction) -> None:
+    demand = Demand.from_beta(beta)
+    data = plot_revealed(parity, demand=demand).data
+    inside = (data["upper"] <= data["demand_upper"] + 1e-12).all() and (
+        data["lower"] >= data["demand_lower"] - 1e-12
+    ).all()
+    assert bool(inside) == demand.allows(parity) or abs(parity - beta) < Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_regions_are_drawn_and_described(narrow: bool) -> None:
+    for picture in pictures():
+        figure = picture.figure(narrow=narrow)
+        assert texts_outside(figure) == [], picture.title
+        assert overlapping(figure) == [], picture.title
+        assert fixed_colours(picture, narrow=narrow) == set()
+        assert all(len(row) == len(picture.columns) for row in picture.rows)

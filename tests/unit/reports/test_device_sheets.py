@@ -1,0 +1,124 @@
+"""What the sheets of a device say besides the rule itself."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from html import unescape
+from typing import Any
+
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.designs.design import Design
+from maskwell.procedures.realisation import make_device
+from maskwell.procedures.registry import make_design
+from maskwell.reports.device.device_report import assigned
+from maskwell.reports.device.device_sheets import SheetOptions, device_page, sheet_notes
+from maskwell.reports.device.paper_cards import Face, grid_for
+
+THREE = Categories.of(["never", "once", "often"])
+REVEALING = [
+    ("triangular", {"q": "1/4"}, "Who says “neither” has the true answer “no” for sure."),
+    ("mangat", {"p": "0.7"}, "Who says “no” has the true answer “no” for sure."),
+    ("forced", {"truth": "3/4", "yes": 0, "no": "1/4"}, "Who says “yes” has the true answer “yes” for sure."),
+    ("simmons-twice", {"p1": "0.6", "p2": "0.7"}, "Who says “no, no” cannot have the true answer “yes, yes”."),
+]
+
+
+def words(design: Design, *, question: str = "Did you?", design_file: str | None = "d.json", **how: Any) -> str:
+    page = device_page(make_device(design, **how), SheetOptions(question=question, design_file=design_file))
+    body = re.sub(r"<svg.*?</svg>", "", page[page.index("<body>") :], flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_word_for_each_truth_is_told_where_it_is_another() -> None:
+    evaded = Categories.of(["evaded", "honest"])
+    forced = {"truth": "3/4", "yes": "1/6", "no": "1/12"}
+    text = words(make_design("forced", **forced, categories=evaded), medium="dice")
+    assert "Say the truth: “yes” for “evaded”, “no” for “honest”." in text
+    assert "Give your true answer" not in text
+    assert "Give your true answer." in words(make_design("forced", **forced), medium="dice")
+    assert "Say “yes” for “evaded”, “no” for “honest”." in words(
+        make_design("simmons", p="0.7", beta="1/4", categories=evaded)
+    )
+
+
+@pytest.mark.parametrize(("family", "parameters", "saying"), REVEALING)
+def test_nobody_is_told_to_be_safe_where_a_report_reveals(family: str, parameters: dict[str, Any], saying: str) -> None:
+    text = words(make_design(family, **parameters))
+    assert saying in text
+    assert "We cannot work out who." not in text
+    assert "someone could learn your answer for sure" in text
+
+
+def test_the_survey_cannot_tell_who_where_parity_is_finite() -> None:
+    assert "We cannot work out who." in words(make_design("warner", p="0.7"))
+
+
+@pytest.mark.parametrize("how", [{}, {"medium": "dice"}, {"medium": "spinner"}])
+def test_interviewers_write_down_the_answer_and_nothing_else(how: dict[str, Any]) -> None:
+    text = words(make_design("k-ary", categories=THREE, gamma=3), **how)
+    assert "Turn away. Never look" in text
+    assert "never tell or write down what you saw" in text
+    assert "make a note" not in text
+    assert "Nothing else." in text
+
+
+def test_nothing_betrays_which_deck_was_used() -> None:
+    text = words(make_design("kuk", theta1="0.8", theta2="0.2", draws=1))
+    assert "Draw a card: look, put it back, mix." in text
+    assert "Leave both decks as you found them." in text
+    assert "Bring a screen." in text
+    assert "The person draws one" not in words(make_design("chow", red=6, blue=4, draws=2))
+
+
+def test_the_parity_of_a_rounded_device_is_stated_and_promised() -> None:
+    design = make_design("k-ary", categories=THREE, epsilon=1)
+    text = words(design, most=20, design_file="r.json")
+    assert "Parity 11/4" in text
+    assert "Parity asked for 2.71828" in text
+    assert "at most a factor of 2.75" in text
+    assert "between 26.6 % and 73.4 %" in text.replace("\u00a0", " ")
+    assert "--design answer=r.json" in text
+
+
+def test_a_rounded_design_that_was_not_kept_is_not_confused_with_the_one_asked_for() -> None:
+    text = words(make_design("k-ary", categories=THREE, epsilon=1), most=20, design_file=None)
+    assert "not kept yet: make these sheets again with --realised realised.json" in text
+    assert "--design answer=realised.json" in text
+
+
+def test_reports_of_two_answers_take_two_columns() -> None:
+    twice = make_design("simmons-twice", p1="0.6", p2="0.7")
+    assert assigned(twice, "answer", "d.json") == "answer1,answer2=d.json"
+    assert assigned(make_design("warner", p="0.7"), "answer", "d.json") == "answer=d.json"
+    assert "--design answer1,answer2=d.json" in words(twice)
+
+
+@pytest.mark.parametrize("how", [{"general": True}, {"medium": "dice"}, {"most": 50}])
+def test_both_questions_are_printed_wherever_a_truth_is_a_pair(how: dict[str, Any]) -> None:
+    design = make_design("simmons", p="0.7")
+    text = words(design, **how)
+    assert "Question A Did you?" in text
+    assert "Question B" in text
+    assert "your true answers to all questions" in text
+    assert any("--innocuous" in note for note in sheet_notes(make_device(design, **how), SheetOptions()))
+
+
+def test_many_ruled_out_truths_stay_short() -> None:
+    text = words(make_design("l-diverse", categories=Categories.numbered(10), l=2))
+    assert "can only have the true answer “0” or “1”" in text
+    wide = make_design("l-diverse", categories=Categories.numbered(10), l=5)
+    assert "Something like it holds for" in words(wide, most=300)
+
+
+def test_cards_are_as_small_as_their_text_allows() -> None:
+    assert grid_for([Face(1, "Say “yes”.")]) == (3, 4)
+    assert grid_for([Face(1, rows=(("often", "never"),) * 10)]) == (2, 3)
+    assert grid_for([Face(1, rows=(("从来没有过" * 8, "是"),) * 3)]) != (3, 4)
+
+
+def test_a_share_of_a_question_is_exact() -> None:
+    text = words(make_design("crosswise", q=Fraction(1, 6)))
+    assert "a share of 1/6 of the people asked must say yes" in text

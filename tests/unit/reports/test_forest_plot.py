@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from tests.support.regression import DIRECT, WARNER, logistic_data
+
+from maskwell.errors import InputError
+from maskwell.estimation.regression.logit_models import fit_logistic
+from maskwell.plots import plot_coefficients
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, z = logistic_data(800, [-0.5, 0.8, -0.4])
+    return fit_logistic(
+        X, z, WARNER, names=["age", "a very long name of a column that does not fit the picture"], codes=True
+    )
+
+
+def test_the_picture_shows_what_the_regression_found(found):
+    picture = plot_coefficients(found)
+    np.testing.assert_allclose(picture.data["estimate"], found.estimates[1:])
+    np.testing.assert_allclose(picture.data["low"], found.confidence_interval()[1:, 0])
+    assert "age" in picture.text and picture.columns[1] == "log odds ratio"
+    ratios = plot_coefficients(found, exponentiate=True, level=0.9)
+    np.testing.assert_allclose(ratios.data["high"], np.exp(found.confidence_interval(0.9)[1:, 1]))
+    assert "90 %" in ratios.text
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("exponentiate", [False, True])
+def test_it_can_be_drawn(found, narrow, exponentiate):
+    pytest.importorskip("matplotlib")
+    assert plot_coefficients(found, exponentiate=exponentiate).svg(narrow=narrow).startswith("<svg")
+
+
+def test_nothing_to_draw_is_said():
+    alone = fit_logistic(np.empty((300, 0)), np.repeat([0, 1], [120, 180]), WARNER, codes=True)
+    with pytest.raises(InputError, match="no coefficient to draw"):
+        plot_coefficients(alone)
+    x = np.linspace(-1, 1, 40)
+    with pytest.raises(InputError, match="no coefficient to draw"):
+        plot_coefficients(fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True))

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.privacy.criteria import posterior_range
+from maskwell.reports import plain_words
+
+parities = st.fractions(min_value=1, max_value=10**9, max_denominator=10**6)
+shares = st.fractions(min_value=0, max_value=1, max_denominator=10**9)
+
+
+@given(parities)
+def test_a_factor_is_never_shown_too_small(parity: Fraction) -> None:
+    shown = Fraction(plain_words.factor_up(parity))
+    assert parity <= shown <= parity * Fraction(1011, 1000)
+
+
+@given(parities)
+def test_a_demanded_factor_is_never_shown_too_large(gamma: Fraction) -> None:
+    shown = Fraction(plain_words.factor_down(gamma))
+    assert gamma * Fraction(989, 1000) <= shown <= gamma
+
+
+def test_what_is_done_and_what_is_allowed_have_the_same_digits() -> None:
+    assert (plain_words.factor_up(Fraction(8, 3)), plain_words.factor_down(Fraction(8, 3))) == ("2.667", "2.666")
+    assert (plain_words.factor_up(Fraction(99999, 10)), plain_words.factor_down(Fraction(99999, 10))) == (
+        "9999.9",
+        "9999.9",
+    )
+    assert (plain_words.factor_up(Fraction(10**400)), plain_words.factor_down(Fraction(10**400))) == (
+        "1.00e+400",
+        "1.00e+400",
+    )
+
+
+@given(shares)
+def test_bounds_enclose_the_share(share: Fraction) -> None:
+    low, high = plain_words.percent_bound(share, up=False), plain_words.percent_bound(share, up=True)
+    assert Fraction(low) <= 100 * share <= Fraction(high) <= 100
+    assert Fraction(high) - Fraction(low) <= Fraction(1, 10)
+
+
+@given(parities, shares)
+def test_ranges_are_rounded_towards_less_privacy(parity: Fraction, prior: Fraction) -> None:
+    low, high = posterior_range(parity, prior)
+    _, least, most = plain_words.range_in_words(parity, prior)
+    assert Fraction(least) <= 100 * low
+    assert Fraction(most) >= 100 * high
+
+
+def test_a_promise_names_the_factor() -> None:
+    assert "at most a factor of 2.719" in plain_words.promise(Fraction(271828, 100000))
+    assert "factor" not in plain_words.promise(math.inf)
+    assert "2.719 × 2.719 ≈ 7.39" in plain_words.repetition(Fraction(2718281, 1000000))
+    assert "999 × 999 = 998001." in plain_words.repetition(Fraction(999))
+    assert "1234 × 1234 ≈ 1.53e+6." in plain_words.repetition(Fraction(1234))
+
+
+@given(st.fractions(1, 100, max_denominator=1000), shares, shares, st.booleans())
+def test_a_promise_about_one_suspicion_is_true_as_it_is_written(
+    parity: Fraction, rho1: Fraction, rho2: Fraction, agreed: bool
+) -> None:
+    said = plain_words.rho_promise(parity, rho1, rho2 if agreed else None).replace(plain_words.SPACE, " ")
+    before, after = (Fraction(part.split()[-1]) / 100 for part in said.split(" %")[:2])
+    assert before <= rho1 and posterior_range(parity, before)[1] <= after
+
+
+def test_no_promise_uses_words_that_are_not_literally_true() -> None:
+    said = [
+        plain_words.promise(Fraction(3)),
+        plain_words.promise(math.inf),
+        plain_words.concrete(Fraction(3), Fraction(1, 10)),
+    ]
+    assert not any(word in text.lower() for text in said for word in ("anonym", "safe", "secure"))
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "shown"),
+    [
+        (0.5, 1, "50.0"),
+        (-0.0123, 1, "−1.2"),
+        (-0.00001, 1, "0.0"),
+        (math.nan, 1, "–"),
+        (math.inf, 1, "–"),
+        (1, 0, "100"),
+    ],
+)
+def test_percentages(share: float, decimals: int, shown: str) -> None:
+    assert plain_words.percent(share, decimals) == shown
+
+
+def test_bounds_too_fine_to_show_are_rounded_towards_less_privacy() -> None:
+    assert plain_words.range_in_words(Fraction(10) ** 400, Fraction(1, 10)) == ("10", "0", "100")
+
+
+def test_decimals_follow_the_smallest_error() -> None:
+    assert plain_words.decimals_for([]) == 1
+    assert plain_words.decimals_for([math.nan, 0.0]) == 1
+    assert plain_words.decimals_for([0.2, 0.01]) == 1
+    assert plain_words.decimals_for([1e-5]) == 3
+    assert plain_words.decimals_for([1e-30]) == plain_words.DECIMALS_LIMIT

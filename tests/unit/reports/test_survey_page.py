@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import math
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.core.report_data import Counts
+from maskwell.designs.dense import Dense
+from maskwell.designs.design import Design
+from maskwell.designs.subset import LocalDiversity, Subset
+from maskwell.designs.unary import Unary
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import MissingExtraError
+from maskwell.estimation.moments import estimate_by_moments
+from maskwell.privacy.criteria import Demand
+from maskwell.reports.pages.survey_page import PageContent, page
+
+ODD = ["<script>alert(1)</script>", "a & b", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"]
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Elements of a page as they open, checked to close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.stack:
+            self.texts.setdefault(self.stack[-1], []).append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.opened if name == tag]
+
+
+def content_of(design: Design, counts: list[int], n: int, **more: object) -> PageContent:
+    estimate = estimate_by_moments(Counts(np.array(counts), n, design.fingerprint), design)
+    told = {"title": "A <title> & more", "question": "Do you?", "lead": "Some do.", **more}
+    return PageContent(design=design, estimate=estimate, **told)  # type: ignore[arg-type]
+
+
+def uniform_page(**more: object) -> str:
+    design = Uniform.from_epsilon(1, Categories.of(ODD))
+    told = {
+        "demand": Demand.from_epsilon(1),
+        "truth": np.array([0.4, 0.3, 0.2, 0.1]),
+        "reported": np.array([0.3, 0.3, 0.2, 0.2]),
+        "notice": "made <up>",
+        "commands": [("maskwell audit 'a & b.json'", "what?")],
+        **more,
+    }
+    return page(content_of(design, [300, 300, 200, 200], 1000, **told))
+
+
+def outline(text: str) -> Outline:
+    parser = Outline()
+    parser.feed(text)
+    parser.close()
+    assert parser.stack == []
+    return parser
+
+
+def test_the_page_is_whole_and_in_order() -> None:
+    found = outline(uniform_page())
+    assert [name for name, _ in found.opened if re.fullmatch(r"h\d", name)] == ["h1"] + ["h2"] * 6
+    assert len(found.named("main")) == len(found.named("title")) - 2 * len(found.named("figure")) == 1
+    assert found.named("html") == [{"lang": "en"}]
+    identifiers = [attributes["id"] for _, attributes in found.opened if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_every_reference_inside_the_page_leads_somewhere() -> None:
+    text = uniform_page()
+    found = outline(text)
+    identifiers = {attributes["id"] for _, attributes in found.opened if "id" in attributes}
+    references = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
+    for _, attributes in found.opened:
+        references |= set((attributes.get("aria-labelledby") or "").split())
+    assert references
+    assert references <= identifiers
+
+
+def test_every_drawing_and_table_has_a_name() -> None:
+    found = outline(uniform_page())
+    assert len(found.named("svg")) == 2 * len(found.named("figure")) == 6
+    assert all(drawing["role"] == "img" and drawing["aria-labelledby"] for drawing in found.named("svg"))
+    assert len(found.named("caption")) == len(found.named("table")) == 5
+    assert len(found.named("figcaption")) == 3
+    assert all(cell.get("scope") in ("col", "row") for cell in found.named("th"))
+    assert found.named("img") == []
+
+
+def test_the_page_asks_nobody_for_anything() -> None:
+    text = uniform_page()
+    assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"</?[a-z]+>", "", text), re.IGNORECASE)
+    assert "@import" not in text
+    assert "url(" not in text or set(re.findall(r"url\((.)", text)) == {"#"}
+    found = outline(text)
+    assert found.named("script") == found.named("link") == []
+
+
+def test_labels_are_escaped_everywhere() -> None:
+    text = uniform_page()
+    assert "<script" not in text
+    assert "onerror=alert(1)>" not in text.replace("onerror=alert(1)&gt;", "")
+    found = outline(text)
+    assert "".join(found.texts["h1"]) == "A <title> & more"
+    assert any("{{ 7 * 7 }}" in label for label in found.texts["th"])
+    assert "49" not in "".join(found.texts["th"])
+
+
+def test_the_page_follows_light_and_paper() -> None:
+    text = uniform_page()
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert 'name="viewport"' in text
+
+
+def test_the_page_says_what_was_promised_and_whether_it_holds() -> None:
+    text = uniform_page()
+    assert "by at most a factor of 2.719, up or down" in text
+    assert "This design meets it" in text
+    assert "does not meet it" in uniform_page(demand=Demand.from_gamma(2))
+    assert "The demand was" not in uniform_page(demand=None)
+
+
+def test_columns_that_are_not_known_are_left_out() -> None:
+    bare = uniform_page(truth=None, reported=None, commands=(), notice="")
+    found = outline(bare)
+    assert "Truth" not in found.texts["th"]
+    assert "Reported" not in found.texts["th"]
+    assert len(found.named("h2")) == 5
+
+
+@pytest.mark.parametrize(
+    ("design", "counts"),
+    [
+        (Subset.from_gamma(3, Categories.numbered(30), size=8), [80] * 30),
+        (LocalDiversity.of(3, Categories.numbered(5)), [60] * 5),
+        (Uniform.from_gamma(3, Categories.of(["yes", "no"])), [280, 20]),
+        (Uniform.from_gamma(3, Categories.of(["yes", "no"])), [300, 0]),
+        (Dense.of([["1", "0"], ["0", "1"]]), [300, 0]),
+        (Unary.oue_from_gamma(3, Categories.numbered(2000)), [80] * 2000),
+    ],
+)
+def test_other_designs_have_pages_too(design: Design, counts: list[int]) -> None:
+    content = content_of(design, counts, 300)
+    text = page(content)
+    found = outline(text)
+    assert all(flag in "".join(found.texts["p"]) for flag in content.estimate.flags)
+    assert ("rule out" in text) == math.isinf(design.parity())
+
+
+def test_a_page_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError) as caught:
+        uniform_page()
+    assert caught.value.hint == "pip install 'maskwell[report]'"
