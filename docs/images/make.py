@@ -32,9 +32,9 @@ from maskwell.procedures.realise import make_device
 from maskwell.procedures.spinner import make_spinner
 from maskwell.procedures.warner import warner
 from maskwell.release.assessing import assess_tables
-from maskwell.release.mapping import risk_utility_map
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
+from maskwell.release.risk_utility import risk_utility_map
 from maskwell.release.stages.counting import tables_of
 from maskwell.reports.device_cards import Face, faces_of, sheets_of
 from maskwell.reports.picture import NARROW, WIDE, Picture

@@ -178,7 +178,6 @@ if TYPE_CHECKING:
     from maskwell.release.folder.receipt import load_receipt as load_receipt
     from maskwell.release.in_memory import ReleasedTable as ReleasedTable
     from maskwell.release.in_memory import release_table as release_table
-    from maskwell.release.mapping import risk_utility_map as risk_utility_map
     from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
@@ -215,12 +214,12 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.two_stage import TwoStage as TwoStage
     from maskwell.release.matrices.two_stage import two_stage as two_stage
     from maskwell.release.matrices.whole_flows import whole_flows as whole_flows
-    from maskwell.release.plans.plan import ReleasePlan as ReleasePlan
-    from maskwell.release.plans.plan_file import load_plan as load_plan
+    from maskwell.release.plans.plan_drafts import design_from_sdcmicro as design_from_sdcmicro
+    from maskwell.release.plans.plan_drafts import plan_from_sdcmicro as plan_from_sdcmicro
+    from maskwell.release.plans.plan_drafts import starting_plan as starting_plan
     from maskwell.release.plans.protection import Protection as Protection
-    from maskwell.release.plans.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
-    from maskwell.release.plans.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
-    from maskwell.release.plans.starting_plan import starting_plan as starting_plan
+    from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
+    from maskwell.release.plans.release_plan import load_plan as load_plan
     from maskwell.release.released import Release as Release
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
@@ -243,6 +242,7 @@ if TYPE_CHECKING:
     from maskwell.release.risk.repeated import repeated_guess as repeated_guess
     from maskwell.release.risk.summary import FileRisk as FileRisk
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
+    from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
     from maskwell.release.utility.assessing import assess_utility as assess_utility
     from maskwell.release.utility.assessing import utility_tables as utility_tables
     from maskwell.release.utility.association import cramers_v as cramers_v
@@ -375,7 +375,7 @@ _HOMES = {
     "maskwell.release.matrices.lowering": ["Lowered", "lower_until", "method1_for_match"],
     "maskwell.release.matrices.optimal": ["OptimalMatrix", "optimal_matrix"],
     "maskwell.reports.device_page": ["SheetOptions", "device_page"],
-    "maskwell.release.risk_utility": ["RiskUtilityPoint"],
+    "maskwell.release.risk_utility": ["RiskUtilityPoint", "risk_utility_map"],
     "maskwell.reports.release_page": ["release_page"],
     "maskwell.reports.plots": [
         "Picture",
@@ -430,16 +430,13 @@ _HOMES = {
     "maskwell.release.matrices.whole_flows": ["whole_flows"],
     "maskwell.release.assessing": ["assess_file"],
     "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
-    "maskwell.release.mapping": ["risk_utility_map"],
-    "maskwell.release.plans.plan": ["ReleasePlan"],
+    "maskwell.release.plans.release_plan": ["ReleasePlan", "load_plan"],
     "maskwell.release.released": ["Release"],
     "maskwell.reports.releasing": ["release_file"],
-    "maskwell.release.plans.plan_file": ["load_plan"],
     "maskwell.release.plans.protection": ["Protection"],
     "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
     "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
-    "maskwell.release.plans.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
-    "maskwell.release.plans.starting_plan": ["starting_plan"],
+    "maskwell.release.plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],
     "maskwell.estimation.direct": ["DirectEstimate"],
     "maskwell.estimation.invariant": ["bound_for", "estimate_invariant", "estimate_unknown"],
     "maskwell.estimation.released_variance": [

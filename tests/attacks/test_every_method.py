@@ -39,7 +39,7 @@ from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError
 from maskwell.release.in_memory import release_table
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.reports.text_release import release_text
 
 SLACK = Fraction(1, 10**9)

@@ -27,7 +27,7 @@ from tests.support.intruders import FALSE_ALARM, Record, drawn_rows, printed_fig
 
 from maskwell.core.randomness import SeededRandom
 from maskwell.release.assessing import assess_file
-from maskwell.release.plans.plan_file import load_plan
+from maskwell.release.plans.release_plan import load_plan
 
 ROOT = Path(__file__).parents[2]
 

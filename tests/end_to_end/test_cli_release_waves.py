@@ -12,8 +12,8 @@ import pytest
 from tests.support.command_line import refused, run
 
 from maskwell.core.keyed import KeyedRandom
-from maskwell.release.folder.receipt_making import draws_told
-from maskwell.release.plans.plan_file import load_plan
+from maskwell.release.folder.receipt_contents import draws_told
+from maskwell.release.plans.release_plan import load_plan
 from maskwell.release.released import Release
 from maskwell.release.releasing import release_folder_of
 

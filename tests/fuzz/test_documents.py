@@ -33,7 +33,7 @@ from maskwell.privacy.criteria import Demand
 from maskwell.privacy.verify import verify_text
 from maskwell.procedures.classical import known_procedure
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
-from maskwell.release.plans.plan_file import load_plan, read_plan
+from maskwell.release.plans.release_plan import load_plan, read_plan
 from maskwell.release.risk.components import acting, needed_columns
 from maskwell.reports.explain import explain
 from maskwell.reports.text_audit import audit_text

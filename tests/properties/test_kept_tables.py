@@ -15,8 +15,8 @@ import pytest
 
 from maskwell.core.cell_table import CellTable
 from maskwell.release.analysis.kept import is_kept, kept_columns, moved_by
-from maskwell.release.folder.advice import kept_of
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.folder.receipt_contents import kept_of
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.stage import Stage

@@ -16,7 +16,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
 from maskwell.release.assessing import assess_tables
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.stages.counting import tables_of
 

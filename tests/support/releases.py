@@ -16,11 +16,10 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.release.folder.folder import release_folder
-from maskwell.release.folder.leaks import check_public
-from maskwell.release.folder.writing import write_internal, write_public
+from maskwell.release.folder.leak_check import check_public
+from maskwell.release.folder.release_folder import release_folder, write_internal, write_public
 from maskwell.release.matrices.method1 import method1
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage
 

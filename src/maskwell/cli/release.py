@@ -14,7 +14,7 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
-    from maskwell.release.plans.plan import ReleasePlan
+    from maskwell.release.plans.release_plan import ReleasePlan
     from maskwell.release.released import Release
 
 
@@ -106,7 +106,7 @@ def release(
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
-    from maskwell.release.plans.plan_file import load_plan
+    from maskwell.release.plans.release_plan import load_plan
 
     if path is None:
         raise ParameterError("no plan was given", hint=f"maskwell release {file} --init -o plan.toml writes one")
@@ -167,8 +167,8 @@ def _try_out(
     as_json: bool,
 ) -> None:
     from maskwell.release.assessing import assess_file
-    from maskwell.release.mapping import label_of, point_of, risk_utility_map
     from maskwell.release.releasing import check_key, earlier_stages
+    from maskwell.release.risk_utility import label_of, point_of, risk_utility_map
     from maskwell.reports.plots import plot_risk_utility
     from maskwell.reports.text_release import dry_run_text
 
@@ -239,7 +239,7 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
 
 def _content(found: Release) -> dict[str, Any]:
     """Plain values for JSON."""
-    from maskwell.release.folder.receipt_making import draws_told
+    from maskwell.release.folder.receipt_contents import draws_told
 
     return {
         "rows": found.rows,
@@ -257,7 +257,7 @@ def _content(found: Release) -> dict[str, Any]:
 def _answer(found: Release) -> None:
     """Exit with 1 where a plan does not keep what it asks for."""
     from maskwell.errors import InfeasibleError
-    from maskwell.release.keeping import check_kept
+    from maskwell.release.kept_bounds import check_kept
 
     try:
         check_kept(found)

@@ -13,9 +13,8 @@ from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import ParameterError
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.plans.plan_file import read_plan
-from maskwell.release.plans.starting_plan import starting_plan
+from maskwell.release.plans.plan_drafts import starting_plan
+from maskwell.release.plans.release_plan import ReleasePlan, read_plan
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import RiskReport, assess_risk, unchanged_columns
 from maskwell.release.side_channels import (

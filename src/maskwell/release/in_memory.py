@@ -13,11 +13,11 @@ from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
 from maskwell.release.assessing import assess_tables, judged, released_tables, with_side_channels
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.folder.publishing import check_randomness
+from maskwell.release.folder.matrix_disclosure import check_randomness
 from maskwell.release.folder.receipt import Receipt, receipt_from_dict
-from maskwell.release.folder.receipt_making import dumps, internal_receipt, public_receipt
-from maskwell.release.keeping import check_kept, drawn_until_kept
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
+from maskwell.release.kept_bounds import check_kept, drawn_until_kept
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.row_order import telling_order
 from maskwell.release.side_channels import check_side_channels, dependence_counter, side_channels

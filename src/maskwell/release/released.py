@@ -10,11 +10,11 @@ import numpy as np
 
 from maskwell.core.cell_table import CellTable
 from maskwell.release.analysis.kept import is_kept
-from maskwell.release.folder.publishing import protection_of
+from maskwell.release.folder.matrix_disclosure import protection_of
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.plan import ReleasePlan
+    from maskwell.release.plans.release_plan import ReleasePlan
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.side_channels import SideChannel, SideChannelRisk
     from maskwell.release.utility.report import UtilityReport

@@ -20,14 +20,21 @@ from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_co
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessing import assess_file, judged, released_tables
 from maskwell.release.carrying_out import row_plan
-from maskwell.release.folder.codebook import codebook_of, formula_columns
-from maskwell.release.folder.folder import INTERNAL, PUBLIC, check_new_folder, release_folder
-from maskwell.release.folder.leaks import check_public
-from maskwell.release.folder.publishing import check_matrix, check_randomness, is_included
+from maskwell.release.folder.leak_check import check_public
+from maskwell.release.folder.matrix_disclosure import check_matrix, check_randomness, is_included
 from maskwell.release.folder.receipt import Receipt, load_receipt, stages_of
-from maskwell.release.folder.writing import data_name, write_internal, write_public
-from maskwell.release.keeping import check_kept, drawn_until_kept
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.folder.release_folder import (
+    INTERNAL,
+    PUBLIC,
+    check_new_folder,
+    data_name,
+    release_folder,
+    write_internal,
+    write_public,
+)
+from maskwell.release.folder.release_metadata import codebook_of, formula_columns
+from maskwell.release.kept_bounds import check_kept, drawn_until_kept
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.row_order import telling_order
 from maskwell.release.stages.stage import Stage

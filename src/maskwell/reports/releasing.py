@@ -13,7 +13,7 @@ from maskwell.core.randomness import RandomSource
 from maskwell.engines.randomize import Progress
 from maskwell.errors import MissingExtraError
 from maskwell.release.folder.receipt import Receipt
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.releasing import release_folder_of
 from maskwell.reports.release_page import release_page

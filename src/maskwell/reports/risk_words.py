@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from maskwell.core.escaping import one_line
 from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
-from maskwell.release.folder.advice import in_words
+from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK

@@ -10,11 +10,11 @@ import pytest
 
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import InfeasibleError, PlanError
-from maskwell.release import keeping
+from maskwell.release import kept_bounds
 from maskwell.release.assessing import assess_tables, judged
 from maskwell.release.in_memory import release_table
-from maskwell.release.keeping import bounds_kept, check_bounds, check_kept, check_match, exempted
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.kept_bounds import bounds_kept, check_bounds, check_kept, check_match, exempted
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.stages.counting import tables_of
 from maskwell.reports.release_page import release_page
@@ -200,7 +200,7 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         assert (found.risk.after.max_risk_released_counts or 1) <= 0.51 + 1e-9
         assert all(one.kept for one in promises(found))
         assert (found.attempts > 1) == any(f"drawn {found.attempts} times" in note for note in found.notes)
-    monkeypatch.setattr(keeping, "DRAWS", 3)
+    monkeypatch.setattr(kept_bounds, "DRAWS", 3)
     never = ReleasePlan.of([{**protect, "xi": "0.5"}], keys=["x"], match="0.5", intruder="released-counts")
     tried: list[int] = []
 
@@ -211,10 +211,10 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         return judged(replace(release, released_tables=release.tables))
 
     with pytest.raises(InfeasibleError, match=r"compares all counts has a chance of 0\.61"):
-        keeping.drawn_until_kept(worst, repeatable=False)
+        kept_bounds.drawn_until_kept(worst, repeatable=False)
     assert len(tried) == 3
     with pytest.raises(InfeasibleError):
-        keeping.drawn_until_kept(worst, repeatable=True)
+        kept_bounds.drawn_until_kept(worst, repeatable=True)
     assert len(tried) == 4, "draws by key come out the same again"
 
 

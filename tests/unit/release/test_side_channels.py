@@ -13,11 +13,10 @@ import pytest
 from maskwell.engines import dependence
 from maskwell.errors import PlanError, PublishError
 from maskwell.release.assessing import assess_file, first_plan
-from maskwell.release.folder.leaks_in_rows import check_rows
-from maskwell.release.folder.receipt_making import internal_receipt, public_receipt
+from maskwell.release.folder.leak_check import check_rows
+from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
 from maskwell.release.in_memory import release_table
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.plans.plan_file import read_plan
+from maskwell.release.plans.release_plan import ReleasePlan, read_plan
 from maskwell.release.released import Release
 from maskwell.release.releasing import release_folder_of
 from maskwell.release.side_channels import SideChannel, check_side_channels

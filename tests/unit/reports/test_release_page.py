@@ -14,10 +14,9 @@ from maskwell.core.cell_table import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.release.assessing import assess_tables
-from maskwell.release.folder.advice import advice_of
-from maskwell.release.folder.ddi import processing
-from maskwell.release.folder.receipt_making import public_receipt
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.folder.receipt_contents import advice_of, public_receipt
+from maskwell.release.folder.release_metadata import processing
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.stages.counting import tables_of

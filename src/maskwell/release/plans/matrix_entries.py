@@ -9,7 +9,7 @@ from typing import Any
 
 from maskwell.core.exact import to_decimal
 from maskwell.errors import PlanError
-from maskwell.release.plans import entries as read
+from maskwell.release.plans import plan_entries as read
 
 Rows = tuple[tuple[Fraction, ...], ...]
 Given = str | Rows

@@ -14,9 +14,9 @@ from maskwell.core.exact import to_decimal
 from maskwell.errors import PlanError
 from maskwell.privacy.criteria import Demand
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.plans import entries as read
-from maskwell.release.plans.entries import Reader, unknown
+from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.matrix_entries import matrix, states
+from maskwell.release.plans.plan_entries import Reader, unknown
 
 ORIENTATIONS = ("columns", "rows")
 INVARIANCES = ("counts", "weights")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maskwell.errors import PlanError
-from maskwell.release.plans import entries as read
+from maskwell.release.plans import plan_entries as read
 
 
 @dataclass(frozen=True)

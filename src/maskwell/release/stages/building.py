@@ -19,9 +19,9 @@ from maskwell.errors import ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.matrices.mixing import mixed, repeated
-from maskwell.release.plans.entries import find_levels
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.combinations import check_combinations
 from maskwell.release.stages.earlier import recounted
 from maskwell.release.stages.fixed import FIXED, fixed_stage, known_levels

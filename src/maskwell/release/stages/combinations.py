@@ -18,8 +18,8 @@ import numpy as np
 
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import EditRuleError
-from maskwell.release.plans.entries import by_text
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.plan_entries import by_text
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.plans.rules import Rule
 from maskwell.release.stages.stage import Stage
 

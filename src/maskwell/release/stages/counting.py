@@ -9,7 +9,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.engines.cell_counting import count_tables
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.randomize import Progress
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.tables_wanted import stage_columns, wanted_tables
 
 MOST_PAIRS = 300

@@ -19,12 +19,12 @@ from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release.matrices.invariance import is_invariant
-from maskwell.release.plans.entries import by_text
+from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.stages.fixed import typed
 from maskwell.release.stages.stage import Stage, state_categories
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.plan import ReleasePlan
+    from maskwell.release.plans.release_plan import ReleasePlan
 
 EARLIER = "the matrix of {variables} is that of an earlier release"
 NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those of this one"

@@ -19,14 +19,14 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PlanError, TooLargeError, UnknownCategoryError
-from maskwell.release.plans.entries import by_text
 from maskwell.release.plans.method_entries import demand_of
+from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.stages.given_matrices import given_design, given_file, text_of, texts_of
 from maskwell.release.stages.stage import Stage, state_categories
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.plans.protection import Protection
+    from maskwell.release.plans.release_plan import ReleasePlan
 
 MOST_STATES = 10**5
 _READ_AS: Mapping[type, str] = {bool: "boolean", date: "date", datetime: "datetime"}

@@ -12,7 +12,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.wire import load_design
 from maskwell.engines.matrices import MatrixFile, read_matrix
 from maskwell.errors import MatrixError, PlanError, UnknownCategoryError
-from maskwell.release.plans.entries import by_text
+from maskwell.release.plans.plan_entries import by_text
 
 
 def given_design(given: Any, options: Mapping[str, Any], where: str) -> Design:

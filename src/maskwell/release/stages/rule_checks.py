@@ -15,8 +15,8 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.errors import EditRuleError, PlanError
-from maskwell.release.plans.entries import by_text, find_levels
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.plan_entries import by_text, find_levels
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.plans.rules import Moves, Rule, Steps
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.plans.rules import Rule
 
 

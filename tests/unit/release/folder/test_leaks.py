@@ -18,10 +18,10 @@ from maskwell.core.categories import Categories
 from maskwell.designs.base import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
-from maskwell.release.folder.leaks import check_public
-from maskwell.release.folder.receipt_making import dumps, internal_receipt
-from maskwell.release.folder.stage_json import numbered
-from maskwell.release.folder.writing import write_public
+from maskwell.release.folder.leak_check import check_public
+from maskwell.release.folder.receipt import numbered
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt
+from maskwell.release.folder.release_folder import write_public
 from maskwell.release.released import Release, ReleasedColumn
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

@@ -18,12 +18,9 @@ from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_wit
 from maskwell.core.cell_table import CellTable
 from maskwell.core.escaping import visible
 from maskwell.engines.labels import ColumnLabels, Labels
-from maskwell.release.folder.codebook import codebook_csv, codebook_of
-from maskwell.release.folder.ddi import NAMESPACE, ddi_codebook
-from maskwell.release.folder.frictionless import datapackage
-from maskwell.release.folder.reader import readme
-from maskwell.release.folder.receipt_making import public_receipt
-from maskwell.release.folder.risk_file import write_risks
+from maskwell.release.folder.receipt_contents import public_receipt
+from maskwell.release.folder.release_folder import readme, write_risks
+from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.risk.file_risk import assess_risk
 

@@ -20,8 +20,15 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, ParameterError, PublishError
-from maskwell.release.folder.receipt import load_receipt, receipt_from_dict, schema, stages_of
-from maskwell.release.folder.receipt_making import (
+from maskwell.release.folder.receipt import (
+    load_receipt,
+    receipt_from_dict,
+    schema,
+    stage_from_dict,
+    stage_to_dict,
+    stages_of,
+)
+from maskwell.release.folder.receipt_contents import (
     dumps,
     internal_receipt,
     public_receipt,
@@ -29,7 +36,6 @@ from maskwell.release.folder.receipt_making import (
     rounded_share,
     rounded_up,
 )
-from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.utility.inflation import inflation_of
@@ -277,7 +283,7 @@ def test_a_changed_design_is_refused(tmp_path: Path) -> None:
 
 def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
     from maskwell.release.in_memory import release_table
-    from maskwell.release.plans.plan import ReleasePlan
+    from maskwell.release.plans.release_plan import ReleasePlan
 
     plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
     few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))

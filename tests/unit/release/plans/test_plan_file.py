@@ -13,9 +13,8 @@ from maskwell import load_plan
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
-from maskwell.release.plans.plan import RELEASE_ENTRIES
-from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.plans.protection import COMMON_ENTRIES, Protection
+from maskwell.release.plans.release_plan import RELEASE_ENTRIES, read_plan
 from maskwell.release.plans.rules import Moves, Rule, Steps
 
 COLUMNS = [

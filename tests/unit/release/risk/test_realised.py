@@ -15,7 +15,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.release.matrices.inverse_frequency import inverse_frequency
 from maskwell.release.matrices.method1 import method1
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk import realised as module
 from maskwell.release.risk.cell_risks import cell_risks
 from maskwell.release.risk.file_risk import NOT_COVERED, assess_risk

@@ -16,7 +16,7 @@ from tests.support.quiet import quiet
 from maskwell.core.cell_table import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.stage import Stage

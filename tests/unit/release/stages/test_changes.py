@@ -8,10 +8,10 @@ import pytest
 
 from maskwell.core.cell_table import CellTable
 from maskwell.release.assessing import assess_tables
-from maskwell.release.mapping import expected_change
-from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
+from maskwell.release.risk_utility import expected_change
 from maskwell.release.stages.changes import expected_share
 from maskwell.release.stages.counting import tables_of
 

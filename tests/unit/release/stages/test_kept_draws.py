@@ -25,10 +25,10 @@ from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release.assessing import assess_tables
 from maskwell.release.carrying_out import draws_of
-from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
-from maskwell.release.keeping import check_kept
+from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
+from maskwell.release.kept_bounds import check_kept
 from maskwell.release.matrices.invariance import is_invariant
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.stage import Stage, state_categories

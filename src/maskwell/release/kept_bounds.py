@@ -22,19 +22,18 @@ from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
-from maskwell.release.folder.advice import in_words
-from maskwell.release.plans.entries import by_text
+from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.plans.method_entries import demand_of
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.released import Release
 from maskwell.release.risk.cell_risks import risks_of
 from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
-from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import AT_LEAST, Stage, achieved, bound_is_kept, own_posteriors
 from maskwell.release.stages.tables_wanted import stage_columns
 from maskwell.release.utility.expected import expected_table, needed_columns
 
@@ -78,7 +77,7 @@ class BoundKept:
     @property
     def kept(self) -> bool:
         """Whether the bound holds."""
-        return is_kept(self.name, float(self.asked), self.value)
+        return bound_is_kept(self.name, float(self.asked), self.value)
 
 
 def bounds_kept(release: Release) -> list[BoundKept]:
@@ -414,4 +413,7 @@ def _milder_is_kept(release: Release) -> bool:
     after = None if release.risk is None else release.risk.after
     if after is None or release.plan.match is None:
         return False
-    return is_kept("match", float(release.plan.match), after.max_risk_strict) and after.max_risk > after.max_risk_strict
+    return (
+        bound_is_kept("match", float(release.plan.match), after.max_risk_strict)
+        and after.max_risk > after.max_risk_strict
+    )
