@@ -38,7 +38,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError
 from maskwell.release.in_memory import release_table
-from maskwell.release.plans.method_entries import METHOD_ENTRIES
+from maskwell.release.plans.protection import RELEASE_METHODS
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.reports.text_release import release_text
 
@@ -167,7 +167,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_method_is_attacked() -> None:
     """A new method needs a case here."""
-    assert sorted(METHODS) == sorted(METHOD_ENTRIES)
+    assert sorted(METHODS) == sorted(RELEASE_METHODS)
     assert all(case.protect[0]["method"] == name for name, cases in METHODS.items() for case in cases)
 
 

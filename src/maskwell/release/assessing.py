@@ -26,7 +26,6 @@ from maskwell.release.side_channels import (
     side_channel_warnings,
     side_channels,
 )
-from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import (
     Tables,
     compared_tables,
@@ -36,6 +35,7 @@ from maskwell.release.stages.counting import (
     tables_of,
 )
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage_building import build_stages
 from maskwell.release.utility.assessing import assess_utility
 from maskwell.release.utility.report import UtilityReport
 

@@ -21,7 +21,6 @@ from maskwell.release.matrices.swapping import SwapSampler
 from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.released import Release
 from maskwell.release.stages.counting import tables_of
-from maskwell.release.stages.fixed import known_levels
 from maskwell.release.stages.stage import Stage
 
 Levels = Mapping[str, Sequence[Any]]
@@ -110,7 +109,7 @@ def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) ->
 def _all_levels(release: Release, name: str) -> list[Any]:
     """All labels that a column may have before or after."""
     table = next(table for columns, table in release.tables.items() if name in columns)
-    labels = [label for label in known_levels(release.plan, table, name) if label is not None]
+    labels = [label for label in release.plan.levels_of(table, name) if label is not None]
     for stage in release.stages:
         if name in stage.linked:
             labels += [label for label in stage.linked[name].values() if label is not None]
@@ -145,7 +144,7 @@ def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], level
 
 def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
     """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
-    if stage.method == "swap":
+    if stage.exchanges:
         assert isinstance(stage.design, Sparse)
         return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
     if key is None:

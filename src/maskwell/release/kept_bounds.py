@@ -23,7 +23,6 @@ from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
 from maskwell.release.folder.receipt_contents import in_words
-from maskwell.release.plans.method_entries import demand_of
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
@@ -34,7 +33,6 @@ from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
 from maskwell.release.stages.stage import AT_LEAST, Stage, achieved, bound_is_kept, own_posteriors
-from maskwell.release.stages.tables_wanted import stage_columns
 from maskwell.release.utility.expected import expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
@@ -183,13 +181,7 @@ def check_kept(release: Release) -> None:
 
 def asked_of(protection: Protection) -> dict[str, Fraction]:
     """The bounds of one protection that are its own; ``xi`` is one on a correct match, a demand one on the parity."""
-    asked = protection.bounds.asked()
-    if "xi" in protection.options:
-        asked["match"] = Fraction(protection.options["xi"])
-    demand = demand_of(protection.options) if protection.method == "uniform" else None
-    if demand is not None and isinstance(demand.gamma_exact, Fraction):
-        asked["parity"] = demand.gamma_exact
-    return asked
+    return protection.bounds.asked() | protection.how.promises()
 
 
 def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
@@ -262,7 +254,7 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
             after = risk.after
             return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
     arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
-    found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
+    found = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
     every[found.cells] = chosen(plan.intruder, vars(found))
     most = float(every[covered].max(initial=0.0))
@@ -328,7 +320,7 @@ def _without_value(release: Release, protection: Protection) -> CellTable | None
     """The cells of records without a value in some variable, which stay as they are; None where there are none."""
     if release.plan.missing == "category":
         return None
-    within, variables = stage_columns(release.plan, protection)
+    within, variables = release.plan.columns_of(protection)
     table = release.tables[(*within, *variables)]
     lacking = np.zeros(len(table), dtype=bool)
     for name in variables:
@@ -347,7 +339,9 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     asked = f"{broken.name} = {to_decimal(broken.asked)}"
     if broken.label is not None:
         asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
-    asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
+    asked = (
+        asked.replace("match = ", "xi = ") if plan.protections[broken.number - 1].how.own_match is not None else asked
+    )
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
     value = least if broken.name in AT_LEAST else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"

@@ -150,7 +150,7 @@ def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
     for key, default in (("missing", "unchanged"), ("weights", None)):
         if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
             raise PlanError(f"[release]: {key} is not as in the earlier release", hint=hint)
-    if any(protection.method == "swap" for protection in plan.protections):
+    if any(protection.how.exchanges for protection in plan.protections):
         raise PlanError(
             "the exchanges of a swap are worked out for one file, and cannot be carried out on another",
             hint="make new matrices: then all draws are new",
@@ -217,7 +217,7 @@ def check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
             "draws by key need a column with record ids",
             hint='name it in the plan: [release] id = "pid"; it is not published',
         )
-    if key is not None and any(one.method == "swap" and one.draws == "kept" for one in plan.protections):
+    if key is not None and any(one.how.exchanges and one.draws == "kept" for one in plan.protections):
         raise ParameterError(
             "a swap draws records together, so that its draws cannot be kept by key",
             hint='draw it anew in each release: draws = "fresh" in its [[protect]]; or leave out the key',

@@ -134,9 +134,9 @@ def label_of(plan: ReleasePlan) -> str:
 
 def _bound(plan: ReleasePlan, protection: Protection) -> Fraction | None:
     """The bound on a correct match from which the matrix follows, if it does."""
-    if "xi" in protection.options:
-        return Fraction(protection.options["xi"])
-    if "theta" in protection.options or not protection.base.match or protection.caps:
+    if protection.how.own_match is not None:
+        return protection.how.own_match
+    if not protection.base.follows_match or protection.caps:
         return None
     others = {name for name in protection.bounds.asked() if name != "match"}
     return None if others and protection.bounds.match is None else plan.match_of(protection)
@@ -167,8 +167,8 @@ def _mixed(protection: Protection, strength: Fraction) -> Protection | None:
 def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> Protection:
     if _bound(plan, protection) is None:
         return protection
-    if "xi" in protection.options:
-        return replace(protection, options={**protection.options, "xi": bound})
+    if protection.how.own_match is not None:
+        return replace(protection, how=protection.how.with_own_match(bound))
     return replace(protection, bounds=replace(protection.bounds, match=bound))
 
 

@@ -337,7 +337,7 @@ class _Judge:
             return True
         if column in self._plan.keys and best.column in self._plan.keys:
             return False  # the risk of a match counts with it
-        asked = self._plan.match_of(protection) or protection.options.get("xi")
+        asked = self._plan.match_of(protection) or protection.how.own_match
         return best.gain > (MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
 
 

@@ -11,9 +11,8 @@ from maskwell.core.exact import to_decimal
 from maskwell.release.analysis.kept import kept_columns, moved_by
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import BoundKept, bounds_kept
-from maskwell.release.plans.method_entries import METHOD_ENTRIES
+from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
-from maskwell.release.plans.rules import AnyRule, Moves, Rule
 from maskwell.release.released import Release
 from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
 from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept
@@ -162,4 +161,4 @@ def made_by(protection: Protection) -> str:
     numbers = [f"{name} = {to_decimal(x)}" for name, x in protection.options.items() if isinstance(x, Fraction)]
     numbers += [f"{name} = {x}" for name, x in protection.bounds.to_dict().items() if isinstance(x, str)]
     given = f" ({', '.join(numbers)})" if numbers else ""
-    return f"{protection.method}{given}: {METHOD_ENTRIES[protection.method].summary}"
+    return f"{protection.method}{given}: {protection.how.summary}"

@@ -325,7 +325,7 @@ def test_without_keys_the_map_shows_what_changes() -> None:
     ],
 )
 def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
-    from maskwell.release.plans.rules import read_rule
+    from maskwell.release.plans.edit_rules import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
 

@@ -182,7 +182,7 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
     if release.keyed is None:
         return []
     found = [
-        (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if stage.method != "swap"
+        (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if not stage.exchanges
     ]
     return [
         {
@@ -233,7 +233,7 @@ def _about(release: Release, stage: Stage) -> dict[str, Any]:
     inflation = {name: inflation_of(stage, name) for name in stage.variables}
     known = {name: found.worst for name, found in inflation.items() if found is not None}
     return {
-        "method": "swap" if stage.method == "swap" else "pram",
+        "method": "swap" if stage.exchanges else "pram",
         "variables": list(stage.variables),
         "within": list(stage.within),
         "linked": list(stage.linked),

@@ -11,13 +11,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from maskwell.core.arguments import as_list, kind_of
 from maskwell.core.escaping import in_toml
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
-from maskwell.core.labels import is_missing, texts
+from maskwell.core.labels import is_missing, read_text, texts
 from maskwell.core.phrases import HINT, VALUES, listed, shorten
 from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
 
@@ -191,6 +192,27 @@ def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
         for one in (MISSING,) if is_missing(level) else texts(level):
             found.setdefault(one, level)
     return found
+
+
+_READ_AS: Mapping[type, str] = {bool: "boolean", date: "date", datetime: "datetime"}
+
+
+def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
+    """A label that does not occur, in the type of those that do.
+
+    >>> typed("9", [1, 2]), typed("9", ["1", "2"]), typed("false", [True])
+    (9, '9', False)
+    """
+    kinds = {type(level) for level in levels if level is not None}
+    if kinds <= {int, float} and kinds:
+        try:
+            value = float(text)
+        except ValueError:
+            return text
+        return int(value) if value.is_integer() else value
+    name = _READ_AS.get(next(iter(kinds))) if len(kinds) == 1 else None
+    label = None if name is None else read_text(text, name)
+    return text if label is None else label
 
 
 def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str) -> list[Hashable]:

@@ -10,7 +10,7 @@ from maskwell.engines.cell_counting import count_tables
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.randomize import Progress
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.stages.tables_wanted import stage_columns, wanted_tables
+from maskwell.release.stages.tables_wanted import wanted_tables
 
 MOST_PAIRS = 300
 """Pairs of columns whose association is compared."""
@@ -32,7 +32,7 @@ def _met_tables(plan: ReleasePlan) -> list[Columns]:
     """Tables that tell which records a protection meets that works within a column randomized before it."""
     found, moved = [], set[str]()
     for protection in plan.protections:
-        columns = stage_columns(plan, protection)
+        columns = plan.columns_of(protection)
         if (protection.bounds.asked() or protection.caps) and moved & {*columns[0]}:
             found.append(closure(plan, (*columns[0], *columns[1])))
         moved |= {*protection.moved}
@@ -62,7 +62,7 @@ def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
     while True:
         before = len(found)
         for protection in plan.protections:
-            within, variables = stage_columns(plan, protection)
+            within, variables = plan.columns_of(protection)
             if {*variables, *protection.linked} & found.keys():
                 found |= dict.fromkeys((*within, *variables))
         if len(found) == before:
@@ -84,6 +84,6 @@ def count_external(plan: ReleasePlan) -> dict[str, CellTable]:
     found = {}
     for protection in plan.protections:
         if protection.counts_from is not None:
-            within, variables = stage_columns(plan, protection)
+            within, variables = plan.columns_of(protection)
             found[",".join(variables)] = count_tables(protection.counts_from, [(*within, *variables)])[0]
     return found

@@ -103,6 +103,11 @@ class Stage:
         return (*self.variables, *self.linked)
 
     @property
+    def exchanges(self) -> bool:
+        """Whether records are exchanged, so that every count stays exactly the same: a swap."""
+        return self.method == "swap"
+
+    @property
     def permanent(self) -> Stage:
         """The stage without a second step: what many releases of one kept draw tell in the long run."""
         return self if self.steps is None else replace(self, design=self.steps[0], steps=None)

@@ -37,6 +37,7 @@ from maskwell.release.folder.receipt_contents import (
     rounded_up,
 )
 from maskwell.release.matrices.method1 import method1
+from maskwell.release.plans.given_methods import Fixed
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.utility.inflation import inflation_of
 
@@ -117,7 +118,7 @@ def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
     group = public_receipt(release_of(stages, cleared))["groups"][0]
     assert group["matrix"] == "included"
     assert "clearance" not in group  # why they may be known is for the log of the data holder
-    protection = replace(cleared.protections[0], method="fixed", options={}, clearance=None)
+    protection = replace(cleared.protections[0], how=Fixed(), clearance=None)
     bare = replace(cleared)
     object.__setattr__(bare, "protections", (protection,))
     with pytest.raises(PublishError, match="counts"):
@@ -127,7 +128,7 @@ def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
 def test_a_matrix_of_the_file_that_does_not_keep_its_counts_is_one_all_the_same() -> None:
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     stages = [replace(stage, counts=stage.counts + np.array([5, 0, 0]), invariance="none")]
-    protection = replace(plan_of(stages).protections[0], publish="included", method="fixed", options={})
+    protection = replace(plan_of(stages).protections[0], publish="included", how=Fixed())
     plan = plan_of(stages)
     object.__setattr__(plan, "protections", (protection,))
     with pytest.raises(PublishError, match="worked out from the file"):

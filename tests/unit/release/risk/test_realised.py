@@ -21,7 +21,7 @@ from maskwell.release.risk.cell_risks import cell_risks
 from maskwell.release.risk.file_risk import NOT_COVERED, assess_risk
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.realised import realised_risks
-from maskwell.release.stages.building import build_stages
+from maskwell.release.stages.stage_building import build_stages
 
 
 def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Real]:

@@ -17,9 +17,9 @@ from maskwell.core.cell_table import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage_building import build_stages
 
 FAMILY = {("child", "single"): 30, ("adult", "single"): 20, ("adult", "married"): 50}
 

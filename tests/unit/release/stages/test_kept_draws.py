@@ -29,9 +29,9 @@ from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
 from maskwell.release.kept_bounds import check_kept
 from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.stage_building import build_stages
 
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
 COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}
