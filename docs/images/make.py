@@ -31,11 +31,10 @@ from maskwell.procedures.forced import forced
 from maskwell.procedures.realise import make_device
 from maskwell.procedures.spinner import make_spinner
 from maskwell.procedures.warner import warner
-from maskwell.release.assessing import assess_tables
+from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk_utility import risk_utility_map
-from maskwell.release.stages.counting import tables_of
 from maskwell.reports.device_cards import Face, faces_of, sheets_of
 from maskwell.reports.picture import NARROW, WIDE, Picture
 from maskwell.reports.plots import (

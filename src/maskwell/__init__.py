@@ -173,11 +173,9 @@ if TYPE_CHECKING:
     from maskwell.procedures.spinner import make_spinner as make_spinner
     from maskwell.release.analysis.analysis import Analysis as Analysis
     from maskwell.release.analysis.analysis import estimate_released as estimate_released
-    from maskwell.release.assessing import assess_file as assess_file
+    from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
-    from maskwell.release.in_memory import ReleasedTable as ReleasedTable
-    from maskwell.release.in_memory import release_table as release_table
     from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
@@ -220,7 +218,9 @@ if TYPE_CHECKING:
     from maskwell.release.plans.protection import Protection as Protection
     from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
     from maskwell.release.plans.release_plan import load_plan as load_plan
-    from maskwell.release.released import Release as Release
+    from maskwell.release.publication import ReleasedTable as ReleasedTable
+    from maskwell.release.publication import release_table as release_table
+    from maskwell.release.release_result import Release as Release
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
     from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
@@ -270,7 +270,7 @@ if TYPE_CHECKING:
     from maskwell.reports.plots import plot_risk_utility as plot_risk_utility
     from maskwell.reports.plots import plot_variance as plot_variance
     from maskwell.reports.release_page import release_page as release_page
-    from maskwell.reports.releasing import release_file as release_file
+    from maskwell.verbs.publish import release_file as release_file
 
 __version__ = "0.1.0"
 
@@ -428,11 +428,11 @@ _HOMES = {
     "maskwell.release.matrices.swapping": ["SwapSampler"],
     "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
     "maskwell.release.matrices.whole_flows": ["whole_flows"],
-    "maskwell.release.assessing": ["assess_file"],
-    "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
+    "maskwell.release.assessment": ["assess_file"],
+    "maskwell.release.publication": ["ReleasedTable", "release_table"],
     "maskwell.release.plans.release_plan": ["ReleasePlan", "load_plan"],
-    "maskwell.release.released": ["Release"],
-    "maskwell.reports.releasing": ["release_file"],
+    "maskwell.release.release_result": ["Release"],
+    "maskwell.verbs.publish": ["release_file"],
     "maskwell.release.plans.protection": ["Protection"],
     "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
     "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],

@@ -37,9 +37,9 @@ from maskwell.core.randomness import SeededRandom
 from maskwell.designs.uniform import Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError
-from maskwell.release.in_memory import release_table
 from maskwell.release.plans.protection import RELEASE_METHODS
 from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.publication import release_table
 from maskwell.reports.text_release import release_text
 
 SLACK = Fraction(1, 10**9)

@@ -21,12 +21,12 @@ from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
-from maskwell.release.assessing import judged
+from maskwell.release.assessment import judged
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.cell_risks import risks_of
 from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
@@ -150,7 +150,7 @@ def check_drawn(release: Release) -> None:
 def drawn_until_kept(draw: Callable[[], Release], *, repeatable: bool) -> Release:
     """A release drawn again, a few times at most, until the file keeps the limit where the plan asks for that."""
     for draws in range(1, DRAWS + 1):
-        release = replace(draw(), attempts=draws)
+        release = draw().with_released(attempts=draws)
         try:
             check_drawn(release)
         except InfeasibleError:
@@ -169,9 +169,8 @@ def check_kept(release: Release) -> None:
     check_match(release)
     check_bounds(release)
     if any(stage.steps is not None for stage in release.stages):
-        first = judged(
-            replace(release, stages=tuple(stage.permanent for stage in release.stages), released_tables=None)
-        )
+        stages = tuple(stage.permanent for stage in release.stages)
+        first = judged(replace(release, stages=stages).with_released(tables=None))
         check_match(first)
         check_bounds(first)
 

@@ -14,11 +14,11 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.errors import MaskwellError, PlanError
-from maskwell.release.assessing import assess_tables
+from maskwell.release.assessment import assess_tables
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.changes import expected_share
+from maskwell.release.release_result import Release
+from maskwell.release.stages.stage_building import expected_share
 
 
 @dataclass(frozen=True, kw_only=True)

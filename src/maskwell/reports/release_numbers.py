@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.printed import Printed
 from maskwell.engines.labels import Labels
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk

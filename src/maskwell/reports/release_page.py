@@ -17,7 +17,7 @@ from maskwell.core.version import version_text
 from maskwell.release.folder.matrix_disclosure import is_included, protection_of
 from maskwell.release.folder.receipt_contents import in_words, public_receipt
 from maskwell.release.kept_bounds import exempted
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.repeated import path_parities
 from maskwell.release.risk_utility import expected_change
 from maskwell.release.stages.stage import Stage, achieved, guessed

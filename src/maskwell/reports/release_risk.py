@@ -16,7 +16,7 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.cost_panel import Cost, cost_row, draw_costs

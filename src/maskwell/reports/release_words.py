@@ -13,7 +13,7 @@ from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import BoundKept, bounds_kept
 from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
 from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept
 from maskwell.reports.state_names import columns_of

@@ -8,7 +8,7 @@ from maskwell.core.escaping import one_line
 from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.receipt_contents import in_words
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK
 from maskwell.reports.release_numbers import split_by

@@ -10,7 +10,7 @@ from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
 from maskwell.release.analysis.kept import kept_columns
 from maskwell.release.kept_bounds import check_kept, exempted
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.release_numbers import NONE, ROUNDED, factor_text, risk_rows, utility_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,11 @@ import pytest
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release import kept_bounds
-from maskwell.release.assessing import assess_tables, judged
-from maskwell.release.in_memory import release_table
+from maskwell.release.assessment import assess_tables, judged, tables_of
 from maskwell.release.kept_bounds import bounds_kept, check_bounds, check_kept, check_match, exempted
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.publication import release_table
+from maskwell.release.release_result import Release
 from maskwell.reports.release_page import release_page
 from maskwell.reports.release_words import promises
 from maskwell.reports.text_release import dry_run_text, refusal, release_text
@@ -208,7 +206,7 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         tried.append(1)
         table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 2, ("d",): 3})
         release = assess_tables(dict.fromkeys(tables_of(never), table), never)
-        return judged(replace(release, released_tables=release.tables))
+        return judged(release.with_released(tables=release.tables))
 
     with pytest.raises(InfeasibleError, match=r"compares all counts has a chance of 0\.61"):
         kept_bounds.drawn_until_kept(worst, repeatable=False)

@@ -13,13 +13,12 @@ from tests.support.drawings import overlapping, texts_outside
 from maskwell.core.cell_table import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
-from maskwell.release.assessing import assess_tables
+from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.release.stages.counting import tables_of
 from maskwell.release.utility.expected import expected_table
 from maskwell.reports.plots import plot_release_risk
 from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
@@ -53,7 +52,8 @@ def release_of(plan: ReleasePlan | None = None, **more: object) -> Release:
     plan = plan or planned()
     tables = {columns: FILE.project(columns) for columns in tables_of(plan)}
     columns = [ReleasedColumn(name, "text") for name in (*FILE.columns, "diary")]
-    made = replace(assess_tables(tables, plan, "people.csv"), columns=columns)
+    about_rows = {name: more.pop(name) for name in ("changed", "labels", "lost") if name in more}
+    made = assess_tables(tables, plan, "people.csv").with_released(columns=columns, **about_rows)
     return replace(made, **more)  # type: ignore[arg-type]
 
 

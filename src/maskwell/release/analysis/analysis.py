@@ -100,7 +100,7 @@ def estimate_released(
     ParameterError
         The receipt does not allow this table; the message says why.
 
-    >>> from maskwell.release.in_memory import release_table
+    >>> from maskwell.release.publication import release_table
     >>> from maskwell.release.plans.release_plan import ReleasePlan
     >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
     >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])

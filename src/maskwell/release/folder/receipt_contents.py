@@ -27,7 +27,7 @@ from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.inflation import inflation_of
 
 if TYPE_CHECKING:
-    from maskwell.release.released import Release
+    from maskwell.release.release_result import Release
 
 
 PublicGroup = Mapping[str, Any]

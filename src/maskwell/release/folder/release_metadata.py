@@ -36,7 +36,7 @@ from maskwell.release.folder.receipt_contents import in_words, kept_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from maskwell.release.released import Release, ReleasedColumn
+    from maskwell.release.release_result import Release, ReleasedColumn
 
 
 MOST_CATEGORIES = 1000

@@ -21,7 +21,7 @@ from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.release.folder.receipt_contents import public_receipt
 from maskwell.release.folder.release_folder import readme, write_risks
 from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
-from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.risk.file_risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
@@ -53,7 +53,7 @@ def labelled() -> Release:
     }
     release = release_of([stage], plan, labels=Labels(".sav", about))
     more = (ReleasedColumn("age", "integer", (1, 2)), ReleasedColumn("w", "number"), ReleasedColumn(SPITEFUL, "text"))
-    return replace(release, columns=(*release.columns, *more))
+    return release.with_released(columns=(*release.columns, *more))
 
 
 def walk(element: ET.Element) -> Iterator[ET.Element]:

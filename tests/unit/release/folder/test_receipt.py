@@ -283,8 +283,8 @@ def test_a_changed_design_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
-    from maskwell.release.in_memory import release_table
     from maskwell.release.plans.release_plan import ReleasePlan
+    from maskwell.release.publication import release_table
 
     plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
     few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))
