@@ -35,9 +35,9 @@ atexit.register(lambda: pathlib.Path("peak").write_text(next(x for x in lines() 
 """
 COMMAND = [sys.executable, "-c", PEAK + "from maskwell.cli.main import main; main()", "release", "a.parquet"]
 WITHOUT_REPORT = """
-from maskwell.release.plans.plan_file import load_plan
-from maskwell.release.releasing import release_folder_of
-release_folder_of("a.parquet", load_plan("{plan}"), "out")
+from maskwell.release.plans.release_plan import load_plan
+from maskwell.verbs.publish import release_file
+release_file("a.parquet", load_plan("{plan}"), "out")
 """
 COPY = [
     sys.executable,

@@ -45,11 +45,10 @@ from maskwell.procedures.dice_spinner import make_spinner
 from maskwell.procedures.forced_answers import forced
 from maskwell.procedures.realisation import make_device
 from maskwell.procedures.statement_cards import warner
-from maskwell.release.assessing import assess_tables
-from maskwell.release.mapping import risk_utility_map
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release
+from maskwell.release.risk_utility import risk_utility_map
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
 from maskwell.reports.pictures.canvas import NARROW, WIDE, Picture

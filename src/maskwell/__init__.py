@@ -167,12 +167,9 @@ if TYPE_CHECKING:
     from maskwell.procedures.statement_cards import kim_warde_strata as kim_warde_strata
     from maskwell.release.analysis.analysis import Analysis as Analysis
     from maskwell.release.analysis.analysis import estimate_released as estimate_released
-    from maskwell.release.assessing import assess_file as assess_file
+    from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
-    from maskwell.release.in_memory import ReleasedTable as ReleasedTable
-    from maskwell.release.in_memory import release_table as release_table
-    from maskwell.release.mapping import risk_utility_map as risk_utility_map
     from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
     from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
     from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
@@ -209,13 +206,15 @@ if TYPE_CHECKING:
     from maskwell.release.matrices.two_stage import TwoStage as TwoStage
     from maskwell.release.matrices.two_stage import two_stage as two_stage
     from maskwell.release.matrices.whole_flows import whole_flows as whole_flows
-    from maskwell.release.plans.plan import ReleasePlan as ReleasePlan
-    from maskwell.release.plans.plan_file import load_plan as load_plan
+    from maskwell.release.plans.plan_drafts import design_from_sdcmicro as design_from_sdcmicro
+    from maskwell.release.plans.plan_drafts import plan_from_sdcmicro as plan_from_sdcmicro
+    from maskwell.release.plans.plan_drafts import starting_plan as starting_plan
     from maskwell.release.plans.protection import Protection as Protection
-    from maskwell.release.plans.sdcmicro import design_from_sdcmicro as design_from_sdcmicro
-    from maskwell.release.plans.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
-    from maskwell.release.plans.starting_plan import starting_plan as starting_plan
-    from maskwell.release.released import Release as Release
+    from maskwell.release.plans.release_plan import ReleasePlan as ReleasePlan
+    from maskwell.release.plans.release_plan import load_plan as load_plan
+    from maskwell.release.publication import ReleasedTable as ReleasedTable
+    from maskwell.release.publication import release_table as release_table
+    from maskwell.release.release_result import Release as Release
     from maskwell.release.risk.cell_risks import CellRisks as CellRisks
     from maskwell.release.risk.cell_risks import cell_risks as cell_risks
     from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
@@ -237,6 +236,7 @@ if TYPE_CHECKING:
     from maskwell.release.risk.repeated import repeated_guess as repeated_guess
     from maskwell.release.risk.summary import FileRisk as FileRisk
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
+    from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
     from maskwell.release.utility.assessing import assess_utility as assess_utility
     from maskwell.release.utility.assessing import utility_tables as utility_tables
     from maskwell.release.utility.association import cramers_v as cramers_v
@@ -246,7 +246,6 @@ if TYPE_CHECKING:
     from maskwell.reports.device.device_sheets import SheetOptions as SheetOptions
     from maskwell.reports.device.device_sheets import device_page as device_page
     from maskwell.reports.pages.release_page import release_page as release_page
-    from maskwell.reports.releasing import release_file as release_file
     from maskwell.verbs.audit import audit as audit
     from maskwell.verbs.certify import certify as certify
     from maskwell.verbs.certify import verify as verify
@@ -256,6 +255,7 @@ if TYPE_CHECKING:
     from maskwell.verbs.device import device as device
     from maskwell.verbs.improve import improve as improve
     from maskwell.verbs.make_design import make_design as make_design
+    from maskwell.verbs.publish import release_file as release_file
 
 __version__ = "0.1.0"
 
@@ -369,10 +369,10 @@ _HOMES = {
     "maskwell.procedures.small_decks": ["bounded_deck"],
     "maskwell.procedures.statement_cards": ["kim_warde_strata"],
     "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
-    "maskwell.release.assessing": ["assess_file"],
+    "maskwell.release.assessment": ["assess_file"],
     "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
-    "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
-    "maskwell.release.mapping": ["risk_utility_map"],
+    "maskwell.release.publication": ["ReleasedTable", "release_table"],
+    "maskwell.release.risk_utility": ["risk_utility_map"],
     "maskwell.release.matrices.block_forming": ["blocks_for_xi", "blocks_of_cells"],
     "maskwell.release.matrices.block_thetas": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
     "maskwell.release.matrices.blockwise": ["blockwise", "conditional_matrix"],
@@ -397,12 +397,12 @@ _HOMES = {
     "maskwell.release.matrices.swapping": ["SwapSampler"],
     "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
     "maskwell.release.matrices.whole_flows": ["whole_flows"],
-    "maskwell.release.plans.plan": ["ReleasePlan"],
-    "maskwell.release.plans.plan_file": ["load_plan"],
+    "maskwell.release.plans.release_plan": ["ReleasePlan"],
+    "maskwell.release.plans.release_plan": ["load_plan"],
     "maskwell.release.plans.protection": ["Protection"],
-    "maskwell.release.plans.sdcmicro": ["design_from_sdcmicro", "plan_from_sdcmicro"],
-    "maskwell.release.plans.starting_plan": ["starting_plan"],
-    "maskwell.release.released": ["Release"],
+    "maskwell.release.plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro"],
+    "maskwell.release.plans.plan_drafts": ["starting_plan"],
+    "maskwell.release.release_result": ["Release"],
     "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
     "maskwell.release.risk.conditional": ["conditional_proportion"],
     "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
@@ -441,7 +441,7 @@ _HOMES = {
         "plot_variance",
     ],
     "maskwell.reports.pages.release_page": ["release_page"],
-    "maskwell.reports.releasing": ["release_file"],
+    "maskwell.verbs.publish": ["release_file"],
     "maskwell.verbs.audit": ["audit"],
     "maskwell.verbs.certify": ["certify", "verify"],
     "maskwell.verbs.choose": ["choose"],

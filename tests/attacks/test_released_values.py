@@ -20,7 +20,7 @@ from tests.support.intruders import FALSE_ALARM, Record, assessed, campaign, law
 
 from maskwell.errors import MaskwellError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 
 SLACK = Fraction(1, 10**9)
 COLUMNS = ("group", "value")

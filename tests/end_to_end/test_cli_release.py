@@ -273,21 +273,19 @@ def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
 
 
 def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.release import releasing
+    from maskwell.release import publication
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(releasing, "write_internal", interrupted)
+    monkeypatch.setattr(publication, "write_internal", interrupted)
     with pytest.raises((KeyboardInterrupt, AssertionError)):
         run("release", csv, "--plan", "plan.toml", "-o", "out")
     assert {path.name for path in Path().iterdir()} == {"people.csv", "plan.toml"}
 
 
 def test_without_the_libraries_of_the_report_nothing_is_begun(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.reports import releasing
-
-    monkeypatch.setattr(releasing, "LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr("maskwell.verbs.publish.LIBRARIES", ("no_such_library",))
     refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="no_such_library", kind="missing_extra")
     assert not Path("out").exists()
 

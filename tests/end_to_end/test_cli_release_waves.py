@@ -12,10 +12,10 @@ import pytest
 from tests.support.command_line import refused, run
 
 from maskwell.core.keyed import KeyedRandom
-from maskwell.release.folder.receipt_making import draws_told
-from maskwell.release.plans.plan_file import load_plan
-from maskwell.release.released import Release
-from maskwell.release.releasing import release_folder_of
+from maskwell.release.folder.receipt_contents import draws_told
+from maskwell.release.plans.release_plan import load_plan
+from maskwell.release.release_result import Release
+from maskwell.verbs.publish import release_file
 
 pytest.importorskip("pyarrow")
 
@@ -54,7 +54,7 @@ def release(file: str, plan: str, folder: str, matrices: str | None = None) -> R
     """As the command does, without the page for the board, which takes a second to draw."""
     Path("plan.toml").write_text(plan)
     key = KeyedRandom.from_file("secret.key", "panel")
-    return release_folder_of(file, load_plan("plan.toml"), folder, key=key, matrices=matrices)
+    return release_file(file, load_plan("plan.toml"), folder, key=key, matrices=matrices)
 
 
 # ---- what two waves tell

@@ -33,7 +33,7 @@ from maskwell.privacy.criteria import Demand
 from maskwell.privacy.design_audit import audit
 from maskwell.procedures.classical_cards import known_procedure
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
-from maskwell.release.plans.plan_file import load_plan, read_plan
+from maskwell.release.plans.release_plan import load_plan, read_plan
 from maskwell.release.risk.components import acting, needed_columns
 from maskwell.reports.demand_words import explain
 from maskwell.reports.text.privacy_report import audit_report

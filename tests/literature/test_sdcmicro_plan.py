@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from maskwell import plan_from_sdcmicro
-from maskwell.release.assessing import assess_file, first_plan
-from maskwell.release.keeping import check_match
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.plans.plan_file import read_plan
-from maskwell.release.stages.building import build_stages
-from maskwell.release.stages.counting import count_file
+from maskwell.release.assessment import assess_file, count_file
+from maskwell.release.kept_bounds import check_match
+from maskwell.release.plans.release_plan import ReleasePlan, read_plan
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage_building import build_stages
+from maskwell.verbs.publish import first_plan
 
 FILES = {
     "sdc_testdata": ["expend", "savings", "ori_hid"],

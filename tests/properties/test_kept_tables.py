@@ -15,11 +15,11 @@ import pytest
 
 from maskwell.core.cells import CellTable
 from maskwell.release.analysis.kept import is_kept, kept_columns, moved_by
-from maskwell.release.folder.advice import kept_of
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.stages.building import build_stages
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.assessment import tables_of
+from maskwell.release.folder.receipt_contents import kept_of
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage_building import build_stages
 from maskwell.release.utility.expected import expected_table, needed_columns
 
 COLUMNS = ("a", "b", "c", "d")

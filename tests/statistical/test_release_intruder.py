@@ -15,10 +15,9 @@ from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
-from maskwell.release.assessing import assess_tables
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release
 
 COUNTS = [1, 2, 3, 40, 60]
 RELEASES = 20_000

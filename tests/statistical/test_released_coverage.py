@@ -14,7 +14,7 @@ from tests.support.releases import drawn, stage_within, write_csv
 
 from maskwell.release.analysis.analysis import estimate_released
 from maskwell.release.folder.receipt import Group, Receipt
-from maskwell.release.folder.receipt_making import rounded_up
+from maskwell.release.folder.receipt_contents import rounded_up
 from maskwell.release.utility.inflation import inflation_of
 
 PI = {"straw": 0.5, "tile": 0.3, "tin": 0.2}

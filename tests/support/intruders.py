@@ -24,10 +24,9 @@ from tests.support.arrays import Array
 from maskwell.core.randomness import SeededRandom
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.releasing import release_batches
-from maskwell.release.carrying_out import row_plan
-from maskwell.release.in_memory import release_table
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.publication import release_table, row_plan
+from maskwell.release.release_result import Release
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report
 

@@ -16,16 +16,17 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.release.folder.folder import release_folder
-from maskwell.release.folder.leaks import check_public
-from maskwell.release.folder.writing import write_internal, write_public
+from maskwell.release.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.release.matrices.method1 import method1
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release, ReleasedColumn, ReleasedRows
 from maskwell.release.stages.stage import Stage
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")
+RELEASED = ("columns", "changed", "labels", "lost", "attempts", "files")
+"""What a release knows only of its released rows."""
+
 ROWS: list[Row] = (
     [("north", "tile", "f")] * 30
     + [("north", "straw", "m")] * 20
@@ -134,12 +135,13 @@ def release_of(stages: Sequence[Stage], plan: ReleasePlan, rows: int = len(ROWS)
         stages=tuple(stages),
         rows=rows,
         tables={},
-        columns=columns,
         source_name="true.csv",
         ending=".csv",
         shuffled=True,
+        released=ReleasedRows(columns=columns),
     )
-    return replace(made, **changes)
+    about_rows = {name: changes.pop(name) for name in RELEASED if name in changes}
+    return replace(made, **changes).with_released(**about_rows)
 
 
 def plan_of(stages: Sequence[Stage], *, publish: Sequence[str | None] = (), **release: Any) -> ReleasePlan:

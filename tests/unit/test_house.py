@@ -20,7 +20,7 @@ CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 PRINTING_ROOMS = ("cli", "estimation", "planning", "release", "reports")
 ROUNDED = ("Printed", "round_up", "round_down")
 NOT_COMPUTED = {  # constants, steps of a grid, exact decimals
-    ("release/folder/receipt_making.py", "towards(round(value / step, 9)) * step"),
+    ("release/folder/receipt_contents.py", "towards(round(value / step, 9)) * step"),
     ("release/matrices/infeasible.py", "upwards(limit)"),
     ("release/matrices/infeasible.py", "value"),
     ("release/matrices/infeasible.py", "1 / STEPS"),

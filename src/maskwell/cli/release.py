@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +13,8 @@ from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.core.keyed import KeyedRandom
-    from maskwell.release.plans.plan import ReleasePlan
-    from maskwell.release.released import Release
+    from maskwell.release.plans.release_plan import ReleasePlan
+    from maskwell.release.release_result import Release
 
 
 KEPT = (
@@ -106,7 +105,7 @@ def release(
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
-    from maskwell.release.plans.plan_file import load_plan
+    from maskwell.release.plans.release_plan import load_plan
 
     if path is None:
         raise ParameterError("no plan was given", hint=f"maskwell release {file} --init -o plan.toml writes one")
@@ -115,19 +114,24 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
 
 def _make_key(path: str, *, as_json: bool) -> None:
     from maskwell.core.keyed import new_key_file
+    from maskwell.reports.plain_words import broken
 
     new_key_file(path)
     if as_json:
         print_json({"key": path})
     else:
-        said = line(f"A new secret key is in {path}. Keep it apart from every release.")
-        following = f"maskwell release FILE --plan plan.toml --key {path} -o DIR"
-        print_lines(Report(said, [Paragraph(KEPT)], next_step=following))
+        print_lines(
+            [
+                f"A new secret key is in {path}. Keep it apart from every release.",
+                *broken(KEPT),
+                f"Next: maskwell release FILE --plan plan.toml --key {path} -o DIR",
+            ]
+        )
 
 
 def _start(file: str, output: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.core.atomic import atomic_file, check_output
-    from maskwell.release.assessing import first_plan
+    from maskwell.verbs.publish import first_plan
 
     output = None if output == "-" else output  # where the plan goes anyway
     if output is not None:
@@ -162,28 +166,22 @@ def _try_out(
     as_json: bool,
 ) -> None:
     from maskwell.plots import plot_risk_utility
-    from maskwell.release.assessing import assess_file
-    from maskwell.release.mapping import label_of, point_of, risk_utility_map
-    from maskwell.release.releasing import check_key, earlier_stages
     from maskwell.reports.text.release_report import dry_run_report
+    from maskwell.verbs.publish import dry_run
 
     check_plot(plot, force=force, inputs=[file, plan_file])
     secret = _key(key, plan)
-    check_key(plan, secret)
     with Progress() as progress:
-        earlier = None if matrices is None else earlier_stages(matrices, plan, secret)
-        found = assess_file(file, plan, earlier=earlier, progress=progress)
-        found = found if secret is None else replace(found, keyed=secret.commitment())
-        own = point_of(found, label_of(plan), chosen=True)
-        points = risk_utility_map(found, progress) if earlier is None else [own]  # other bounds, other matrices
+        tried = dry_run(file, plan, key=secret, matrices=matrices, progress=progress)
+    release, points = tried.release, tried.points
     bound = None if plan.match is None else float(plan.match)
     drawn = write_plot(plot, plot_content(plot, lambda: plot_risk_utility(points, bound=bound)), force=force)
     if as_json:
-        print_json({**_content(found), "map": [point.to_dict() for point in points], **drawn})
+        print_json({**_content(release), "map": [point.to_dict() for point in points], **drawn})
     else:
         given = {"--key": key, "--matrices": matrices}
-        print_lines(with_plot(dry_run_report(found, points, source=file, plan=plan_file, given=given), plot))
-    _answer(found)
+        print_lines(with_plot(dry_run_report(release, points, source=file, plan=plan_file, given=given), plot))
+    _answer(release)
 
 
 def _carry_out(
@@ -198,11 +196,11 @@ def _carry_out(
     as_json: bool,
 ) -> None:
     from maskwell.core.randomness import SeededRandom
-    from maskwell.reports.releasing import release_file
     from maskwell.reports.text.release_report import release_report
+    from maskwell.verbs.publish import publish
 
     with Progress() as progress:
-        found = release_file(
+        done = publish(
             file,
             plan,
             folder,
@@ -212,12 +210,12 @@ def _carry_out(
             records=records,
             progress=progress,
         )
-    if not found.private:
+    if not done.private:
         click.echo("note: drawn from a seed: a demonstration, not to be published", err=True)
     if as_json:
-        print_json({**_content(found), "output": folder})
+        print_json({**_content(done), "output": folder})
     else:
-        print_lines(release_report(found, folder))
+        print_lines(release_report(done, folder))
 
 
 def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
@@ -232,29 +230,29 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
     return KeyedRandom.from_file(path, plan.dataset)
 
 
-def _content(found: Release) -> dict[str, Any]:
+def _content(release: Release) -> dict[str, Any]:
     """Plain values for JSON."""
-    from maskwell.release.folder.receipt_making import draws_told
+    from maskwell.release.folder.receipt_contents import draws_told
 
     return {
-        "rows": found.rows,
-        "variables": found.summary(),
-        "risk": found.risk_dict(),
-        "side_channels": [one.to_dict() for one in found.side_channels],
-        "utility": None if found.utility is None else found.utility.to_dict(),
-        "notes": list(found.notes),
-        "private": found.private,
-        "draws": draws_told(found),
-        "files": list(found.files),
+        "rows": release.rows,
+        "variables": release.summary(),
+        "risk": release.risk_dict(),
+        "side_channels": [one.to_dict() for one in release.side_channels],
+        "utility": None if release.utility is None else release.utility.to_dict(),
+        "notes": list(release.notes),
+        "private": release.private,
+        "draws": draws_told(release),
+        "files": list(release.files),
     }
 
 
-def _answer(found: Release) -> None:
+def _answer(release: Release) -> None:
     """Exit with 1 where a plan does not keep what it asks for."""
     from maskwell.errors import InfeasibleError
-    from maskwell.release.keeping import check_kept
+    from maskwell.release.kept_bounds import check_kept
 
     try:
-        check_kept(found)
+        check_kept(release)
     except InfeasibleError:
         raise SystemExit(1) from None

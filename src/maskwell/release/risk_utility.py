@@ -1,13 +1,24 @@
-"""RiskUtilityPoint: what one bound would cost and what it would give, so that several can be laid on one map."""
+"""RiskUtilityPoint: what one bound would cost and what it would give, so that several can be laid on one map.
+
+A map of risk and change: the release that a plan asks for, beside the same plan under other bounds.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arguments import check_kind
+from maskwell.core.exact import to_decimal
+from maskwell.errors import MaskwellError, PlanError
+from maskwell.release.assessment import assess_tables
+from maskwell.release.plans.protection import Protection
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release
+from maskwell.release.stages.stage_building import expected_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,3 +96,115 @@ def beaten_by(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
 def _best_against(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint]) -> int | None:
     better = [i for i, other in enumerate(points) if other.beats(point)]
     return min(better, key=lambda i: (points[i].risk, points[i].changed)) if better else None
+
+
+MATCHES = (Fraction(3, 4), Fraction(3, 5), Fraction(1, 2), Fraction(2, 5), Fraction(7, 20))
+STRENGTHS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
+
+
+def risk_utility_map(
+    release: Release, progress: Callable[[int, float | None], None] | None = None
+) -> list[RiskUtilityPoint]:
+    """What other bounds would give and cost, with that of the plan marked; nothing is written.
+
+    Where the matrices follow from a bound on a correct match, that bound varies; else the strength of the
+    randomization does. A bound that cannot be kept is a point with a note.
+    """
+    check_kind(Callable | None, progress=progress)
+    check_kind(Release, release=release)
+    points = [point_of(release, label_of(release.plan), chosen=True)]
+    variants = [*_variants(release.plan)]
+    for done, (label, plan) in enumerate(variants, 1):
+        if label not in {point.label for point in points}:
+            points.append(_tried(release, label, plan))
+        if progress is not None:
+            progress(release.rows, done / len(variants))
+    return sorted(points, key=lambda point: (math.isnan(point.risk), -point.risk))
+
+
+def label_of(plan: ReleasePlan) -> str:
+    """What a plan asks for, in a few words."""
+    by_match = [p for p in plan.protections if _bound(plan, p) is not None]
+    if by_match:
+        bound = min(b for p in by_match if (b := _bound(plan, p)) is not None)
+        return f"match {to_decimal(bound)}"
+    strengths = {p.strength for p in plan.protections if _mixed(p, p.strength) is not None}
+    return f"strength {to_decimal(min(strengths))}" if len(strengths) == 1 else "the plan"
+
+
+def _bound(plan: ReleasePlan, protection: Protection) -> Fraction | None:
+    """The bound on a correct match from which the matrix follows, if it does."""
+    if protection.how.own_match is not None:
+        return protection.how.own_match
+    if not protection.base.follows_match or protection.caps:
+        return None
+    others = {name for name in protection.bounds.asked() if name != "match"}
+    return None if others and protection.bounds.match is None else plan.match_of(protection)
+
+
+def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ReleasePlan]]:
+    if any(_bound(plan, protection) is not None for protection in plan.protections):
+        for bound in MATCHES:
+            changed = tuple(_with_bound(plan, p, bound) for p in plan.protections)
+            yield f"match {to_decimal(bound)}", replace(plan, protections=changed, match=bound)
+        return
+    if label_of(plan) == "the plan":
+        return
+    for strength in STRENGTHS:
+        changed = tuple(_mixed(p, strength) or p for p in plan.protections)
+        yield f"strength {to_decimal(strength)}", replace(plan, protections=changed)
+
+
+def _mixed(protection: Protection, strength: Fraction) -> Protection | None:
+    """The protection with another strength, ``None`` where a bound or a fixed matrix does not allow any."""
+    try:
+        replace(protection, strength=Fraction(1, 2))
+        return replace(protection, strength=strength)
+    except PlanError:
+        return None
+
+
+def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> Protection:
+    if _bound(plan, protection) is None:
+        return protection
+    if protection.how.own_match is not None:
+        return replace(protection, how=protection.how.with_own_match(bound))
+    return replace(protection, bounds=replace(protection.bounds, match=bound))
+
+
+def _tried(release: Release, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
+    try:
+        return point_of(
+            assess_tables(dict(release.tables), plan, seen=release.seen), label, threshold=release.plan.match
+        )
+    except MaskwellError as error:
+        nothing = math.nan
+        return RiskUtilityPoint(
+            label=label, risk=nothing, changed=nothing, matches=nothing, above=0, note=error.message
+        )
+
+
+def point_of(
+    release: Release, label: str, *, chosen: bool = False, threshold: Fraction | None = None
+) -> RiskUtilityPoint:
+    """A release as a point of the map."""
+    after = None if release.risk is None else release.risk.after
+    bound = threshold if threshold is not None else release.plan.match
+    return RiskUtilityPoint(
+        label=label,
+        risk=math.nan if after is None else after.max_risk,
+        changed=expected_change(release),
+        matches=math.nan if after is None else after.expected_matches,
+        above=0 if release.risk is None or bound is None else release.risk.count_above(float(bound)),
+        inflation=None if release.utility is None else release.utility.worst_inflation,
+        chosen=chosen,
+    )
+
+
+def expected_change(release: Release) -> float:
+    """Share of the records that are expected to change in at least one column.
+
+    Where no table has all columns that are randomized, as if each stage met the same mixture of records.
+    """
+    found = expected_share(release.stages, release.tables.values(), [*release.variables])
+    return 1 - math.prod(1 - stage.expected_changed() for stage in release.stages) if found is None else found

@@ -19,7 +19,7 @@ from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.value_counting import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.components import needed_columns
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.stages.stage import Stage
@@ -336,7 +336,7 @@ class _Judge:
             return True
         if column in self._plan.keys and best.column in self._plan.keys:
             return False  # the risk of a match counts with it
-        asked = self._plan.match_of(protection) or protection.options.get("xi")
+        asked = self._plan.match_of(protection) or protection.how.own_match
         return best.gain > (MOST_GAIN if asked is None else max(MATCH_GAIN, min(asked, MOST_GAIN)))
 
 

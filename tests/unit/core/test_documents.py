@@ -18,7 +18,7 @@ from maskwell.engines.matrices import read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
 from maskwell.privacy.certificate_check import load_certificate, verify_file
 from maskwell.release.folder.receipt import load_receipt
-from maskwell.release.plans.plan_file import load_plan
+from maskwell.release.plans.release_plan import load_plan
 
 READERS = {
     "design": load_design,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,12 @@ import pytest
 
 from maskwell.core.cells import CellTable
 from maskwell.errors import InfeasibleError, PlanError
-from maskwell.release import keeping
-from maskwell.release.assessing import assess_tables, judged
-from maskwell.release.in_memory import release_table
-from maskwell.release.keeping import bounds_kept, check_bounds, check_kept, check_match, exempted
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.counting import tables_of
+from maskwell.release import kept_bounds
+from maskwell.release.assessment import assess_tables, judged, tables_of
+from maskwell.release.kept_bounds import bounds_kept, check_bounds, check_kept, check_match, exempted
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.publication import release_table
+from maskwell.release.release_result import Release
 from maskwell.reports.pages.release_page import release_page
 from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
 from maskwell.reports.text.release_words import promises
@@ -202,7 +200,7 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         assert (found.risk.after.max_risk_released_counts or 1) <= 0.51 + 1e-9
         assert all(one.kept for one in promises(found))
         assert (found.attempts > 1) == any(f"drawn {found.attempts} times" in note for note in found.notes)
-    monkeypatch.setattr(keeping, "DRAWS", 3)
+    monkeypatch.setattr(kept_bounds, "DRAWS", 3)
     never = ReleasePlan.of([{**protect, "xi": "0.5"}], keys=["x"], match="0.5", intruder="released-counts")
     tried: list[int] = []
 
@@ -210,13 +208,13 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
         tried.append(1)
         table = CellTable.of(["x"], {("a",): 1, ("b",): 2, ("c",): 2, ("d",): 3})
         release = assess_tables(dict.fromkeys(tables_of(never), table), never)
-        return judged(replace(release, released_tables=release.tables))
+        return judged(release.with_released(tables=release.tables))
 
     with pytest.raises(InfeasibleError, match=r"compares all counts has a chance of 0\.61"):
-        keeping.drawn_until_kept(worst, repeatable=False)
+        kept_bounds.drawn_until_kept(worst, repeatable=False)
     assert len(tried) == 3
     with pytest.raises(InfeasibleError):
-        keeping.drawn_until_kept(worst, repeatable=True)
+        kept_bounds.drawn_until_kept(worst, repeatable=True)
     assert len(tried) == 4, "draws by key come out the same again"
 
 

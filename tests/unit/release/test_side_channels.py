@@ -12,15 +12,14 @@ import pytest
 
 from maskwell.engines import dependence
 from maskwell.errors import PlanError, PublishError
-from maskwell.release.assessing import assess_file, first_plan
-from maskwell.release.folder.leaks_in_rows import check_rows
-from maskwell.release.folder.receipt_making import internal_receipt, public_receipt
-from maskwell.release.in_memory import release_table
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.plans.plan_file import read_plan
-from maskwell.release.released import Release
-from maskwell.release.releasing import release_folder_of
+from maskwell.release.assessment import assess_file
+from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
+from maskwell.release.folder.release_folder import check_rows
+from maskwell.release.plans.release_plan import ReleasePlan, read_plan
+from maskwell.release.publication import release_table
+from maskwell.release.release_result import Release
 from maskwell.release.side_channels import SideChannel, check_side_channels
+from maskwell.verbs.publish import first_plan, release_file
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)
@@ -334,7 +333,7 @@ def person_file(tmp_path: Path) -> str:
 
 def test_ids_are_refused_before_anything_is_written(person_file: str, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"pb030 \(100 % alone\), rb030 \(100 % alone\), "):
-        release_folder_of(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
+        release_file(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
 
@@ -355,7 +354,7 @@ def test_a_first_plan_publishes_no_ids_and_works(
     assert "pb030 identifies records: 100 % are alone with their value" in text
     assert "hsize" in plan.randomized
     assert re.search(r"hsize can be (recomputed|worked out) from hid", " ".join(text.replace("#", "").split()))
-    release_folder_of(person_file, plan, str(tmp_path / "out"))
+    release_file(person_file, plan, str(tmp_path / "out"))
     assert {*pytest.importorskip("pyarrow.parquet").read_schema(tmp_path / "out/public/data.parquet").names} == {
         "hsize",
         "sex",
@@ -375,7 +374,7 @@ def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
 ) -> None:
     """The rows begin with a thousand that are alike."""
     plan = plan_of(["sex"], drop=["pid", "pb030", "rb030", "hid"])
-    release = release_folder_of(person_file, plan, str(tmp_path / "out"))
+    release = release_file(person_file, plan, str(tmp_path / "out"))
     pq = pytest.importorskip("pyarrow.parquet")
     written = tmp_path / "out/public/data.parquet"
     table = pq.read_table(written)

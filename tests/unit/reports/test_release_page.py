@@ -14,14 +14,12 @@ from maskwell.core.cells import CellTable
 from maskwell.engines.labels import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.plots import plot_release_risk
-from maskwell.release.assessing import assess_tables
-from maskwell.release.folder.advice import advice_of
-from maskwell.release.folder.ddi import processing
-from maskwell.release.folder.receipt_making import public_receipt
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.assessment import assess_tables
+from maskwell.release.folder.receipt_contents import advice_of, public_receipt
+from maskwell.release.folder.release_metadata import processing
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.release.stages.counting import tables_of
 from maskwell.release.utility.expected import expected_table
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead, release_page
 from maskwell.reports.report import WIDTH
@@ -54,7 +52,8 @@ def release_of(plan: ReleasePlan | None = None, **more: object) -> Release:
     plan = plan or planned()
     tables = {columns: FILE.project(columns) for columns in tables_of(plan)}
     columns = [ReleasedColumn(name, "text") for name in (*FILE.columns, "diary")]
-    made = replace(assess_tables(tables, plan, "people.csv"), columns=columns)
+    about_rows = {name: more.pop(name) for name in ("changed", "labels", "lost") if name in more}
+    made = assess_tables(tables, plan, "people.csv").with_released(columns=columns, **about_rows)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -326,7 +325,7 @@ def test_without_keys_the_map_shows_what_changes() -> None:
     ],
 )
 def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
-    from maskwell.release.plans.rules import read_rule
+    from maskwell.release.plans.edit_rules import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
 

@@ -14,9 +14,8 @@ from maskwell.core.escapes import visible
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.shown import html_table
-from maskwell.release.folder.codebook import Entry, codebook_csv, formula_columns
-from maskwell.release.folder.ddi import ddi_codebook
-from maskwell.release.folder.reader import readme
+from maskwell.release.folder.release_folder import readme
+from maskwell.release.folder.release_metadata import Entry, codebook_csv, ddi_codebook, formula_columns
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")

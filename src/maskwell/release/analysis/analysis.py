@@ -25,8 +25,8 @@ from maskwell.estimation.result import Estimate
 from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED, Route, check_missing, route_of
 from maskwell.release.analysis.weighting import weights_remarks, weights_used
 from maskwell.release.analysis.with_matrices import kept_with_matrices, solved
-from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.receipt import Receipt
+from maskwell.release.folder.receipt_contents import in_words
 
 MISSING = "missing"
 UNMOVED = "these columns were not randomized: their counts are those of the original file"
@@ -100,8 +100,8 @@ def estimate_released(
     ParameterError
         The receipt does not allow this table; the message says why.
 
-    >>> from maskwell.release.in_memory import release_table
-    >>> from maskwell.release.plans.plan import ReleasePlan
+    >>> from maskwell.release.publication import release_table
+    >>> from maskwell.release.plans.release_plan import ReleasePlan
     >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
     >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])
     >>> released = release_table(people, plan)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
 from maskwell.release.analysis.kept import involved, is_kept, kept_columns
-from maskwell.release.folder.advice import in_words
-from maskwell.release.folder.receipt import Group, Receipt
-from maskwell.release.folder.stage_json import labelled_as
+from maskwell.release.folder.receipt import Group, Receipt, labelled_as
+from maskwell.release.folder.receipt_contents import in_words
 
 OPEN, EXACT, KEPT, SOLVED = "open", "exact", "kept", "solved"
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from maskwell.errors import ParameterError
 from maskwell.release.analysis.routes import SOLVED, Route, route_of
-from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.receipt import Receipt
+from maskwell.release.folder.receipt_contents import in_words
 
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
 RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"

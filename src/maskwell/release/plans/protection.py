@@ -8,20 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from maskwell.core.arguments import check_kind, list_of
-from maskwell.core.exact import to_decimal
+from maskwell.core.exact import percent_meant, to_decimal
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.plans import entries as read
-from maskwell.release.plans.matrix_entries import written
-from maskwell.release.plans.method_entries import (
-    DEMANDS,
-    METHOD_ENTRIES,
-    MethodEntry,
-    find_base,
-    find_method,
-    take_options,
-)
-from maskwell.release.plans.protection_entries import read_caps, read_exclude
+from maskwell.release.plans import plan_entries as read
+from maskwell.release.plans.count_methods import COUNT_METHODS, Swap
+from maskwell.release.plans.given_methods import GIVEN_METHODS
+from maskwell.release.plans.method import PROMISED, Method
+from maskwell.release.plans.plan_entries import Reader, unknown
 
 PUBLISHED = ("withheld", "included")
 DRAWS = ("kept", "fresh")
@@ -30,6 +24,9 @@ COMMON_ENTRIES = (
     *("variables", "within", "linked", "method", "exclude", "exempt", "caps", "strength", "draws", "again", "publish"),
     "clearance",
 )
+_KINDS: tuple[type[Method], ...] = (*COUNT_METHODS, *GIVEN_METHODS, Swap)
+RELEASE_METHODS: Mapping[str, type[Method]] = {kind.name: kind for kind in _KINDS}
+"""All methods that a protection can name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +41,8 @@ class Protection:
         Columns whose combinations each get a matrix of their own, so that no record leaves its cell.
     linked
         Columns that follow from the variables, and move with them.
-    method, options
-        How the matrix is made (:data:`~maskwell.release.plans.method_entries.METHOD_ENTRIES`), and its numbers.
+    how
+        The method that makes its matrix, one of :data:`RELEASE_METHODS`, with its numbers.
     bounds
         What the matrix keeps to.
     exclude
@@ -76,10 +73,9 @@ class Protection:
     """
 
     variables: tuple[str, ...]
-    method: str
+    how: Method
     within: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
     bounds: Bounds = field(default_factory=Bounds)
     exclude: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exempt: tuple[str, ...] = ()
@@ -106,10 +102,10 @@ class Protection:
             return given
         table = read.Entries(given, where)
         hint = 'start with method = "inverse-frequency"; the other methods are on the page about plans'
-        method = find_method(table.need("method", read.text, hint), where)
-        base = find_base(table) if method.name == "swap" else method
-        values = _values(table, method, base)
-        table.finish(_allowed(base, swap=method is not base))
+        method = _find_method(table.need("method", read.text, hint), where)
+        maker = method.maker_of(table)
+        values = _values(table, method, maker)
+        table.finish(_allowed(maker, swap=method is not maker))
         try:
             return cls(**values)
         except PlanError as error:
@@ -129,9 +125,19 @@ class Protection:
             )
 
     @property
-    def base(self) -> MethodEntry:
+    def method(self) -> str:
+        """The name of its method."""
+        return self.how.name
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of its method that were given."""
+        return self.how.options
+
+    @property
+    def base(self) -> Method:
         """The method that makes the matrix: that of the flows, for a swap."""
-        return METHOD_ENTRIES[self.options.get("base", self.method)]
+        return self.how.maker
 
     @property
     def derived(self) -> bool:
@@ -154,7 +160,7 @@ class Protection:
         out: dict[str, Any] = {"variables": list(self.variables)}
         out |= {key: list(getattr(self, key)) for key in ("within", "linked") if getattr(self, key)}
         out |= {"method": self.method}
-        out |= {key: _plain(key, value) for key, value in self.options.items()} | self.bounds.to_dict()
+        out |= self.how.contents() | self.bounds.to_dict()
         out |= {"exclude": {v: list(labels) for v, labels in self.exclude.items()}} if self.exclude else {}
         out |= {"exempt": list(self.exempt)} if self.exempt else {}
         out |= {"caps": {label: to_decimal(cap) for label, cap in self.caps.items()}} if self.caps else {}
@@ -173,7 +179,7 @@ class Protection:
             raise PlanError(f"{twice[0]!r} is named twice", hint="a column is in one of variables, within and linked")
 
     def _check_strength(self) -> None:
-        asked = [*self.bounds.asked(), *(key for key in ("xi", *DEMANDS) if key in self.options)]
+        asked = [*self.bounds.asked(), *(key for key in PROMISED if key in self.options)]
         if self.strength != 1 and (asked or self.base.capped):
             raise PlanError(
                 f"strength = {to_decimal(self.strength)} would undo {asked[0] if asked else 'the bound'}",
@@ -191,7 +197,7 @@ class Protection:
     def _check_draws(self) -> None:
         if self.again is None:
             return
-        if self.method == "swap":
+        if self.how.exchanges:
             raise PlanError(
                 "again draws each record anew, which would undo the exact counts of a swap", hint="leave out again"
             )
@@ -202,23 +208,30 @@ class Protection:
             )
 
     def __repr__(self) -> str:
-        numbers = {k: v for k, v in self.options.items() if isinstance(v, Fraction | str | int)}
-        shown = [f"{key} = {_plain(key, value)}" for key, value in numbers.items()]
-        shown += [f"{key} = {value}" for key, value in self.bounds.to_dict().items()]
-        return f"Protection({', '.join([self.title, self.method, *shown])})"
+        numbers = [key for key, value in self.options.items() if isinstance(value, Fraction | str | int)]
+        contents = self.how.contents()
+        entries = {**{key: contents[key] for key in numbers}, **self.bounds.to_dict()}
+        told = [f"{key} = {value}" for key, value in entries.items()]
+        return f"Protection({', '.join([self.title, self.method, *told])})"
 
 
-def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict[str, Any]:
-    """The entries of a table, each in its one form; ``base`` is the method that makes the matrix."""
+def _find_method(name: str, where: str) -> type[Method]:
+    """A method by its name."""
+    if name not in RELEASE_METHODS:
+        raise unknown(name, f"{where}: there is no method", RELEASE_METHODS)
+    return RELEASE_METHODS[name]
+
+
+def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> dict[str, Any]:
+    """The entries of a table, each in its one form; ``maker`` is the method that makes the matrix."""
     variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
-    options, bounds = take_options(table, base)
-    derived = base.derived and "counts_from" not in table
+    made, bounds = maker.take(table)
+    derived = maker.derived and "counts_from" not in table
     return {
         "variables": variables,
-        "method": method.name,
+        "how": method.around(made),
         "within": table.take("within", read.names, ()),
         "linked": table.take("linked", read.names, ()),
-        "options": options if method is base else {"base": base.name, **options},
         "bounds": _bounds(bounds, table.where),
         "exclude": table.take("exclude", read_exclude(variables), {}),
         "exempt": table.take("exempt", _exempt, ()),
@@ -232,10 +245,11 @@ def _values(table: read.Entries, method: MethodEntry, base: MethodEntry) -> dict
     }
 
 
-def _allowed(method: MethodEntry, *, swap: bool) -> list[str]:
-    own = [*method.options, *method.bounds, *(["counts_from"] if method.derived else []), *(["base"] if swap else [])]
-    left_out = () if method.capped else ("caps",)
-    return own + [key for key in COMMON_ENTRIES if key not in left_out]
+def _allowed(maker: type[Method], *, swap: bool) -> list[str]:
+    names = [*maker.option_names(), *maker.bounds]
+    names += [*(["counts_from"] if maker.derived else []), *(["base"] if swap else [])]
+    left_out = () if maker.capped else ("caps",)
+    return names + [key for key in COMMON_ENTRIES if key not in left_out]
 
 
 def _bounds(given: Mapping[str, Fraction], where: str) -> Bounds:
@@ -252,11 +266,59 @@ def _exempt(value: Any, name: str) -> tuple[str, ...]:
     return found
 
 
-def _plain(key: str, value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return to_decimal(value)
-    if key == "rho":
-        return [to_decimal(one) for one in value]
-    if key == "categories":
-        return [state[0] if len(state) == 1 else list(state) for state in value]
-    return written(value) if key in ("matrix", "first") else value
+# ---- single labels: those that stay, and those with a bound of their own
+
+
+def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]:
+    """Reads the labels that stay: a list for one variable, a table of lists for several.
+
+    >>> read_exclude(["roof"])([9], "exclude"), read_exclude(["roof", "sex"])({"roof": ["9"]}, "exclude")
+    ({'roof': ('9',)}, {'roof': ('9',)})
+    """
+
+    def entry(value: Any, name: str) -> dict[str, tuple[str, ...]]:
+        given = value if isinstance(value, Mapping) else {_only(variables, name, '{ roof = ["9"] }'): value}
+        _check_variables(given, variables, name)
+        return {variable: read.labels(labels, f"{name} of {variable!r}") for variable, labels in given.items()}
+
+    return entry
+
+
+def read_caps(variables: Sequence[str]) -> Reader[dict[str, Fraction]]:
+    """Reads the bounds of single labels of a variable.
+
+    >>> read_caps(["roof"])({"9": "0.3"}, "caps")
+    {'9': Fraction(3, 10)}
+    """
+
+    def entry(value: Any, name: str) -> dict[str, Fraction]:
+        if len(variables) > 1:
+            raise PlanError(
+                f"{name} needs a single variable", hint="bound all combinations alike, such as posterior_own = 0.3"
+            )
+        return {label: _cap(cap, f"{name}: {label}") for label, cap in read.table(value, name).items()}
+
+    return entry
+
+
+def _cap(value: Any, name: str) -> Fraction:
+    found = read.number(value, name)
+    if not 0 <= found <= 1:
+        raise PlanError(
+            f"{name} = {to_decimal(found)} is out of range", hint=f"give a number 0 to 1{percent_meant(found)}"
+        )
+    return found
+
+
+def _only(variables: Sequence[str], name: str, form: str) -> str:
+    if len(variables) != 1:
+        raise PlanError(
+            f"{name} does not say which variable it is for", hint=f"write {name.rsplit(': ', 1)[-1]} = {form}"
+        )
+    return variables[0]
+
+
+def _check_variables(given: Mapping[str, Any], variables: Sequence[str], name: str) -> None:
+    for variable in given:
+        if variable not in variables:
+            raise read.unknown(str(variable), f"{name}: there is no variable", [*variables], " here")

@@ -2,15 +2,23 @@
 
 A *state* is a combination of labels, first those of the columns within which is randomized (they stay), then
 those of the variables that are randomized. The design works on the states; it never leads out of a cell.
+
+What a randomization achieves, in the terms of the bounds that can be asked of it.
+
+With flows ``f_ij = p_ij N_j`` from true state j to released state i, and their sums ``f_i`` over the truths of a cell:
+measured on the matrix as it is drawn from, with the counts of the file. Whoever looks at a released record sees one of
+these records, so they count alike, also where the matrix keeps sums of weights.
+
+Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -90,6 +98,16 @@ class Stage:
         return (*self.within, *self.variables)
 
     @property
+    def moved(self) -> tuple[str, ...]:
+        """Columns whose values it can change: the variables, and those that follow from them."""
+        return (*self.variables, *self.linked)
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether records are exchanged, so that every count stays exactly the same: a swap."""
+        return self.method == "swap"
+
+    @property
     def permanent(self) -> Stage:
         """The stage without a second step: what many releases of one kept draw tell in the long run."""
         return self if self.steps is None else replace(self, design=self.steps[0], steps=None)
@@ -108,6 +126,16 @@ class Stage:
             return self.design.rows, true, self.design.values
         released, true = np.nonzero(P := self.design.matrix())
         return released, true, P[released, true]
+
+    @cached_property
+    def by_truth(self) -> tuple[Array, Array, Real]:
+        """The transitions column by column: where each true state starts, released states, probabilities."""
+        released, true, p = self.transitions
+        starts = np.concatenate([[0], np.cumsum(np.bincount(true, minlength=len(self.states)))])
+        if (np.diff(true) < 0).any():
+            order = np.argsort(true, kind="stable")
+            return starts, released[order], p[order]
+        return starts, released, p
 
     @cached_property
     def own(self) -> Array:
@@ -162,6 +190,48 @@ class Stage:
         return float((flows[some] / totals[released[some]]).max(initial=0.0))
 
 
+class Randomization(Protocol):
+    """Columns that are randomized together: a protection of a plan, a stage, or a group of a receipt."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Columns that are randomized."""
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Columns within whose cells they are."""
+
+    @property
+    def linked(self) -> Collection[str]:
+        """Columns that follow the variables."""
+
+
+R = TypeVar("R", bound=Randomization)
+
+
+def acting(steps: Sequence[R], columns: Iterable[str]) -> list[R]:
+    """The randomizations that matter for some released columns, in order.
+
+    They move one of the columns, or, before such a one, a column within which it works.
+    """
+    wanted, found = {*columns}, list[R]()
+    for step in reversed(steps):
+        if wanted & {*step.variables, *step.linked}:
+            found.append(step)
+            wanted |= {*step.within}
+    return found[::-1]
+
+
+def needed_columns(steps: Sequence[Randomization], columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the true file that tell, together, what some released columns are; first these themselves.
+
+    >>> needed_columns((), ["sex", "age"])
+    ('sex', 'age')
+    """
+    names = [name for step in acting(steps, columns) for name in (*step.within, *step.variables)]
+    return tuple(dict.fromkeys([*columns, *names]))
+
+
 def _exact(design: CodedDesign) -> str:
     """Names the matrix as it is drawn from, whatever its labels: they stand beside it as states."""
     if isinstance(design, Sparse):  # in stretches: there may be a million states
@@ -175,3 +245,134 @@ def _label_texts(labels: Sequence[tuple[Hashable, ...]]) -> Iterator[list[list[s
     text = lru_cache(None, typed=True)(lambda one: None if one is None else texts(one)[-1])
     for start in range(0, len(labels), _STRETCH):
         yield [[one if type(one) is str else text(one) for one in label] for label in labels[start : start + _STRETCH]]
+
+
+SLACK = 1e-9
+AT_LEAST = ("least_kept", "changed_at_least")
+
+
+def achieved(stage: Stage, bound: str) -> float | None:
+    """The value that a stage reaches for one of the bounds by its name; ``None`` for one that is about whole files.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> stage = Stage(variables=("roof",), states=[("tile",), ("thatch",)], outputs=[("tile",), ("thatch",)],
+    ...     design=Dense.of([["3/4", "1/2"], ["1/4", "1/2"]]), counts=np.array([20, 10]), cells=np.zeros(2, dtype=int),
+    ...     method="method1", invariance="counts", derived=True)
+    >>> achieved(stage, "posterior_own"), achieved(stage, "least_kept")   # a released tile is true with 75 %
+    (0.75, 0.5)
+    """
+    measure = _MEASURES.get(bound)
+    return None if measure is None else measure(stage)
+
+
+def bound_is_kept(bound: str, asked: float, value: float) -> bool:
+    """Whether a value keeps to what was asked, up to what floats cannot tell.
+
+    >>> is_kept("least_kept", 0.5, 0.6), is_kept("posterior", 0.5, 0.6)
+    (True, False)
+    """
+    slack = SLACK * max(1.0, asked)
+    return value >= asked - slack if bound in AT_LEAST else value <= asked + slack
+
+
+def _occurring_flows(stage: Stage) -> tuple[Array, Array, Real, Real]:
+    """Released state, true state and flow of each transition of records that are there, and the sums by release."""
+    released, true, p = stage.transitions
+    flow = p * stage.counts[true]
+    some = flow > 0
+    released, true, flow = released[some], true[some], flow[some]
+    sums = np.bincount(released, flow, minlength=len(stage.outputs))
+    return released, true, flow, np.asarray(sums, dtype=np.float64)
+
+
+def _posterior(stage: Stage) -> float:
+    released, _, flow, sums = _occurring_flows(stage)
+    return float((flow / sums[released]).max(initial=0.0))
+
+
+def own_posteriors(stage: Stage) -> Real:
+    """Shape (k,): the chance that a record released with a state has it in truth; 0 where none is."""
+    released, true, flow, sums = _occurring_flows(stage)
+    places = {state: i for i, state in enumerate(stage.outputs)}
+    own = np.array([places.get(state, -1) for state in stage.states], dtype=np.int64)
+    same = released == own[true]
+    found = np.zeros(len(stage.states))
+    found[true[same]] = (flow / sums[released])[same]
+    return found
+
+
+def _posterior_own(stage: Stage) -> float:
+    return float(own_posteriors(stage).max(initial=0.0))
+
+
+def _odds(stage: Stage) -> float:
+    own = _posterior_own(stage)
+    return own / (1 - own) if own < 1 else np.inf
+
+
+def guessed(stage: Stage) -> float:
+    """Share of all records whose true state is the best guess from the released one."""
+    released, _, flow, sums = _occurring_flows(stage)
+    best = np.zeros(len(sums))
+    np.maximum.at(best, released, flow)
+    return float(best.sum() / sums.sum()) if sums.sum() else 0.0
+
+
+def _guess(stage: Stage) -> float:
+    """The same in the cell where it is largest: the bound is asked of every cell."""
+    released, true, flow, sums = _occurring_flows(stage)
+    best, cell = np.zeros(len(sums)), np.zeros(len(sums), dtype=np.int64)
+    np.maximum.at(best, released, flow)
+    cell[released] = stage.cells[true]
+    right, records = (np.bincount(cell, values) for values in (best, sums))
+    return float((right[records > 0] / records[records > 0]).max(initial=0.0))
+
+
+def _least_kept(stage: Stage) -> float:
+    return float(stage.keeps[stage.counts > 0].min(initial=1.0))
+
+
+def _factor(stage: Stage) -> float:
+    """How much likelier or less likely a released value makes a truth, within its cell."""
+    released, true, p = stage.transitions
+    sums = np.bincount(released, p * stage.counts[true], minlength=len(stage.outputs))
+    there = stage.counts[true] > 0
+    totals = np.bincount(stage.cells, stage.counts)
+    ratio = (p * totals[stage.cells[true]])[there] / sums[released[there]]
+    rows = np.bincount(released[there], minlength=len(stage.outputs))
+    return _whole(stage, released[there], true[there], rows) * float(np.maximum(ratio, 1 / ratio).max(initial=1.0))
+
+
+def _parity(stage: Stage) -> float:
+    """The largest ratio of two chances of one released value, within its cell."""
+    released, true, p = stage.transitions
+    there = stage.counts[true] > 0
+    released, true, p = released[there], true[there], p[there]
+    least, most = np.full(len(stage.outputs), np.inf), np.zeros(len(stage.outputs))
+    np.minimum.at(least, released, p)
+    np.maximum.at(most, released, p)
+    rows = np.bincount(released, minlength=len(stage.outputs))
+    some = rows > 0
+    return _whole(stage, released, true, rows) * float((most[some] / least[some]).max(initial=1.0))
+
+
+def _whole(stage: Stage, released: Array, true: Array, rows: Array) -> float:
+    """One where each released value can come from every truth of its cell, else infinite: a zero rules truths out."""
+    sizes = np.bincount(stage.cells[stage.counts > 0], minlength=int(stage.cells.max(initial=0)) + 1)
+    cell = np.zeros(len(rows), dtype=np.int64)
+    cell[released] = stage.cells[true]
+    some = rows > 0
+    return 1.0 if (rows[some] == sizes[cell[some]]).all() else np.inf
+
+
+_MEASURES: dict[str, Callable[[Stage], float]] = {
+    "posterior": _posterior,
+    "posterior_own": _posterior_own,
+    "odds": _odds,
+    "guess": _guess,
+    "factor": _factor,
+    "parity": _parity,
+    "least_kept": _least_kept,
+    "changed_at_most": Stage.expected_changed,
+    "changed_at_least": Stage.expected_changed,
+}

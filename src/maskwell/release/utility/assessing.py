@@ -14,8 +14,8 @@ from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.release.analysis.kept import involved
-from maskwell.release.stages.changes import expected_share
 from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage_building import expected_share
 from maskwell.release.utility.association import WEAKENED, Association, cramers_v
 from maskwell.release.utility.coded_stages import CodedStage
 from maskwell.release.utility.distances import expected_variation, table_distance

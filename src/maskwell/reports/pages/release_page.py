@@ -14,15 +14,13 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.phrases import Printed
-from maskwell.release.folder.advice import in_words
-from maskwell.release.folder.publishing import is_included, protection_of
-from maskwell.release.folder.receipt_making import public_receipt
-from maskwell.release.keeping import exempted
-from maskwell.release.mapping import expected_change
-from maskwell.release.released import Release
+from maskwell.release.folder.matrix_disclosure import is_included, protection_of
+from maskwell.release.folder.receipt_contents import in_words, public_receipt
+from maskwell.release.kept_bounds import exempted
+from maskwell.release.release_result import Release
 from maskwell.release.risk.repeated import path_parities
-from maskwell.release.stages.achieved import achieved, guessed
-from maskwell.release.stages.stage import Stage
+from maskwell.release.risk_utility import expected_change
+from maskwell.release.stages.stage import Stage, achieved, guessed
 from maskwell.reports.pages.page_templates import environment, page_style
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk

@@ -15,8 +15,8 @@ from maskwell.core.escapes import one_line
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InfeasibleError
 from maskwell.release.analysis.kept import kept_columns
-from maskwell.release.keeping import check_kept, exempted
-from maskwell.release.released import Release
+from maskwell.release.kept_bounds import check_kept, exempted
+from maskwell.release.release_result import Release
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport
 from maskwell.release.risk.summary import FileRisk

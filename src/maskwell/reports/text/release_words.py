@@ -15,15 +15,13 @@ from maskwell.core.escapes import one_line
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.engines.labels import Labels
 from maskwell.release.analysis.kept import kept_columns, moved_by
-from maskwell.release.folder.advice import in_words
-from maskwell.release.keeping import BoundKept, bounds_kept
-from maskwell.release.plans.method_entries import METHOD_ENTRIES
+from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.kept_bounds import BoundKept, bounds_kept
+from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.release.plans.protection import Protection
-from maskwell.release.plans.rules import AnyRule, Moves, Rule
-from maskwell.release.released import Release
+from maskwell.release.release_result import Release
 from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
-from maskwell.release.stages.achieved import AT_LEAST, is_kept
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import AT_LEAST, Stage, bound_is_kept
 from maskwell.reports.plain_words import SPACE, as_decimal, percent_bound
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
@@ -107,7 +105,7 @@ def _matching(release: Release) -> Promise:
     where = f"someone who knows {in_words(release.plan.keys)}{INTRUDER_WORDS[release.plan.intruder]}"
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
-    kept = is_kept("match", float(asked), most)
+    kept = bound_is_kept("match", float(asked), most)
     return Promise(BOUNDS["match"], where, _bound_text("match", asked), bound_value("match", most), kept)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from maskwell.core.escapes import one_line
 from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.engines.labels import Labels
-from maskwell.release.folder.advice import in_words
-from maskwell.release.released import Release
+from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.release_result import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
 from maskwell.release.risk.summary import SLACK, FileRisk

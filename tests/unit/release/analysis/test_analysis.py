@@ -37,7 +37,7 @@ from maskwell.release.analysis.by_domain import share_by_domain
 from maskwell.release.analysis.routes import Route, assigned, route_of
 from maskwell.release.analysis.with_matrices import kept_with_matrices, solved
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict
-from maskwell.release.folder.receipt_making import dumps, internal_receipt, public_receipt
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

@@ -17,7 +17,7 @@ from maskwell.errors import ParameterError
 from maskwell.release.analysis.composing import composed
 from maskwell.release.analysis.routes import assigned, is_kept, route_of
 from maskwell.release.folder.receipt import Group, Receipt, receipt_from_dict
-from maskwell.release.folder.receipt_making import public_receipt
+from maskwell.release.folder.receipt_contents import public_receipt
 
 NAMES = ("a", "b", "c")
 CELLS = [*product("xy", "uv", "st")]

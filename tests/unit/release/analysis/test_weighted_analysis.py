@@ -33,9 +33,9 @@ from maskwell.release.analysis.composing import composed
 from maskwell.release.analysis.routes import Route
 from maskwell.release.analysis.with_matrices import solved
 from maskwell.release.folder.receipt import Group, Receipt, load_receipt, receipt_from_dict
-from maskwell.release.folder.receipt_making import internal_receipt, public_receipt
-from maskwell.release.in_memory import release_table
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.publication import release_table
 from maskwell.release.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from maskwell.errors import DataFileError
-from maskwell.release.folder.folder import release_folder
+from maskwell.release.folder.release_folder import release_folder
 
 
 def test_it_gets_its_name_at_the_end(tmp_path: Path) -> None:

@@ -18,11 +18,10 @@ from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
-from maskwell.release.folder.leaks import check_public
-from maskwell.release.folder.receipt_making import dumps, internal_receipt
-from maskwell.release.folder.stage_json import numbered
-from maskwell.release.folder.writing import write_public
-from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.folder.receipt import numbered
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt
+from maskwell.release.folder.release_folder import check_public, write_public
+from maskwell.release.release_result import Release, ReleasedColumn
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]
@@ -155,7 +154,7 @@ def test_a_column_too_many(tmp_path: Path, column: str) -> None:
 
 def test_a_hidden_column_that_the_release_lists(tmp_path: Path) -> None:
     release = clean(tmp_path / "p")
-    release = replace(release, columns=(*release.columns, ReleasedColumn("pid", "text")))
+    release = release.with_released(columns=(*release.columns, ReleasedColumn("pid", "text")))
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "pid"], [(*row, "x") for row in ROWS])
     with pytest.raises(PublishError, match="'pid' is one that the plan keeps back"):
         check_public(tmp_path / "p", release)
@@ -211,7 +210,7 @@ def test_what_a_file_says_about_itself(
 )
 def test_a_column_that_tells_the_records_apart(tmp_path: Path, values: list[Any], numbered: bool) -> None:
     release = clean(tmp_path / "p")
-    release = replace(release, columns=(*release.columns, ReleasedColumn("line", "integer")))
+    release = release.with_released(columns=(*release.columns, ReleasedColumn("line", "integer")))
     rows = [(*row, x) for row, x in zip(drawn(ROWS, COLUMNS, STAGES), values, strict=True)]
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "line"], rows)
     if numbered:

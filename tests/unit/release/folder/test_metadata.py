@@ -18,13 +18,10 @@ from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_wit
 from maskwell.core.cells import CellTable
 from maskwell.core.escapes import visible
 from maskwell.engines.labels import ColumnLabels, Labels
-from maskwell.release.folder.codebook import codebook_csv, codebook_of
-from maskwell.release.folder.ddi import NAMESPACE, ddi_codebook
-from maskwell.release.folder.frictionless import datapackage
-from maskwell.release.folder.reader import readme
-from maskwell.release.folder.receipt_making import public_receipt
-from maskwell.release.folder.risk_file import write_risks
-from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.folder.receipt_contents import public_receipt
+from maskwell.release.folder.release_folder import readme, write_risks
+from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
+from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.risk.file_risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
@@ -56,7 +53,7 @@ def labelled() -> Release:
     }
     release = release_of([stage], plan, labels=Labels(".sav", about))
     more = (ReleasedColumn("age", "integer", (1, 2)), ReleasedColumn("w", "number"), ReleasedColumn(SPITEFUL, "text"))
-    return replace(release, columns=(*release.columns, *more))
+    return release.with_released(columns=(*release.columns, *more))
 
 
 def walk(element: ET.Element) -> Iterator[ET.Element]:

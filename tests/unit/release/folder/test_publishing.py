@@ -15,10 +15,10 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
-from maskwell.release.folder.publishing import check_matrix, told
+from maskwell.release.folder.matrix_disclosure import check_matrix, told
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.sequential import sequential_uniform
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.stage import Stage
 
 MAKERS = {"method1": lambda counts: method1(counts, "1/2"), "sequential": sequential_uniform}

@@ -20,8 +20,15 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, ParameterError, PublishError
-from maskwell.release.folder.receipt import load_receipt, receipt_from_dict, schema, stages_of
-from maskwell.release.folder.receipt_making import (
+from maskwell.release.folder.receipt import (
+    load_receipt,
+    receipt_from_dict,
+    schema,
+    stage_from_dict,
+    stage_to_dict,
+    stages_of,
+)
+from maskwell.release.folder.receipt_contents import (
     dumps,
     internal_receipt,
     public_receipt,
@@ -29,8 +36,8 @@ from maskwell.release.folder.receipt_making import (
     rounded_share,
     rounded_up,
 )
-from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
 from maskwell.release.matrices.method1 import method1
+from maskwell.release.plans.given_methods import Fixed
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.utility.inflation import inflation_of
 
@@ -111,7 +118,7 @@ def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
     group = public_receipt(release_of(stages, cleared))["groups"][0]
     assert group["matrix"] == "included"
     assert "clearance" not in group  # why they may be known is for the log of the data holder
-    protection = replace(cleared.protections[0], method="fixed", options={}, clearance=None)
+    protection = replace(cleared.protections[0], how=Fixed(), clearance=None)
     bare = replace(cleared)
     object.__setattr__(bare, "protections", (protection,))
     with pytest.raises(PublishError, match="counts"):
@@ -121,7 +128,7 @@ def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
 def test_a_matrix_of_the_file_that_does_not_keep_its_counts_is_one_all_the_same() -> None:
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     stages = [replace(stage, counts=stage.counts + np.array([5, 0, 0]), invariance="none")]
-    protection = replace(plan_of(stages).protections[0], publish="included", method="fixed", options={})
+    protection = replace(plan_of(stages).protections[0], publish="included", how=Fixed())
     plan = plan_of(stages)
     object.__setattr__(plan, "protections", (protection,))
     with pytest.raises(PublishError, match="worked out from the file"):
@@ -276,8 +283,8 @@ def test_a_changed_design_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
-    from maskwell.release.in_memory import release_table
-    from maskwell.release.plans.plan import ReleasePlan
+    from maskwell.release.plans.release_plan import ReleasePlan
+    from maskwell.release.publication import release_table
 
     plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
     few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))

@@ -7,7 +7,7 @@ from tests.support.quiet import quiet
 
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import UnknownCategoryError
-from maskwell.release.plans.entries import by_text, find_levels, unknown_label
+from maskwell.release.plans.plan_entries import by_text, find_levels, unknown_label
 
 
 def test_a_label_is_found_by_its_text_whatever_its_type() -> None:

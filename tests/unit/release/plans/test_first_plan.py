@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from maskwell.errors import PlanError
-from maskwell.release.assessing import first_plan
-from maskwell.release.plans.plan_file import read_plan
+from maskwell.release.plans.release_plan import read_plan
+from maskwell.verbs.publish import first_plan
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

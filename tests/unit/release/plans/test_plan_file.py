@@ -12,11 +12,10 @@ import pytest
 from maskwell import load_plan
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import PlanError, UnknownCategoryError
-from maskwell.release.plans.method_entries import METHOD_ENTRIES
-from maskwell.release.plans.plan import RELEASE_ENTRIES
-from maskwell.release.plans.plan_file import read_plan
-from maskwell.release.plans.protection import COMMON_ENTRIES, Protection
-from maskwell.release.plans.rules import Moves, Rule, Steps
+from maskwell.release.plans.count_methods import Sequential
+from maskwell.release.plans.edit_rules import Moves, Rule, Steps
+from maskwell.release.plans.protection import COMMON_ENTRIES, RELEASE_METHODS, Protection
+from maskwell.release.plans.release_plan import RELEASE_ENTRIES, read_plan
 
 COLUMNS = [
     "urbrur",
@@ -322,9 +321,9 @@ def test_the_bound_on_the_match_is_that_of_the_release_unless_there_is_another()
 
 def test_a_protection_is_valid_once_it_is_made() -> None:
     with pytest.raises(PlanError, match=r"^variables is empty"):
-        Protection(variables=(), method="sequential")
+        Protection(variables=(), how=Sequential())
     with pytest.raises(PlanError, match=r"^'sex' is named twice"):
-        Protection(variables=("sex",), within=("sex",), method="sequential")
+        Protection(variables=("sex",), within=("sex",), how=Sequential())
 
 
 PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")
@@ -340,7 +339,7 @@ def test_plans_in_the_documentation_can_be_read(root: Path, page: str) -> None:
 
 def test_every_entry_is_explained(root: Path) -> None:
     page = (root / PAGES[0]).read_text(encoding="utf-8")
-    options = {key for entry in METHOD_ENTRIES.values() for key in (*entry.options, *entry.bounds, entry.name)}
+    options = {key for entry in RELEASE_METHODS.values() for key in (*entry.option_names(), *entry.bounds, entry.name)}
     known = {
         *RELEASE_ENTRIES,
         *COMMON_ENTRIES,

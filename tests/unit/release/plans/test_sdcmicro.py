@@ -9,7 +9,7 @@ import pytest
 
 from maskwell import design_from_sdcmicro, plan_from_sdcmicro
 from maskwell.errors import LabelError, MatrixError, OrientationError, PlanError
-from maskwell.release.plans.plan_file import read_plan
+from maskwell.release.plans.release_plan import read_plan
 
 
 def test_each_variable_is_randomized_on_its_own_within_the_strata() -> None:

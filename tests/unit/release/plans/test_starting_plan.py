@@ -9,9 +9,8 @@ import pytest
 
 from maskwell.core.cells import CellTable
 from maskwell.errors import PlanError
-from maskwell.release.plans.column_guesses import guess_column, guess_columns
-from maskwell.release.plans.plan_file import read_plan
-from maskwell.release.plans.starting_plan import choose_keys, starting_plan
+from maskwell.release.plans.plan_drafts import choose_keys, guess_column, guess_columns, starting_plan
+from maskwell.release.plans.release_plan import read_plan
 
 
 def column(name: str, *labels: Hashable, times: int = 50) -> CellTable:

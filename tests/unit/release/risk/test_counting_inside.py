@@ -14,8 +14,8 @@ from tests.support.intruders import Record, assessed, best_attack_on, best_attac
 from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import InfeasibleError
-from maskwell.release.in_memory import release_table
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.publication import release_table
 from maskwell.release.risk.file_risk import assess_risk, unchanged_columns
 
 COLUMNS = ("sex", "income")

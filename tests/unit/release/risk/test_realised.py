@@ -15,13 +15,13 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.release.matrices.inverse_frequency import inverse_frequency
 from maskwell.release.matrices.method1 import method1
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk import realised as module
 from maskwell.release.risk.cell_risks import cell_risks
 from maskwell.release.risk.file_risk import NOT_COVERED, assess_risk
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.realised import realised_risks
-from maskwell.release.stages.building import build_stages
+from maskwell.release.stages.stage_building import build_stages
 
 
 def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Real]:

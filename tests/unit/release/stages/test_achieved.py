@@ -9,8 +9,7 @@ import pytest
 
 from maskwell.designs.dense import Dense
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.stages.achieved import achieved, guessed, is_kept
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, achieved, bound_is_kept, guessed
 
 
 def stage_of(P: list[list[str]], counts: list[int], cells: list[int] | None = None) -> Stage:
@@ -69,5 +68,5 @@ def test_every_bound_is_measured_but_the_one_about_files() -> None:
 
 
 def test_a_bound_is_kept_up_to_rounding() -> None:
-    assert is_kept("match", 0.5, 0.5 + 1e-12) and not is_kept("match", 0.5, 0.501)
-    assert is_kept("changed_at_least", 0.1, 0.2) and not is_kept("least_kept", 0.5, 0.4)
+    assert bound_is_kept("match", 0.5, 0.5 + 1e-12) and not bound_is_kept("match", 0.5, 0.501)
+    assert bound_is_kept("changed_at_least", 0.1, 0.2) and not bound_is_kept("least_kept", 0.5, 0.4)

@@ -7,13 +7,12 @@ from fractions import Fraction
 import pytest
 
 from maskwell.core.cells import CellTable
-from maskwell.release.assessing import assess_tables
-from maskwell.release.mapping import expected_change
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.plans.protection import Protection
-from maskwell.release.released import Release
-from maskwell.release.stages.changes import expected_share
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release
+from maskwell.release.risk_utility import expected_change
+from maskwell.release.stages.stage_building import expected_share
 
 FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
 

@@ -11,12 +11,11 @@ import pytest
 
 from maskwell.core.cells import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
-from maskwell.release.assessing import assess_tables
-from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
-from maskwell.release.keeping import check_kept
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.released import Release
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
+from maskwell.release.kept_bounds import check_kept
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release
 from maskwell.release.stages.stage import Stage
 
 Cells = dict[tuple[Hashable, ...], int]

@@ -23,15 +23,14 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError, PlanError
-from maskwell.release.assessing import assess_tables
-from maskwell.release.carrying_out import draws_of
-from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
-from maskwell.release.keeping import check_kept
+from maskwell.release.assessment import assess_tables, tables_of
+from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
+from maskwell.release.kept_bounds import check_kept
 from maskwell.release.matrices.invariance import is_invariant
-from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.stages.building import build_stages
-from maskwell.release.stages.counting import tables_of
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.publication import draws_of
 from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.stage_building import build_stages
 
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
 COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}

@@ -1,8 +1,11 @@
-"""From a plan and the counts of a file to stages: which tables are needed, and the matrix of every cell."""
+"""Stages of a release: from its plan and the counts of a file to the matrix of every cell.
+
+A matrix is worked out from the counts, was fixed before, or is that of an earlier release, carried out again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,23 +18,29 @@ from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import ParameterError, PlanError
+from maskwell.errors import ParameterError, PlanError, TooLargeError
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.matrices.mixing import mixed, repeated
-from maskwell.release.plans.entries import find_levels
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.plans.count_methods import matrix_from_counts
+from maskwell.release.plans.edit_rules import (
+    check_combinations,
+    check_moves,
+    check_rules,
+    check_swaps,
+    forbidden_moves,
+)
+from maskwell.release.plans.method import OpenStates
+from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
-from maskwell.release.stages.combinations import check_combinations
-from maskwell.release.stages.earlier import recounted
-from maskwell.release.stages.fixed import FIXED, fixed_stage, known_levels
-from maskwell.release.stages.methods import Local, make_matrix
-from maskwell.release.stages.rule_checks import Tables, check_moves, check_rules, check_swaps, forbidden_moves
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.risk.arrivals import arrivals_of
+from maskwell.release.risk.components import acting, needed_columns
+from maskwell.release.stages.given_stages import given_stage, recounted_stage
 from maskwell.release.stages.stage import Stage, state_categories
-from maskwell.release.stages.tables_wanted import stage_columns
 
-BY_COUNTS = {"inverse-frequency", "lowered", "swap"}
-"""Methods that work on records, whatever their weights."""
+Labels = tuple[Hashable, ...]
+Tables = Mapping[tuple[str, ...], CellTable]
 
 
 def build_stages(
@@ -70,15 +79,15 @@ def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
     for column in plan.codebook:
         table = next((own for columns, own in tables.items() if column in columns), None)
         if table is not None:
-            known_levels(plan, table, column)
+            plan.levels_of(table, column)
 
 
 def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, external: CellTable | None) -> Stage:
-    within, variables = stage_columns(plan, protection)
+    within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
     linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
-    if protection.method in FIXED:
-        stage = fixed_stage(plan, protection, table, where)
+    if not protection.base.derived:
+        stage = given_stage(plan, protection, table, where)
     else:
         stage = _derived_stage(plan, protection, *_with_external(table, external), within, where)
     if protection.again is not None:
@@ -92,9 +101,9 @@ def _stage(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
 
 def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, earlier: Stage) -> Stage:
     """A stage of an earlier release on this file: rules and bounds are looked at again, with its counts."""
-    within, variables = stage_columns(plan, protection)
+    within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
-    stage = recounted(plan, earlier, table, tables, where)
+    stage = recounted_stage(plan, earlier, table, tables, where)
     check_moves(plan, stage, table, where)
     _check_linked(stage, stage.linked, where)
     return stage
@@ -205,10 +214,8 @@ def _derived_stage(
     states = _states(plan, table, external, within, invariance)
     open_ = _open_states(protection, states, where)
     counts = states.of(table.counts)
-    design = make_matrix(
-        protection.base.name,
-        _local(plan, protection, states, open_, counts if external is None else states.mass, where),
-    )
+    asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
+    design = matrix_from_counts(protection.base, asked)
     _check_kept(design, protection, states, open_, where)
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
@@ -234,11 +241,11 @@ def _derived_stage(
 
 def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
     """Raise where a plan says what is to be kept on average, and the matrix of its method keeps something else."""
-    wanted, table = protection.options.get("invariance"), states.table
+    wanted, table = protection.base.invariance_asked, states.table
     if wanted is None:
         return
     asked = {wanted: {"weights": table.weights, "counts": table.counts}[wanted]}
-    if protection.method == "swap":
+    if protection.how.exchanges:
         asked["counts"] = table.counts
     if all(amounts is None or is_invariant(design, states.of(amounts)[open_]) for amounts in asked.values()):
         return
@@ -290,19 +297,18 @@ def _check_none_left_open(protection: Protection, states: _States, excluded: Arr
         raise PlanError(f"{where}: {cells} occurs, but {reason}: it would stay as it is", hint=hint)
 
 
-def _local(
+def _asked_of(
     plan: ReleasePlan, protection: Protection, states: _States, open_: Array, counts: Array, where: str
-) -> Local:
+) -> OpenStates:
     """What the method of a protection needs to know of its open states."""
     n_within, labels = len(states.within), [states.labels[i] for i in open_]
     rows, cells = states.rows[open_], states.cells[open_]
-    return Local(
+    return OpenStates(
         counts=counts[open_],
         mass=states.mass[open_],
         labels=[label[n_within:] for label in labels],
         codes=states.table.codes[rows, n_within:],
         cells=cells,
-        options=protection.options,
         bounds=_bounds(plan, protection, labels, n_within, where),
         forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables),
         where=where,
@@ -323,10 +329,9 @@ def _bounds(
     plan: ReleasePlan, protection: Protection, labels: Sequence[tuple[Hashable, ...]], n_within: int, where: str
 ) -> Bounds:
     """The bounds of a protection, with the match of the whole release and with caps by place."""
-    by_match = protection.base.match and not (protection.options.keys() & {"theta", "xi"})
-    alone = by_match and not protection.bounds.asked() and not protection.caps
-    needed = protection.base.name == "lowered"
-    match = plan.match_of(protection) if alone or needed else protection.bounds.match
+    alone = protection.base.follows_match and not protection.bounds.asked() and not protection.caps
+    whole = alone or protection.base.needs_match
+    match = plan.match_of(protection) if whole else protection.bounds.match
     caps: dict[int, Fraction] = {}
     if protection.caps:  # of a single variable
         levels = [label[n_within] for label in labels]
@@ -338,13 +343,12 @@ def _bounds(
 
 def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
     """What a matrix worked out from the file keeps on average."""
-    wanted = protection.options.get("invariance")
-    if wanted is not None:
-        return str(wanted)
+    if (wanted := protection.base.invariance_asked) is not None:
+        return wanted
     if protection.counts_from is not None:
         return "external"
     bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
-    by_counts = bounded or {protection.method, protection.base.name} & BY_COUNTS
+    by_counts = bounded or protection.how.by_counts or protection.base.by_counts
     return "counts" if plan.weights is None or by_counts else "weights"
 
 
@@ -376,3 +380,33 @@ def _excluded(protection: Protection, table: CellTable, kept: Array, where: str)
         hit = np.array([level in found for level in levels], dtype=bool)
         out |= hit[table.codes[kept, place]]
     return out
+
+
+# ---- what stages change
+
+
+def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
+    """The expected share of all records that are changed in at least one of some columns.
+
+        1 - sum_c N_c Pr(all labels kept | c) / n
+
+    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
+    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
+    where no table has the columns, or where it is too large. Source: derived.
+
+    >>> from maskwell.core.cells import CellTable
+    >>> expected_share([], [CellTable.of(["x"], {("a",): 3})], ["x"])
+    0.0
+    """
+    needed = {*needed_columns(stages, columns)}
+    fits = [table for table in tables if needed <= {*table.columns} and table.n]
+    table = min(fits, key=len, default=None)
+    if table is None:
+        return None
+    if not acting(stages, columns):
+        return 0.0
+    try:
+        found = arrivals_of(stages, table, columns)
+    except TooLargeError:
+        return None
+    return max(0.0, 1 - float((found.counts * found.kept).sum()) / table.n)

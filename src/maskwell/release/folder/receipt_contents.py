@@ -1,4 +1,6 @@
-"""Making the receipts of a release: what users need for a valid analysis (public), and all that was done (internal).
+"""How to analyse a released file, in words, from what its public receipt tells.
+
+Making the receipts of a release: what users need for a valid analysis (public), and all that was done (internal).
 
 The public receipt never tells what would give the counts of the original file away: no matrix that was worked out from
 the file (its counts are an eigenvector of it), no parameter of one, and no fingerprint either, because matrices could
@@ -9,23 +11,130 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.escapes import in_json
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
-from maskwell.release.folder.advice import advice_of
-from maskwell.release.folder.publishing import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
-from maskwell.release.folder.receipt import VERSION
-from maskwell.release.folder.stage_json import labels_json, numbered, stage_to_dict
+from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.folder.matrix_disclosure import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
+from maskwell.release.folder.receipt import VERSION, Group, labels_json, numbered, stage_to_dict
 from maskwell.release.risk.repeated import path_parities
 from maskwell.release.stages.stage import Stage
 from maskwell.release.utility.inflation import inflation_of
 
 if TYPE_CHECKING:
-    from maskwell.release.released import Release
+    from maskwell.release.release_result import Release
+
+
+PublicGroup = Mapping[str, Any]
+
+APPROXIMATE = "Ratios, odds ratios and tests are approximate: a function of unbiased counts is not unbiased."
+ERRORS = {
+    "counts": "Where a matrix is withheld, the variance of a share or a sum of shares is at most 2 - 1/n times that of "
+    "an original file of n records: multiply usual standard errors by 1.42 to be safe, or those of one variable alone "
+    "by the square root of its inflation factor (vif).",
+    "weights": "Where sums of weights were kept and a matrix is withheld, multiply usual standard errors of one "
+    "variable by the square root of its inflation factor (vif), which may be above 2.",
+}
+
+
+def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
+    """Sentences for users of the file.
+
+    >>> group = {"method": "pram", "variables": ["roof"], "within": ["region"], "linked": [], "matrix": "withheld",
+    ...          "invariance": "counts"}
+    >>> print(advice_of([group], None)[0])
+    roof was randomized within region: counts of tables of region and roof are unbiased as they stand.
+    """
+    sentences = [_of_group(groups, place, weights) for place in range(len(groups))]
+    if groups:
+        sentences.append(
+            "Tables that join randomized columns with any column that is not named beside them here, randomized or "
+            "not, show weaker associations than the original file; estimate them only with matrices that are included."
+        )
+    return [*sentences, *_others(groups, weights), *_errors(groups), APPROXIMATE]
+
+
+def _others(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
+    if weights is None or not groups:
+        return []
+    return [f"Tables of columns that were not randomized are weighted as in any survey ({weights})."]
+
+
+def _errors(groups: Sequence[PublicGroup]) -> list[str]:
+    """What to do with usual standard errors where a matrix is withheld."""
+    hidden = [
+        group["invariance"]
+        for group, kept in zip(groups, kept_of(groups), strict=True)
+        if kept and group["matrix"] == "withheld" and group["method"] != "swap"
+    ]
+    return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden]
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> in_words(["sex"]), in_words(["sex", "age"]), in_words(["sex", "age", "roof"])
+    ('sex', 'sex and age', 'sex, age and roof')
+    """
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+
+
+def _of_group(groups: Sequence[PublicGroup], place: int, weights: str | None) -> str:
+    group = groups[place]
+    own, within = in_words([*group["variables"], *group["linked"]]), in_words(group["within"])
+    start = f"{own} {'were' if len(group['variables']) + len(group['linked']) > 1 else 'was'} randomized"
+    start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
+    return f"{start}: {_what(group, kept_of(groups)[place], weights)}"
+
+
+def kept_of(groups: Sequence[PublicGroup]) -> list[list[str]]:
+    """For each group of a receipt the columns of the largest of its tables that all groups together keep."""
+    made = [
+        Group(
+            variables=tuple(group["variables"]),
+            within=tuple(group["within"]),
+            linked=tuple(group["linked"]),
+            method=group["method"],
+            invariance=group["invariance"],
+        )
+        for group in groups
+    ]
+    return [kept_columns(made, group) for group in made]
+
+
+def _what(group: PublicGroup, kept: Sequence[str], weights: str | None) -> str:
+    of = f"tables of {in_words(kept)}"
+    if kept and group["method"] == "swap":
+        return (
+            f"values were swapped between records; counts of {of} are exactly those of the original file, "
+            "sums of weights are not kept."
+        )
+    if kept and group["invariance"] == "counts":
+        return f"counts of {of} are unbiased as they stand.{_not_weights(group, weights)}"
+    if kept:
+        return (
+            f"{of} are unbiased as they stand if every record counts with its weight ({weights}); numbers of records "
+            "are not kept."
+        )
+    biased = f"counts of tables of {in_words(group['variables'])} are biased as they stand"
+    if group["matrix"] == "included":
+        more = "" if weights is None else f", with the weights ({weights}) for shares of the population"
+        return f"{biased}; estimate them with the matrix in the receipt{more}."
+    return f"{biased}, and the matrix is not published; ask the data holder for tables."
+
+
+def _not_weights(group: PublicGroup, weights: str | None) -> str:
+    """What follows for weighted tables where counts are kept, in a file that has weights."""
+    if weights is None:
+        return ""
+    only = " Counts were kept, not weighted counts: shares are those of the records, not of the population, and tables "
+    instead = "estimated with the matrix in the receipt" if group["matrix"] == "included" else "biased"
+    return f"{only}weighted with {weights} are {instead}."
+
 
 SPEC = "pram-vectors/1"
 SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -72,7 +181,7 @@ def draws_told(release: Release) -> list[dict[str, Any]]:
     if release.keyed is None:
         return []
     found = [
-        (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if stage.method != "swap"
+        (stage, path_parities(stage, kept=release.keeps(stage))) for stage in release.stages if not stage.exchanges
     ]
     return [
         {
@@ -115,7 +224,7 @@ def _public_group(release: Release, stage: Stage) -> dict[str, Any]:
     about = _about(release, stage)
     if not included:
         return {**about, "matrix": WITHHELD}
-    return {**about, "matrix": INCLUDED, **_matrix(stage)}
+    return {**about, "matrix": INCLUDED, **_public_matrix(stage)}
 
 
 def _about(release: Release, stage: Stage) -> dict[str, Any]:
@@ -123,7 +232,7 @@ def _about(release: Release, stage: Stage) -> dict[str, Any]:
     inflation = {name: inflation_of(stage, name) for name in stage.variables}
     known = {name: found.worst for name, found in inflation.items() if found is not None}
     return {
-        "method": "swap" if stage.method == "swap" else "pram",
+        "method": "swap" if stage.exchanges else "pram",
         "variables": list(stage.variables),
         "within": list(stage.within),
         "linked": list(stage.linked),
@@ -138,7 +247,7 @@ def _about(release: Release, stage: Stage) -> dict[str, Any]:
     }
 
 
-def _matrix(stage: Stage) -> dict[str, Any]:
+def _public_matrix(stage: Stage) -> dict[str, Any]:
     """A matrix that may be published, without how it came about: that might tell of the file."""
     design = {**numbered(stage.design).to_dict(), "provenance": {}}
     return {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}

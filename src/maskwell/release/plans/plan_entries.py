@@ -2,18 +2,23 @@
 
 A reader takes a value and what it is called (``[[protect]] number 2: xi``), and returns the value in its one form.
 Labels become texts, as on the command line; numbers become fractions.
+
+The tables of a plan as the text of a TOML file; the standard library only reads them.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from maskwell.core.arguments import as_list, kind_of
+from maskwell.core.escapes import in_toml
 from maskwell.core.exact import as_fraction, percent_meant, to_decimal
-from maskwell.core.labels import is_missing, texts
+from maskwell.core.labels import is_missing, read_text, texts
 from maskwell.core.phrases import HINT, VALUES, listed, shorten
 from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
 
@@ -189,6 +194,27 @@ def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
     return found
 
 
+_READ_AS: Mapping[type, str] = {bool: "boolean", date: "date", datetime: "datetime"}
+
+
+def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
+    """A label that does not occur, in the type of those that do.
+
+    >>> typed("9", [1, 2]), typed("9", ["1", "2"]), typed("false", [True])
+    (9, '9', False)
+    """
+    kinds = {type(level) for level in levels if level is not None}
+    if kinds <= {int, float} and kinds:
+        try:
+            value = float(text)
+        except ValueError:
+            return text
+        return int(value) if value.is_integer() else value
+    name = _READ_AS.get(next(iter(kinds))) if len(kinds) == 1 else None
+    label = None if name is None else read_text(text, name)
+    return text if label is None else label
+
+
 def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str) -> list[Hashable]:
     """The labels of a column that texts of a plan stand for, or an error that names the first that is not there.
 
@@ -239,3 +265,57 @@ def _wrong(value: Any, name: str, allowed: str, hint: str) -> PlanError:
 def _shown(value: Any) -> str:
     shown = repr(str(value)) if isinstance(value, str) else str(value)
     return shorten(shown, 30) if "\n" not in shown else kind_of(value)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?")
+_TEXTS = {"title", "weights", "id", "dataset", "clearance", "variable", "counts_from", "file", "matrix", "first"}
+"""Entries that are texts, also where they look like numbers."""
+
+
+def write_toml(tables: Mapping[str, Any]) -> str:
+    """The text of a plan from its tables.
+
+    >>> print(write_toml({"release": {"keys": ["sex"], "match": "0.5"}, "protect": [{"variables": ["sex"]}]}))
+    [release]
+    keys = ["sex"]
+    match = 0.5
+    <BLANKLINE>
+    [[protect]]
+    variables = ["sex"]
+    <BLANKLINE>
+    """
+    parts = []
+    for name, content in tables.items():
+        many = isinstance(content, list)
+        head = f"[[{name}]]" if many else f"[{name}]"
+        for table in content if many else [content] * bool(content):
+            lines = [write_entry(key, value) for key, value in table.items()]
+            parts.append("\n".join([head, *lines]) + "\n")
+    return "\n".join(parts)
+
+
+def write_entry(key: str, value: Any) -> str:
+    """One line of a plan.
+
+    >>> write_entry("caps", {"not asked": "1/3"}), write_entry("match", "0.5"), write_entry("title", "2025")
+    ('caps = { "not asked" = "1/3" }', 'match = 0.5', 'title = "2025"')
+    """
+    return f"{_key(key)} = {_value(value, text=key in _TEXTS)}"
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else in_toml(key)
+
+
+def _value(value: Any, *, text: bool) -> str:
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(str(key))} = {_value(one, text=text)}" for key, one in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(_value(one, text=True) for one in value)}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) or (not text and _DECIMAL.fullmatch(value)):
+        return str(value)
+    return in_toml(value)

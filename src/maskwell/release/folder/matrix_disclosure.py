@@ -17,8 +17,8 @@ from maskwell.release.matrices.invariance import check_publishable
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.plans.protection import Protection
+    from maskwell.release.plans.release_plan import ReleasePlan
 
 INCLUDED = "included"
 WITHHELD = "withheld"

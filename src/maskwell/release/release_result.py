@@ -1,20 +1,20 @@
-"""Release: what was planned, done and found, before it is written down."""
+"""Release: what was planned and assessed, what became of the records, and the words about both."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.cells import CellTable
 from maskwell.release.analysis.kept import is_kept
-from maskwell.release.folder.publishing import protection_of
+from maskwell.release.folder.matrix_disclosure import protection_of
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from maskwell.release.plans.plan import ReleasePlan
+    from maskwell.release.plans.release_plan import ReleasePlan
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.side_channels import SideChannel, SideChannelRisk
     from maskwell.release.utility.report import UtilityReport
@@ -63,73 +63,122 @@ class ReleasedColumn:
     labels: tuple[Any, ...] | None = None
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleasedRows:
+    """What became of the records.
+
+    Attributes
+    ----------
+    tables
+        Counts of the released file by their columns.
+    changed
+        Records whose value was changed, by column.
+    columns
+        Of the released file; of a table in memory they are not told.
+    labels
+        What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
+    lost
+        What the true file told besides its rows and the released one cannot hold, in words.
+    attempts
+        How often the file was drawn until it kept the limit of the plan.
+    files
+        What was written, seen from the folder of the release.
+    """
+
+    tables: Mapping[tuple[str, ...], CellTable] | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
+    columns: Sequence[ReleasedColumn] = ()
+    labels: Any = None
+    lost: tuple[str, ...] = ()
+    attempts: int = 1
+    files: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Release:
-    """A release of one file.
+    """A release of one file: what was assessed from its counts, and what became of its records.
 
     Attributes
     ----------
     plan, stages
         What was asked for, and the randomizations that carry it out.
-    rows
-        Records of the file.
-    tables, released_tables
-        Counts of the true file, and of the released one (``None`` before there is one), by their columns.
-    risk, utility
-        What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
-    changed
-        Records whose value was changed, by column; empty before there is a released file.
-    private
-        Whether nobody can undo the draws: ``False`` for a seed, which only a demonstration may use.
-    missing
-        Records without a value, by column.
+    rows, tables, missing
+        Of the true file: its records, their counts by columns, and records without a value by column.
     source_name, ending
         Name of the true file without its folder, and the kind of file.
-    columns
-        Of the released file.
-    labels
-        What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
-    keyed
-        A commitment to the key that the draws were made with, or ``None`` where there was none.
-    attempts
-        How often the file was drawn until it kept the limit of the plan.
-    shuffled
-        Whether the records come in random order.
-    lost
-        What the true file told besides its rows and the released one cannot hold, in words.
-    warnings
-        What could undo the protection, in words.
+    risk, utility
+        What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
     seen
         Unchanged columns that follow from a key: whoever knows the key knows them, and sees which records moved.
     side_channels, side_channel_risk
         What unchanged columns give away, and the risk of an intruder who knows them too (``None`` where nothing is).
-    files
-        What was written, seen from the folder of the release; empty before.
+    warnings
+        What could undo the protection, in words.
+    private, keyed
+        Whether nobody can undo the draws: ``False`` for a seed, which only a demonstration may use; and a commitment to
+        the key that they were made with, or ``None`` where there was none.
+    shuffled
+        Whether the records come in random order.
+    released
+        What became of the records; nothing before they are released.
     """
 
     plan: ReleasePlan
     stages: tuple[Stage, ...]
     rows: int
     tables: Mapping[tuple[str, ...], CellTable]
-    released_tables: Mapping[tuple[str, ...], CellTable] | None = None
-    risk: RiskReport | None = None
-    utility: UtilityReport | None = None
-    changed: Mapping[str, int] = field(default_factory=dict)
-    private: bool = True
     missing: Mapping[str, int] = field(default_factory=dict)
     source_name: str = ""
     ending: str = ""
-    columns: Sequence[ReleasedColumn] = ()
-    labels: Any = None
-    keyed: str | None = None
-    attempts: int = 1
-    shuffled: bool = False
-    lost: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    side_channels: tuple[SideChannel, ...] = ()
+    risk: RiskReport | None = None
+    utility: UtilityReport | None = None
     seen: tuple[str, ...] = ()
+    side_channels: tuple[SideChannel, ...] = ()
     side_channel_risk: SideChannelRisk | None = None
+    warnings: tuple[str, ...] = ()
+    private: bool = True
+    keyed: str | None = None
+    shuffled: bool = False
+    released: ReleasedRows = ReleasedRows()
+
+    @property
+    def released_tables(self) -> Mapping[tuple[str, ...], CellTable] | None:
+        """Counts of the released file by their columns, ``None`` before there is one."""
+        return self.released.tables
+
+    @property
+    def changed(self) -> Mapping[str, int]:
+        """Records whose value was changed, by column; empty before there is a released file."""
+        return self.released.changed
+
+    @property
+    def columns(self) -> Sequence[ReleasedColumn]:
+        """Columns of the released file."""
+        return self.released.columns
+
+    @property
+    def labels(self) -> Any:
+        """What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``."""
+        return self.released.labels
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What the released file cannot hold of what the true one told besides its rows, in words."""
+        return self.released.lost
+
+    @property
+    def attempts(self) -> int:
+        """How often the file was drawn until it kept the limit of the plan."""
+        return self.released.attempts
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What was written, seen from the folder of the release; empty before."""
+        return self.released.files
+
+    def with_released(self, **changes: Any) -> Release:
+        """The release with something more about its records."""
+        return replace(self, released=replace(self.released, **changes))
 
     def __repr__(self) -> str:
         done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]

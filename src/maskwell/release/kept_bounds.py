@@ -20,21 +20,18 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
 from maskwell.errors import InfeasibleError
-from maskwell.release.assessing import judged
-from maskwell.release.folder.advice import in_words
-from maskwell.release.plans.entries import by_text
-from maskwell.release.plans.method_entries import demand_of
-from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.assessment import judged
+from maskwell.release.folder.receipt_contents import in_words
+from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
-from maskwell.release.released import Release
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release
 from maskwell.release.risk.cell_risks import risks_of
 from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
-from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
-from maskwell.release.stages.stage import Stage
-from maskwell.release.stages.tables_wanted import stage_columns
+from maskwell.release.stages.stage import AT_LEAST, Stage, achieved, bound_is_kept, own_posteriors
 from maskwell.release.utility.expected import expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
@@ -77,7 +74,7 @@ class BoundKept:
     @property
     def kept(self) -> bool:
         """Whether the bound holds."""
-        return is_kept(self.name, float(self.asked), self.value)
+        return bound_is_kept(self.name, float(self.asked), self.value)
 
 
 def bounds_kept(release: Release) -> list[BoundKept]:
@@ -152,7 +149,7 @@ def check_drawn(release: Release) -> None:
 def drawn_until_kept(draw: Callable[[], Release], *, repeatable: bool) -> Release:
     """A release drawn again, a few times at most, until the file keeps the limit where the plan asks for that."""
     for draws in range(1, DRAWS + 1):
-        release = replace(draw(), attempts=draws)
+        release = draw().with_released(attempts=draws)
         try:
             check_drawn(release)
         except InfeasibleError:
@@ -171,9 +168,8 @@ def check_kept(release: Release) -> None:
     check_match(release)
     check_bounds(release)
     if any(stage.steps is not None for stage in release.stages):
-        first = judged(
-            replace(release, stages=tuple(stage.permanent for stage in release.stages), released_tables=None)
-        )
+        stages = tuple(stage.permanent for stage in release.stages)
+        first = judged(replace(release, stages=stages).with_released(tables=None))
         check_match(first)
         check_bounds(first)
 
@@ -183,13 +179,7 @@ def check_kept(release: Release) -> None:
 
 def asked_of(protection: Protection) -> dict[str, Fraction]:
     """The bounds of one protection that are its own; ``xi`` is one on a correct match, a demand one on the parity."""
-    asked = protection.bounds.asked()
-    if "xi" in protection.options:
-        asked["match"] = Fraction(protection.options["xi"])
-    demand = demand_of(protection.options) if protection.method == "uniform" else None
-    if demand is not None and isinstance(demand.gamma_exact, Fraction):
-        asked["parity"] = demand.gamma_exact
-    return asked
+    return protection.bounds.asked() | protection.how.promises()
 
 
 def _of_protection(release: Release, number: int) -> Iterator[BoundKept]:
@@ -262,7 +252,7 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
             after = risk.after
             return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
     arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
-    found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
+    found = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
     every[found.cells] = chosen(plan.intruder, vars(found))
     most = float(every[covered].max(initial=0.0))
@@ -328,7 +318,7 @@ def _without_value(release: Release, protection: Protection) -> CellTable | None
     """The cells of records without a value in some variable, which stay as they are; None where there are none."""
     if release.plan.missing == "category":
         return None
-    within, variables = stage_columns(release.plan, protection)
+    within, variables = release.plan.columns_of(protection)
     table = release.tables[(*within, *variables)]
     lacking = np.zeros(len(table), dtype=bool)
     for name in variables:
@@ -347,7 +337,9 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     asked = f"{broken.name} = {to_decimal(broken.asked)}"
     if broken.label is not None:
         asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
-    asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
+    asked = (
+        asked.replace("match = ", "xi = ") if plan.protections[broken.number - 1].how.own_match is not None else asked
+    )
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
     value = least if broken.name in AT_LEAST else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
@@ -413,4 +405,7 @@ def _milder_is_kept(release: Release) -> bool:
     after = None if release.risk is None else release.risk.after
     if after is None or release.plan.match is None:
         return False
-    return is_kept("match", float(release.plan.match), after.max_risk_strict) and after.max_risk > after.max_risk_strict
+    return (
+        bound_is_kept("match", float(release.plan.match), after.max_risk_strict)
+        and after.max_risk > after.max_risk_strict
+    )

@@ -1,0 +1,476 @@
+"""The folder of a release: it appears whole, with its public and its internal part, or not at all.
+
+The README of a released file: what it is and how to analyse it, for somebody who has nothing but the folder.
+
+The risk of every record as a table: a line for each combination of the keys, to be joined to the records by them.
+
+Writing the documents of a release into its folder, beside the released file.
+
+Looking for leaks in the rows of a released file: its columns, what it says about itself, and records told apart.
+
+Looking for leaks: the last look at what will be public, before the folder of a release gets its name.
+
+Nothing may be there but what is known to be harmless: files, fields of the receipt and columns are compared with what
+may be there, not with what may not. Beyond that no text of a secret may occur, such as the fingerprint of a matrix that
+is withheld, and no column may number the records.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
+from maskwell.core.documents import json_form
+from maskwell.core.escapes import in_json, in_markdown, start_of_line, visible
+from maskwell.core.labels import texts
+from maskwell.core.phrases import Printed, shorten
+from maskwell.engines.arrow import describe
+from maskwell.engines.files import open_source
+from maskwell.engines.value_counting import CELLS, FEWEST_CELLS, Labels, ValueCounter
+from maskwell.engines.value_numbers import encode
+from maskwell.errors import DataFileError, LabelError, PublishError
+from maskwell.release.folder.matrix_disclosure import INCLUDED, check_matrix, check_randomness, is_included
+from maskwell.release.folder.receipt import numbered, schema
+from maskwell.release.folder.receipt_contents import (
+    advice_of,
+    dumps,
+    in_words,
+    internal_receipt,
+    kept_of,
+    public_receipt,
+    rounded_share,
+    rounded_up,
+)
+from maskwell.release.folder.release_metadata import (
+    Entry,
+    codebook_csv,
+    codebook_json,
+    codebook_of,
+    datapackage,
+    ddi_codebook,
+    formula_columns,
+    processing,
+)
+from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.side_channels import identifies
+
+if TYPE_CHECKING:
+    from maskwell.release.release_result import Release
+
+
+PUBLIC = "public"
+INTERNAL = "internal"
+
+
+@contextmanager
+def release_folder(path: str | Path) -> Iterator[Path]:
+    """A new folder under another name, with ``public`` and ``internal`` in it, that gets its name when all went well.
+
+    What is written is on the disk before the folder is renamed. Until then only its owner may look into it; after
+    that the internal part stays closed to others, and the public part is as open as the umask leaves it. After an
+    error, or a signal that ends the program with one, nothing is left; after a loss of power at most a hidden folder
+    whose name says that it is partial, which the next run to the same place finds.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "labour-2025"
+    >>> with release_folder(place) as partial:
+    ...     written = (partial / "public" / "README.md").write_text("How to analyse these data")
+    >>> sorted(part.name for part in place.iterdir())   # finished: now it has its name
+    ['internal', 'public']
+    """
+    target = check_new_folder(path)
+    try:
+        with partial_folder(target) as partial:
+            (partial / PUBLIC).mkdir(mode=0o700)
+            (partial / INTERNAL).mkdir(mode=0o700)
+            yield partial
+            _set_modes(partial)
+            name_folder(partial, target)
+    except FileExistsError as error:
+        raise _exists(path) from error
+    except DataFileError as error:
+        if str(partial) not in error.message:
+            raise
+        message = error.message.replace(str(partial), str(path))  # the name that it was to have
+        raise DataFileError(message, hint=error.hint, values=error.values, path=str(path)) from error
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def check_new_folder(path: str | Path) -> Path:
+    """The whole path of a folder that may be made there, or an error."""
+    target = Path(os.path.abspath(path))  # noqa: PTH100 - a link as the last part is an existing name, not another place
+    if target.name == "" or os.path.lexists(target):
+        raise _exists(path)
+    if not target.parent.is_dir():
+        raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=str(path))
+    return target
+
+
+def _set_modes(partial: Path) -> None:
+    """The public part for whom the umask lets in, the internal part for its owner alone, whatever the umask says."""
+    for part, folder, file in ((PUBLIC, allowed_mode(0o777), allowed_mode(0o666)), (INTERNAL, 0o700, 0o600)):
+        for place in sorted((partial / part).rglob("*")):
+            place.chmod(folder if place.is_dir() else file)
+        (partial / part).chmod(folder)
+    partial.chmod(allowed_mode(0o777))
+
+
+def _exists(path: str | Path) -> DataFileError:
+    return DataFileError(
+        f"{path} exists; a release is never written over another one",
+        hint="give the name of a new folder, or move the old one away",
+        path=str(path),
+    )
+
+
+def _cannot_write(path: str | Path, error: OSError) -> DataFileError:
+    return DataFileError(
+        f"cannot write {path}: {error.strerror or error}",
+        hint="choose a place where folders may be made",
+        path=str(path),
+    )
+
+
+WIDTH = 100
+FILES = {
+    "receipt.json": "what was randomized and how, for programs: `maskwell estimate` reads it",
+    "codebook.json, codebook.csv": "every column with all its categories",
+    "datapackage.json": "the same as Frictionless Data metadata",
+    "ddi.xml": "the same as DDI Codebook 2.5 metadata",
+}
+
+
+def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> str:
+    """The text of ``README.md``; names and titles are written so that no reader of Markdown takes them for markup."""
+    groups, receipt = receipt["groups"], _in_markdown(receipt)
+    title = receipt["dataset"] or "Released microdata"
+    demonstration = ["**A demonstration: the draws can be repeated, so nobody is protected.**"]
+    parts = [
+        f"# {title}",
+        *(demonstration if receipt["demonstration"] else []),
+        f"`{data}` holds {receipt['rows']:,} records and {len(entries)} columns. To protect the people behind the "
+        "records, some values were replaced at random before publication. A record is not a statement about a person; "
+        "tables are.",
+        "## What was done",
+        *(f"- {text}" for text in processing(receipt["groups"])),
+        _order(receipt),
+        *_formulas(entries),
+        "## How to analyse",
+        *(f"- {sentence}" for sentence in receipt["advice"]),
+        "With maskwell (shares and standard errors that allow for the randomization):",
+        f"    maskwell estimate {data} --receipt receipt.json\n{_example(groups, data)}",
+        "## Files",
+        *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES}.items()),
+    ]
+    return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
+
+
+def _formulas(entries: Sequence[Entry]) -> list[str]:
+    """A word to those who open the file with a spreadsheet, where some values would be worked out."""
+    names = formula_columns(entries)
+    if not names:
+        return []
+    return [
+        f"Some values of {in_words([*map(in_markdown, names)])} start with =, +, - or @, which spreadsheets take for a "
+        "formula: import these columns as text."
+    ]
+
+
+def _order(receipt: Mapping[str, Any]) -> str:
+    if receipt["order"] == "shuffled":
+        return "The records are in random order."
+    return "The records are in their original order, which carries no meaning."
+
+
+def _in_markdown(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """The receipt with names and title as Markdown has them, and the advice in these names."""
+    lists = ("variables", "within", "linked")
+    groups = [{**group, **{key: [*map(in_markdown, group[key])] for key in lists}} for group in receipt["groups"]]
+    weights = None if receipt["weights"] is None else in_markdown(receipt["weights"])
+    title = None if receipt["dataset"] is None else in_markdown(receipt["dataset"])
+    return {**receipt, "groups": groups, "dataset": title, "advice": advice_of(groups, weights)}
+
+
+def _example(groups: Sequence[Mapping[str, Any]], data: str) -> str:
+    for columns in kept_of(groups):
+        if len(columns) > 1:
+            named = shlex.quote(visible(",".join(columns[:2])))
+            return f"    maskwell estimate {data} --receipt receipt.json --columns {named}"
+    return ""
+
+
+def _wrapped(text: str) -> str:
+    if text.startswith(("    ", "#")):
+        return text.rstrip()
+    first, *more = textwrap.wrap(
+        text, WIDTH, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False
+    )
+    return "\n".join([first, *map(start_of_line, more)])
+
+
+PREFIX = "risk_"
+
+
+def write_risks(report: RiskReport, path: Path) -> None:
+    """Write the combinations that occur in the original file, how many records have each, and the risks of these."""
+    table, names = report.table, list(report.per_cell)
+    header = [*table.columns, "records", *(f"{PREFIX}{name}" for name in names)]
+    values = zip(*(report.per_cell[name].tolist() for name in names), strict=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        for cell, count, risks in zip(table.labels(), table.counts.tolist(), values, strict=True):
+            writer.writerow([*("" if part is None else texts(part)[-1] for part in cell), count, *map(_number, risks)])
+
+
+def _number(value: float) -> str:
+    """Seven digits are plenty for a chance.
+
+    >>> _number(1 / 3), _number(1.0)
+    ('0.3333333', '1')
+    """
+    return f"{Printed(value):.7g}"
+
+
+RECEIPT = "receipt.json"
+RISKS = "risk.csv"
+
+
+def write_public(release: Release, folder: Path) -> list[Path]:
+    """Write what users get beside ``data<ending>``, which must be there; returns all files.
+
+    Raises
+    ------
+    PublishError
+        A matrix that the plan wants published would give the counts of the file away.
+    """
+    data = folder / data_name(release)
+    if not data.is_file():
+        raise DataFileError(f"there is no {data.name} in the folder", hint="write the released file first")
+    receipt, entries = public_receipt(release), codebook_of(release)
+    contents = {
+        RECEIPT: dumps(receipt),
+        "codebook.json": _json(codebook_json(entries)),
+        "codebook.csv": codebook_csv(entries),
+        "datapackage.json": _json(datapackage(receipt, entries, data)),
+        "ddi.xml": ddi_codebook(receipt, entries, data.name),
+        "README.md": readme(receipt, entries, data.name),
+    }
+    for name, text in contents.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    return [data, *(folder / name for name in contents)]
+
+
+def write_internal(release: Release, folder: Path) -> list[Path]:
+    """Write what stays with the data holder; returns the files."""
+    path = folder / RECEIPT
+    path.write_text(dumps(internal_receipt(release)), encoding="utf-8", newline="\n")
+    if release.risk is None:
+        return [path]
+    write_risks(release.risk, folder / RISKS)
+    return [path, folder / RISKS]
+
+
+def data_name(release: Release) -> str:
+    """The name of the released file."""
+    return f"data{release.ending}"
+
+
+def _json(content: Any) -> str:
+    return in_json(json.dumps(json_form(content), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def check_rows(path: Path, release: Release, secrets: Sequence[str] = ()) -> None:
+    """Raise unless the columns of a released file, and what it says about them, may be published.
+
+    ``secrets`` are texts in lower case that its metadata must not hold.
+    """
+    with open_source(str(path), exact=True) as source:
+        _check_columns(source.schema.names, release, path.name)
+        _check_traces(source.schema, release, path.name, secrets)
+        _check_identifiers(source, release)
+
+
+def _check_columns(names: Sequence[str], release: Release, file: str) -> None:
+    expected = [column.name for column in release.columns]
+    hidden = {*release.plan.drop, *([release.plan.id] if release.plan.id else [])}
+    for name in names:
+        if name in hidden:
+            raise _leak(file, f"column {shorten(name)!r} is one that the plan keeps back", "write the file without it")
+        if name not in expected:
+            raise _leak(file, f"column {shorten(name)!r} is not among those of the release", "write no more columns")
+
+
+def _check_traces(schema: Any, release: Release, file: str, secrets: Sequence[str]) -> None:
+    """Arrow and Parquet files carry notes about their columns, which may name others or tell designs."""
+    notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
+    texts = [value.decode(errors="replace") for one in notes for value in one.values()]
+    hidden = [*release.plan.drop, *([release.plan.id] if release.plan.id else [])]
+    if any(name in _told(text) for name in hidden for text in texts):
+        raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
+    if any(secret in text.lower() for secret in secrets for text in texts):
+        raise _leak(file, "its metadata hold a secret", "write the file without metadata")
+    if any(describe(field) is not None for field in schema):
+        raise _leak(file, "its metadata tell the design of a column", "write the file without metadata")
+
+
+def _told(text: str) -> set[str]:
+    """The texts that a note holds: all values where it is JSON, without the names of its fields.
+
+    >>> sorted(_told('{"columns": [{"name": "age"}]}')), _told("age")
+    (['age'], {'age'})
+    """
+    try:
+        return set(_values(json.loads(text)))
+    except ValueError:
+        return {text, *text.split()}
+
+
+def _values(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for part in content.values() if isinstance(content, dict) else content:
+            yield from _values(part)
+
+
+def _check_identifiers(source: Any, release: Release) -> None:
+    """Raise for a column whose values tell the records apart, in all rows: an id, a copy of one, or a number.
+
+    Columns that were randomized, keys, whose risk is known, and what the plan accepts are not looked at.
+    """
+    plan = release.plan
+    known = {*release.variables, *plan.keys, *plan.accept}
+    places = [place for place, name in enumerate(source.schema.names) if name not in known]
+    counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
+    for batch in source.batches(places) if places else ():
+        one = {"": Labels(np.zeros(len(batch), np.int64), 1)}
+        for column, counter in zip(batch.columns, counters.values(), strict=True):
+            counter.add(encode(column), one)
+    for place, counter in counters.items():
+        name = source.schema.names[place]
+        if identifies(plan, counter.facts(name)):
+            raise PublishError(
+                f"column {shorten(name)!r} tells the records apart, which links them to the original file",
+                hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
+                column=name,
+            )
+
+
+def _leak(name: str, what: str, hint: str) -> PublishError:
+    return PublishError(f"{name} must not be published: {what}", hint=hint, file=name)
+
+
+DOCUMENTS = (RECEIPT, "codebook.json", "codebook.csv", "datapackage.json", "ddi.xml", "README.md")
+LEAST_SECRET = 8
+"""Texts shorter than this occur by chance."""
+
+
+def check_public(folder: Path, release: Release, *, secrets: Iterable[str] = ()) -> None:
+    """Raise unless everything in the public folder may be published.
+
+    Parameters
+    ----------
+    folder
+        The public folder, complete.
+    release
+        What it was made from.
+    secrets
+        Texts that must not occur anywhere, such as a key or a seed.
+
+    Raises
+    ------
+    PublishError
+        Names the file and what is wrong with it, and never the secret itself.
+    """
+    check_randomness(private=release.private, demonstration=release.plan.demonstration)
+    for stage in release.stages:
+        check_matrix(release.plan, stage)
+    _check_order(release)
+    _check_files(folder, data_name(release))
+    check_receipt(json.loads((folder / RECEIPT).read_text(encoding="utf-8")), release)
+    hidden = [secret.lower() for secret in (*secrets, *_withheld(release)) if len(secret) >= LEAST_SECRET]
+    _check_texts(folder, hidden)
+    check_rows(folder / data_name(release), release, hidden)
+
+
+def check_receipt(receipt: Mapping[str, Any], release: Release) -> None:
+    """Raise unless a public receipt holds nothing but what the schema of public receipts names."""
+    allowed = schema()["$defs"]
+    _check_keys(receipt, allowed["public"]["properties"], RECEIPT)
+    if receipt["audience"] != "public":
+        raise _leak(RECEIPT, "it is the internal receipt", "write the public one: public_receipt(release)")
+    for group, stage in zip(receipt["groups"], release.stages, strict=True):
+        _check_keys(group, allowed["public_group"]["properties"], RECEIPT)
+        if "design" in group and not is_included(release.plan, stage):
+            raise _leak(RECEIPT, f"it holds the matrix of {group['variables'][0]}", "withhold it, or clear it")
+        if "design" in group and (group["design"]["provenance"] or group["matrix"] != INCLUDED):
+            raise _leak(RECEIPT, "a matrix says how it came about", "leave its provenance out")
+        _check_rounded(group, release.rows)
+
+
+def _check_rounded(group: Mapping[str, Any], rows: int) -> None:
+    numbers = [*group["vif"].values(), *group["n_eff"].values()]
+    exact = [x for x in numbers if abs(rounded_up(x) - x) > 1e-9 * max(1.0, x)]
+    share = group["changed_expected"]
+    if exact or (share is not None and rounded_share(share, rows) != share):
+        raise _leak(RECEIPT, "a number has too many digits", "round it: many digits tell the counts of the file")
+
+
+def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: str) -> None:
+    more = sorted(set(content) - set(allowed))
+    if more:
+        raise _leak(name, f"it holds {shorten(more[0])!r}, which is internal", "leave it out of the public receipt")
+
+
+def _check_order(release: Release) -> None:
+    if release.plan.order == "shuffled" and not release.shuffled:
+        raise PublishError(
+            "the records are in their original order, which links them to the original file",
+            hint='shuffle them, or say that their order carries no meaning: order = "kept"',
+        )
+
+
+def _check_files(folder: Path, data: str) -> None:
+    expected = {data, *DOCUMENTS}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name not in expected:
+            raise _leak(name, "it is none of the files of a public folder", "put it into the internal folder")
+        if path.is_symlink() or not path.is_file():
+            raise _leak(name, "it is no file of its own", "write the file itself, no link")
+        expected.remove(name)
+    if expected:
+        raise _leak(min(expected), "it is not there", "write all files before the last look")
+
+
+def _check_texts(folder: Path, secrets: Sequence[str]) -> None:
+    for name in DOCUMENTS:
+        content = (folder / name).read_text(encoding="utf-8").lower()
+        if any(secret in content for secret in secrets):
+            raise _leak(
+                name, "it holds a secret: a key, a seed, or the fingerprint of a withheld matrix", "leave it out"
+            )
+
+
+def _withheld(release: Release) -> list[str]:
+    """Fingerprints of matrices that are not published: with one, matrices can be tried until it fits."""
+    found = []
+    for stage in release.stages:
+        if is_included(release.plan, stage):
+            continue
+        found.append(numbered(stage.design).fingerprint)
+        with suppress(LabelError):  # labels that have no JSON form have no fingerprint either
+            found.append(stage.design.fingerprint)
+    return [one.removeprefix("sha256:") for one in found]

@@ -1,0 +1,372 @@
+"""The codebook of a released file: every column, and all categories of those that have some.
+
+Categories come from the plan, from the labels of the file and from its values, also those that do not occur any more.
+How often each occurs is not told: what users count in the released file is what they may know.
+
+The data package of a release: metadata in the form of Frictionless Data, with the groups of the receipt beside.
+
+Categories are ``constraints.enum`` of a field. What was randomized stands in a property of its own,
+``maskwell:randomization``, which other programs keep and do not mind.
+
+Metadata of a release for archives: DDI Codebook 2.5.
+
+What was done stands in ``method/dataProcessing``, advice on errors in ``method/anlyInfo/EstSmpErr``, categories in
+``var/catgry`` and remarks about a column in ``var/notes``; the order of the elements is that of the schema.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from maskwell.core.escapes import in_spreadsheet, is_formula, visible_lines
+from maskwell.core.labels import texts
+from maskwell.core.phrases import Printed
+from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.release.folder.receipt import label_json
+from maskwell.release.folder.receipt_contents import in_words, kept_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from maskwell.release.release_result import Release, ReleasedColumn
+
+
+MOST_CATEGORIES = 1000
+"""Columns with more values than this are not listed unless they were randomized."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column of a codebook.
+
+    Attributes
+    ----------
+    name, kind, label
+        What it is called, what it holds, and the question or description.
+    categories
+        Values with their labels (``None`` without one); ``None`` for columns without categories.
+    role
+        "randomized", "follows" (linked to a randomized one), "weight" or "unchanged".
+    group
+        Which group of the receipt randomized it, from 1.
+    """
+
+    name: str
+    kind: str
+    label: str | None
+    categories: tuple[tuple[Hashable, str | None], ...] | None
+    role: str
+    group: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        listed = [{"value": label_json(value), "label": text} for value, text in self.categories or ()]
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "label": self.label,
+            "role": self.role,
+            "group": self.group,
+            "categories": None if self.categories is None else listed,
+        }
+
+
+def codebook_of(release: Release) -> tuple[Entry, ...]:
+    """The codebook of a release."""
+    return tuple(_entry(release, column) for column in release.columns)
+
+
+def formula_columns(entries: Iterable[Entry]) -> list[str]:
+    """Columns with a value that a spreadsheet would take for a formula: the data file keeps its values as they are."""
+    return [
+        entry.name
+        for entry in entries
+        if any(is_formula(texts(value)[-1]) for value, _ in entry.categories or () if isinstance(value, str))
+    ]
+
+
+def codebook_json(entries: Sequence[Entry]) -> dict[str, Any]:
+    """The content of ``codebook.json``."""
+    return {"maskwell": "codebook", "version": 1, "columns": [entry.to_dict() for entry in entries]}
+
+
+def codebook_csv(entries: Sequence[Entry]) -> str:
+    """The text of ``codebook.csv``: a line for each category of each column, one for a column without.
+
+    It is for people: what a spreadsheet would take for a formula gets an apostrophe. Programs read the JSON.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["column", "kind", "label", "role", "value", "value_label"])
+    for entry in entries:
+        for value, text in entry.categories or (("", None),):
+            shown = "" if value is None else texts(value)[-1]
+            cells = [entry.name, entry.kind, entry.label or "", entry.role, shown, text or ""]
+            writer.writerow([in_spreadsheet(visible_lines(cell)) for cell in cells])
+    return out.getvalue()
+
+
+def _entry(release: Release, column: ReleasedColumn) -> Entry:
+    about = _about(release.labels, column.name)
+    group = next((i for i, s in enumerate(release.stages, 1) if column.name in (*s.variables, *s.linked)), None)
+    return Entry(
+        column.name,
+        column.kind,
+        about.label,
+        _categories(release, column, about, group),
+        _role(release, column, group),
+        group,
+    )
+
+
+def _role(release: Release, column: ReleasedColumn, group: int | None) -> str:
+    if group is not None:
+        return "randomized" if column.name in release.stages[group - 1].variables else "follows"
+    return "weight" if column.name == release.plan.weights else "unchanged"
+
+
+def _categories(
+    release: Release, column: ReleasedColumn, about: ColumnLabels, group: int | None
+) -> tuple[tuple[Hashable, str | None], ...] | None:
+    own = [label for label in column.labels or () if label is not None]
+    if group is None and (len(own) > MOST_CATEGORIES or column.name == release.plan.weights):
+        return None
+    planned = release.plan.codebook.get(column.name, ())
+    values = _by_text([*_typed(planned, own), *own, *about.values])
+    return tuple((value, _label(about.values, value)) for value in values) if values else None
+
+
+def _typed(planned: Iterable[str], own: Sequence[Hashable]) -> list[Hashable]:
+    """Labels of the plan, which are texts, as the values of the file that have these texts."""
+    known = {text: label for label in own for text in texts(label)}
+    return [known.get(text, text) for text in planned]
+
+
+def _by_text(values: Iterable[Hashable]) -> list[Hashable]:
+    """Each value once; values with the same text are one."""
+    found: dict[str, Hashable] = {}
+    for value in values:
+        found.setdefault(texts(value)[-1], value)
+    return [*found.values()]
+
+
+def _label(labels: Mapping[Any, str], value: Hashable) -> str | None:
+    return labels.get(value)
+
+
+def _about(labels: Any, name: str) -> ColumnLabels:
+    return labels.columns.get(name, ColumnLabels()) if isinstance(labels, Labels) else ColumnLabels()
+
+
+PROPERTY = "maskwell:randomization"
+TYPES = {"text": "string", "integer": "integer", "number": "number", "date": "date", "boolean": "boolean"}
+DELIMITED = {".csv": ("csv", "text/csv", ","), ".tsv": ("tsv", "text/tab-separated-values", "\t")}
+MEDIA = {
+    ".parquet": "application/vnd.apache.parquet",
+    ".arrow": "application/vnd.apache.arrow.file",
+    ".sav": "application/x-spss-sav",
+    ".dta": "application/x-stata-dta",
+    ".xpt": "application/x-sas-xport",
+}
+_CHUNK = 1 << 20
+
+
+def datapackage(receipt: Mapping[str, Any], entries: Sequence[Entry], data: Path) -> dict[str, Any]:
+    """The content of ``datapackage.json``, from the public receipt, the codebook and the released file."""
+    tabular = _delimited(data.name) is not None
+    resource = {
+        "name": "data",
+        "path": data.name,
+        "profile": "tabular-data-resource" if tabular else "data-resource",
+        **_form(data.name),
+        "bytes": data.stat().st_size,
+        "hash": f"sha256:{_sha256(data)}",
+        "schema": {"fields": [_field(entry) for entry in entries], "missingValues": [""]},
+        PROPERTY: [_without_matrix(group) for group in receipt["groups"]],
+    }
+    return {
+        "profile": "tabular-data-package" if tabular else "data-package",
+        "name": _slug(receipt["dataset"] or "release"),
+        "title": receipt["dataset"] or "Released microdata",
+        "description": " ".join(receipt["advice"]),
+        "maskwell:demonstration": receipt["demonstration"],
+        "resources": [resource],
+    }
+
+
+def _field(entry: Entry) -> dict[str, Any]:
+    kind = TYPES.get(entry.kind, "any")
+    field: dict[str, Any] = {"name": entry.name, "type": kind}
+    if entry.label:
+        field["title"] = entry.label
+    if entry.categories:
+        values = [value for value, _ in entry.categories]
+        field["constraints"] = {"enum": [_enumerated(value, kind) for value in values]}
+        labels = {texts(value)[-1]: text for value, text in entry.categories if text is not None}
+        if labels:
+            field["maskwell:labels"] = labels
+    if entry.group is not None:
+        field["maskwell:group"] = entry.group
+    return field
+
+
+def _enumerated(value: Any, kind: str) -> Any:
+    """A category as its type has it; texts for anything that JSON has no word for."""
+    if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if kind == "boolean" and isinstance(value, bool):
+        return value
+    return texts(value)[-1]
+
+
+def _without_matrix(group: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in group.items() if key not in ("design", "states", "outputs")}
+
+
+def _form(name: str) -> dict[str, Any]:
+    found = _delimited(name)
+    if found is None:
+        ending = Path(name).suffix
+        return {"format": ending.lstrip("."), "mediatype": MEDIA.get(ending, "application/octet-stream")}
+    form, media, delimiter = found
+    packed = {"compression": "gz"} if name.endswith(".gz") else {}
+    return {
+        "format": form,
+        "mediatype": media,
+        "encoding": "utf-8",
+        "dialect": {"delimiter": delimiter, "header": True},
+        **packed,
+    }
+
+
+def _delimited(name: str) -> tuple[str, str, str] | None:
+    return DELIMITED.get(Path(name.removesuffix(".gz")).suffix)
+
+
+def _slug(text: str) -> str:
+    """A name as Data Packages allow it.
+
+    >>> _slug("Labour force 2025")
+    'labour-force-2025'
+    """
+    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "release"
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+NAMESPACE = "ddi:codebook:2_5"
+FILE = "F1"
+REMARKS = {
+    "randomized": "Values were randomized; see the data processing of the study.",
+    "follows": "Values follow from randomized columns; see the data processing of the study.",
+}
+KEEPS = {"counts": "counts", "weights": "weighted counts"}
+
+
+def ddi_codebook(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> str:
+    """The text of ``ddi.xml``, from the public receipt, the codebook and the name of the released file."""
+    ET.register_namespace("", NAMESPACE)
+    root = ET.Element(f"{{{NAMESPACE}}}codeBook", {"version": "2.5"})
+    _study(root, receipt)
+    _file(root, receipt, entries, data)
+    described = _add(root, "dataDscr")
+    for number, entry in enumerate(entries, 1):
+        _variable(described, number, entry)
+    ET.indent(root, " ")
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _study(root: ET.Element, receipt: Mapping[str, Any]) -> None:
+    study = _add(root, "stdyDscr")
+    title = receipt["dataset"] or "Released microdata"
+    marked = " (demonstration, not for use)" if receipt["demonstration"] else ""
+    citation = _add(study, "citation")
+    _add(_add(citation, "titlStmt"), "titl", title + marked)
+    _add(_add(citation, "prodStmt"), "software", receipt["program"])
+    method = _add(study, "method")
+    errors = _add(method, "anlyInfo")
+    for sentence in receipt["advice"]:
+        _add(errors, "EstSmpErr", sentence)
+    for text in processing(receipt["groups"]):
+        _add(method, "dataProcessing", text, type="post-randomization")
+
+
+def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was done to each group of columns, in one paragraph without numbers that tell of the file."""
+    return [_processing(group, kept) for group, kept in zip(groups, kept_of(groups), strict=True)]
+
+
+def _processing(group: Mapping[str, Any], kept: Sequence[str]) -> str:
+    how = "swapped between records" if group["method"] == "swap" else "replaced at random (PRAM)"
+    within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
+    how_well = "exactly" if group["method"] == "swap" else "on average"
+    keeps = f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
+    return (
+        f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
+        f"matrix is {group['matrix']}.{_changed(group['changed_expected'])}"
+    )
+
+
+def _changed(share: float | None) -> str:
+    if share is None:
+        return ""
+    about = f"About {Printed(100 * share):.0f} %" if share else "Fewer than 1 %"
+    return f" {about} of the records are expected to have changed."
+
+
+def _file(root: ET.Element, receipt: Mapping[str, Any], entries: Sequence[Entry], data: str) -> None:
+    described = _add(_add(root, "fileDscr", ID=FILE), "fileTxt")
+    _add(described, "fileName", data)
+    dimensions = _add(described, "dimensns")
+    _add(dimensions, "caseQnty", str(receipt["rows"]))
+    _add(dimensions, "varQnty", str(len(entries)))
+
+
+def _variable(parent: ET.Element, number: int, entry: Entry) -> None:
+    variable = _add(
+        parent,
+        "var",
+        ID=f"V{number}",
+        name=entry.name,
+        files=FILE,
+        intrvl="contin" if entry.categories is None and entry.kind in ("integer", "number") else "discrete",
+        **({"wgt": "wgt"} if entry.role == "weight" else {}),
+    )
+    if entry.label:
+        _add(variable, "labl", entry.label)
+    for value, label in entry.categories or ():
+        category = _add(variable, "catgry")
+        _add(category, "catValu", texts(value)[-1])
+        if label is not None:
+            _add(category, "labl", label)
+    _add(variable, "varFormat", type="numeric" if entry.kind in ("integer", "number") else "character")
+    if entry.role in REMARKS:
+        _add(variable, "notes", REMARKS[entry.role], subject="disclosure control")
+
+
+def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attributes: str) -> ET.Element:
+    safe = {key: _clean(value) for key, value in attributes.items()}
+    element = ET.SubElement(parent, f"{{{NAMESPACE}}}{tag}", safe)
+    element.text = None if content is None else _clean(content)
+    return element
+
+
+def _clean(text: str) -> str:
+    """Without characters that no XML file can hold, or that nobody would see; they are written as escapes."""
+    return visible_lines(text)

@@ -1,0 +1,516 @@
+"""Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows.
+
+Two passes over a file, whatever its size: one that counts, one that releases. Nothing is written before the plan is
+known to be met, and the folder appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Flag, check_kind
+from maskwell.core.arrays import Array
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import SECURE, RandomSource, check_source
+from maskwell.designs.design import Design
+from maskwell.designs.sampler import KeyedSampler, Sampler
+from maskwell.designs.sparse import Sparse
+from maskwell.engines.cell_counting import merged
+from maskwell.engines.cell_values import write_cell_values
+from maskwell.engines.formula import read_formula
+from maskwell.engines.memory_rows import MemoryRows
+from maskwell.engines.randomize import Progress
+from maskwell.engines.release_rows import Draws, RowStage
+from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_batches, release_rows
+from maskwell.errors import ParameterError, PlanError
+from maskwell.release.assessment import FileRecords, Records, TableRecords, assess, judged, released_tables, tables_of
+from maskwell.release.folder.matrix_disclosure import check_matrix, check_randomness, is_included
+from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict, stages_of
+from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
+from maskwell.release.folder.release_folder import (
+    INTERNAL,
+    PUBLIC,
+    check_new_folder,
+    check_public,
+    data_name,
+    release_folder,
+    write_internal,
+    write_public,
+)
+from maskwell.release.folder.release_metadata import codebook_of, formula_columns
+from maskwell.release.kept_bounds import check_kept, drawn_until_kept
+from maskwell.release.matrices.swapping import SwapSampler
+from maskwell.release.matrices.whole_flows import whole_flows
+from maskwell.release.plans.release_plan import ReleasePlan
+from maskwell.release.release_result import Release, ReleasedColumn
+from maskwell.release.stages.stage import Stage
+from maskwell.release.utility.regressions import compare_regressions
+
+Levels = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class OpenFolder:
+    """The folder of a release before it gets its name: documents may be added to what stays with the data holder."""
+
+    release: Release
+    path: Path
+    files: list[Path]
+
+    def add_internal(self, name: str, text: str) -> None:
+        """Write one more document for the data holder."""
+        document = self.path / INTERNAL / name
+        document.write_text(text, encoding="utf-8", newline="\n")
+        self.files.append(document)
+
+    def finished(self) -> Release:
+        """The release with the names of all its files."""
+        return self.release.with_released(files=tuple(str(file.relative_to(self.path)) for file in self.files))
+
+
+@contextmanager
+def open_release(
+    path: str,
+    plan: ReleasePlan,
+    folder: str,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
+    records: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[OpenFolder]:
+    """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
+
+    Parameters
+    ----------
+    path
+        The true file.
+    plan
+        What is to be done.
+    folder
+        A folder that does not exist yet.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+    key
+        A secret with which draws are kept across releases; the plan must name the column with the ids.
+    matrices
+        The internal receipt of an earlier release, or its path: its matrices are carried out again, with the same key,
+        so that records whose true values did not change keep their reports.
+    records
+        Whether the risk of every record is written, too, for the data holder.
+    progress
+        Told how far it is.
+    """
+    source = _source(random, plan)
+    check_key(plan, key)
+    check_new_folder(folder)
+    earlier = None if matrices is None else earlier_stages(matrices, plan, key)
+    assessed = _assessed(FileRecords(path, plan), plan, source, earlier, progress)
+    for stage in assessed.stages:
+        check_matrix(plan, stage)
+    if key is not None and plan.id is not None:
+        check_ids(path, plan.id)
+        assessed = replace(assessed, keyed=key.commitment())
+    with release_folder(folder) as partial:
+        output = partial / PUBLIC / data_name(assessed)
+
+        def write(rows: RowPlan) -> RowsReleased:
+            output.unlink(missing_ok=True)
+            return release_rows(path, str(output), rows, rows=assessed.rows, progress=progress)
+
+        drawn = _drawn(assessed, source, key, write, lambda release, rows, done: _described(release, rows, done, path))
+        release = _with_regressions(drawn, path, str(output))
+        files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
+        open_folder = OpenFolder(release, partial, files)
+        yield open_folder
+        if records:
+            files.append(_write_records(release, path, partial / INTERNAL))
+        check_public(partial / PUBLIC, release)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedTable:
+    """Released rows, and the release they came from.
+
+    Attributes
+    ----------
+    data
+        In the kind of table that was given.
+    release
+        Matrices, risk and utility. It holds the counts of the true table, and is not to be published.
+    """
+
+    data: Any
+    release: Release
+
+    def receipt(self, *, internal: bool = False) -> Receipt:
+        """What users need for a valid analysis, for :func:`estimate_released`; the ``internal`` one tells everything.
+
+        Raises
+        ------
+        PublishError
+            A matrix that the plan wants published would give the counts of the table away.
+        """
+        check_kind(Flag, internal=internal)
+        content = internal_receipt(self.release) if internal else public_receipt(self.release)
+        return receipt_from_dict(json.loads(dumps(content)))
+
+    def __repr__(self) -> str:
+        return f"ReleasedTable: .data has {self.release.rows:,} records; .release: {self.release!r}"
+
+
+def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None = None) -> ReleasedTable:
+    """Carry out a plan on a table of pandas, polars or Arrow, or on a dictionary of columns.
+
+    Parameters
+    ----------
+    data
+        The true table.
+    plan
+        What is to be done.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+
+    >>> from maskwell.release.plans.protection import Protection
+    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
+    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", within=["region"], theta="1/2")])
+    >>> released = release_table(people, plan)
+    >>> sorted(released.data["region"])   # nobody moves to another region
+    ['north', 'north', 'south', 'south', 'south']
+    >>> released
+    ReleasedTable: .data has 5 records; .release: Release of 5 records: sex randomized (method1)
+    >>> released.receipt().groups[0].within
+    ('region',)
+    """
+    check_kind(ReleasePlan, plan=plan)
+    source = _source(random, plan)
+    rows = MemoryRows(data)
+    tables: list[Any] = []
+
+    def write(work: RowPlan) -> RowsReleased:
+        batches, schema, done = release_batches(rows, "the table", work)
+        tables[:] = [rows.like_given(batches, schema)]
+        return done
+
+    release = _drawn(_assessed(TableRecords(rows, plan), plan, source), source, None, write)
+    return ReleasedTable(tables[0], release)
+
+
+# ---- one sequence for files and tables
+
+
+def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
+    source = SECURE if random is None else random
+    check_source(source)
+    check_randomness(private=source.private, demonstration=plan.demonstration)
+    return source
+
+
+def _assessed(
+    records: Records,
+    plan: ReleasePlan,
+    source: RandomSource,
+    earlier: Sequence[Stage] | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """The release as its counts tell it, if it keeps what the plan asks for."""
+    release = replace(assess(records, plan, earlier, progress), private=source.private)
+    check_kept(release)
+    return release
+
+
+def _drawn(
+    assessed: Release,
+    source: RandomSource,
+    key: KeyedRandom | None,
+    write: Callable[[RowPlan], RowsReleased],
+    described: Callable[[Release, RowPlan, RowsReleased], Release] | None = None,
+) -> Release:
+    """The release with its records drawn and written; drawn again where the plan has a limit for the drawn file."""
+
+    def draw() -> Release:
+        rows = row_plan(assessed, source, key)
+        done = write(rows)
+        warnings = (*assessed.warnings, *telling_order(assessed, done.breaks))
+        tables = released_tables(assessed, done)
+        release = replace(assessed, warnings=warnings).with_released(tables=tables, changed=done.changed)
+        return judged(release if described is None else described(release, rows, done))
+
+    return drawn_until_kept(draw, repeatable=key is not None)
+
+
+def _described(release: Release, rows: RowPlan, done: RowsReleased, path: str) -> Release:
+    """The release with what is known of the released file."""
+    names = {column.name: column for column in file_columns(path)}
+    columns = [
+        ReleasedColumn(name, names[name].kind, tuple(rows.levels[name]) if name in rows.levels else None)
+        for name in done.names
+    ]
+    release = release.with_released(columns=columns, labels=done.labels, lost=done.lost)
+    if formulas := formula_columns(codebook_of(release)):
+        told = f"values of {', '.join(formulas)} start like a formula (=, +, - or @): spreadsheets would work them out"
+        release = replace(release, warnings=(*release.warnings, told))
+    return release
+
+
+def _with_regressions(release: Release, path: str, output: str) -> Release:
+    """The release with the regressions of its plan on both files."""
+    if not release.plan.formulas or release.utility is None:
+        return release
+    designs = {stage.variables[0]: stage.design for stage in release.stages if _is_known(release, stage)}
+    comparisons = [compare_regressions(f, path, output, designs=_used(designs, f)) for f in release.plan.formulas]
+    return replace(release, utility=release.utility.with_regressions(comparisons))
+
+
+def _is_known(release: Release, stage: Stage) -> bool:
+    """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
+    return len(stage.columns) == 1 and is_included(release.plan, stage)
+
+
+def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
+    """The designs of columns that a formula names."""
+    named = read_formula(formula)
+    return {name: one for name, one in designs.items() if name in (named.outcome, *named.columns)} or None
+
+
+def _write_records(release: Release, path: str, folder: Path) -> Path:
+    """The risk of every record, in the order of the true file, with its id where there is one."""
+    if release.risk is None:
+        raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
+    output = folder / f"records{'.parquet' if release.ending in ('.parquet', '.arrow') else '.csv'}"
+    risk = release.risk
+    declared = release.plan.missing != "category"
+    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id, declared=declared)
+    return output
+
+
+# ---- whether the order of the records tells what was randomized
+
+_SHARE = 0.75
+_DEVIATIONS = 5
+
+
+def telling_order(release: Release, breaks: Mapping[str, int]) -> Iterator[str]:
+    """Words for each column whose true labels stand together, where the order is kept.
+
+    In random order ``n - sum_c N_c^2 / n`` rows are expected to have another label than the
+    row before, where ``N_c`` of the n records have label c; ``breaks`` tells how many do. Source: derived.
+    """
+    if release.shuffled:
+        return
+    for name, found in breaks.items():
+        counts = next(own for columns, own in release.tables.items() if name in columns).project([name]).counts
+        n = int(counts.sum())
+        expected = n - sum(int(c) ** 2 for c in counts) / n
+        if found < _SHARE * expected and expected - found > _DEVIATIONS * math.sqrt(n):
+            yield (
+                f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
+                " what a record was; shuffle the records"
+            )
+
+
+# ---- the rows: stages in codes, and where their draws come from
+
+
+class _Independent:
+    """Draws that do not depend on each other."""
+
+    def finish(self) -> None:
+        """Nothing is left over."""
+
+
+@dataclass(frozen=True)
+class _Sampled(_Independent):
+    """Draws from the design of a stage, row after row."""
+
+    sampler: Sampler
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return np.asarray(self.sampler.sample(codes).data)
+
+
+@dataclass(frozen=True)
+class _Keyed(_Independent):
+    """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
+
+    sampler: KeyedSampler
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        assert ids is not None
+        return np.asarray(self.sampler.sample_named(codes, ids).data)
+
+
+@dataclass(frozen=True)
+class _Twice(_Independent):
+    """A kept draw, and a new one from its report."""
+
+    kept: _Keyed
+    then: _Sampled
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return self.then.draw(self.kept.draw(codes, ids), ids)
+
+
+@dataclass(frozen=True)
+class _Swapped:
+    """Draws without replacement, that keep every count."""
+
+    sampler: SwapSampler
+
+    def draw(self, codes: Array, ids: Array | None) -> Array:
+        """Released states."""
+        return self.sampler.sample(codes)
+
+    def finish(self) -> None:
+        """Only when every record has come are the counts kept."""
+        self.sampler.check_finished()
+
+
+def row_plan(release: Release, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
+    """The stages of a release as codes, ready for the rows."""
+    plan = release.plan
+    tables = [table for table in tables_of(plan) if set(table) & set(plan.randomized)]
+    needed = {name for stage in release.stages for name in (*stage.columns, *stage.linked)}
+    needed |= {name for table in tables for name in table}
+    levels = {name: _all_levels(release, name) for name in sorted(needed)}
+    return RowPlan(
+        levels=levels,
+        stages=[
+            _row_stage(stage, levels, draws_of(stage, random, key if release.keeps(stage) else None))
+            for stage in release.stages
+        ],
+        tables=merged(tables, {name: len(own) for name, own in levels.items()}),
+        weights=plan.weights,
+        dropped=[*plan.drop, *([plan.id] if plan.id else [])],
+        identity=plan.id if key is not None else None,
+        naming=None if key is None else key.names,
+        declared=plan.missing != "category",
+        shuffled=random if plan.order == "shuffled" else None,
+    )
+
+
+def _all_levels(release: Release, name: str) -> list[Any]:
+    """All labels that a column may have before or after."""
+    table = next(table for columns, table in release.tables.items() if name in columns)
+    labels = [label for label in release.plan.levels_of(table, name) if label is not None]
+    for stage in release.stages:
+        if name in stage.linked:
+            labels += [label for label in stage.linked[name].values() if label is not None]
+        if name in stage.variables:
+            place = stage.columns.index(name)
+            labels += [label[place] for label in stage.outputs if label[place] is not None]
+    return [*dict.fromkeys(labels)]
+
+
+def _row_stage(stage: Stage, levels: Levels, draws: Draws) -> RowStage:
+    outputs = [label[len(stage.within) :] for label in stage.outputs]
+    linked = {
+        name: _codes([(follows[label],) for label in outputs], [name], levels)[:, 0]
+        for name, follows in stage.linked.items()
+    }
+    return RowStage(
+        columns=stage.columns,
+        variables=stage.variables,
+        states=_codes(stage.states, stage.columns, levels),
+        released=_codes(outputs, stage.variables, levels),
+        draws=draws,
+        linked=linked,
+    )
+
+
+def _codes(labels: Sequence[tuple[Hashable, ...]], columns: Sequence[str], levels: Levels) -> Array:
+    """Codes of labels, shape (labels, columns); -1 for a missing value."""
+    places = [{label: i for i, label in enumerate(levels[name])} | {None: -1} for name in columns]
+    codes = [[place[part] for place, part in zip(places, label, strict=True)] for label in labels]
+    return np.array(codes, dtype=np.int32).reshape(len(labels), len(columns))
+
+
+def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
+    """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
+    if stage.exchanges:
+        assert isinstance(stage.design, Sparse)
+        return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
+    if key is None:
+        return _Sampled(stage.design.sampler(random))
+    first, then = (stage.design, None) if stage.steps is None else stage.steps
+    name = json.dumps(stage.variables)  # unlike for any other columns
+    kept = _Keyed(KeyedSampler(first, key, name, stage.fingerprint))
+    return kept if then is None else _Twice(kept, _Sampled(then.sampler(random)))
+
+
+# ---- draws that are kept across releases
+
+
+def earlier_stages(matrices: Receipt | str, plan: ReleasePlan, key: KeyedRandom | None) -> list[Stage]:
+    """The stages of an earlier release; an error unless the plan protects the same and the key is the same."""
+    receipt = load_receipt(matrices) if isinstance(matrices, str) else matrices
+    stages = stages_of(receipt)
+    _check_same_key(receipt, key)
+    _check_same_protections(receipt, plan)
+    return stages
+
+
+def _check_same_key(receipt: Receipt, key: KeyedRandom | None) -> None:
+    if key is None:
+        raise ParameterError(
+            "earlier matrices without a key: no record would keep its draw", hint="give the key of that release, too"
+        )
+    if receipt.commitment != key.commitment():
+        raise ParameterError(
+            "the earlier release was drawn without a key"
+            if receipt.commitment is None
+            else "the earlier release was drawn with another key or name of the data set, or by another version",
+            hint="give its own key and [release] dataset, or make new matrices: then all draws are new",
+        )
+
+
+def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
+    """What is published, and whether draws are kept, may differ; what the matrices are may not."""
+    free = {"publish", "clearance", "draws"}
+    then, now = receipt.plan.get("protect", []), plan.to_dict()["protect"]
+    hint = "plan the same as in the earlier release, or make new matrices: then all draws are new"
+    if len(then) != len(now):
+        raise PlanError(f"the plan has {len(now)} [[protect]], that of the earlier release {len(then)}", hint=hint)
+    for number, (before, after) in enumerate(zip(then, now, strict=True), 1):
+        differ = [key for key in {**before, **after} if before.get(key) != after.get(key) and key not in free]
+        if differ:
+            raise PlanError(f"[[protect]] number {number}: {differ[0]} is not as in the earlier release", hint=hint)
+    for key, default in (("missing", "unchanged"), ("weights", None)):
+        if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
+            raise PlanError(f"[release]: {key} is not as in the earlier release", hint=hint)
+    if any(protection.how.exchanges for protection in plan.protections):
+        raise PlanError(
+            "the exchanges of a swap are worked out for one file, and cannot be carried out on another",
+            hint="make new matrices: then all draws are new",
+        )
+
+
+def check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
+    """Raise where draws cannot be kept by key as the plan is."""
+    if key is not None and plan.id is None:
+        raise PlanError(
+            "draws by key need a column with record ids",
+            hint='name it in the plan: [release] id = "pid"; it is not published',
+        )
+    if key is not None and any(one.how.exchanges and one.draws == "kept" for one in plan.protections):
+        raise ParameterError(
+            "a swap draws records together, so that its draws cannot be kept by key",
+            hint='draw it anew in each release: draws = "fresh" in its [[protect]]; or leave out the key',
+        )
+    if key is not None and all(one.draws == "fresh" for one in plan.protections):
+        raise ParameterError(
+            'a key is of no use: every [[protect]] has draws = "fresh"',
+            hint="leave out the key, or draws in one of them",
+        )

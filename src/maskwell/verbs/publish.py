@@ -1,0 +1,241 @@
+"""``publish``: post-randomize a file or a table as a plan says; a first plan to start from, and a look before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any, overload
+
+from maskwell.core.arguments import check_kind, check_path
+from maskwell.core.keyed import KeyedRandom
+from maskwell.core.randomness import RandomSource
+from maskwell.engines.arrow import require
+from maskwell.engines.cell_counting import count_columns
+from maskwell.engines.memory_rows import MemoryRows
+from maskwell.engines.randomize import Progress
+from maskwell.engines.releasing import file_columns
+from maskwell.errors import MissingExtraError, ParameterError
+from maskwell.release.assessment import assess_file, count_file
+from maskwell.release.folder.receipt import Receipt
+from maskwell.release.plans.plan_drafts import starting_plan
+from maskwell.release.plans.release_plan import ReleasePlan, load_plan, read_plan
+from maskwell.release.publication import ReleasedTable, check_key, earlier_stages, open_release, release_table
+from maskwell.release.release_result import Release
+from maskwell.release.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
+from maskwell.release.side_channels import dependence_counter, following_columns, side_channels
+from maskwell.reports.pages.release_page import release_page
+
+LIBRARIES = ("jinja2", "matplotlib")
+
+
+@overload
+def publish(data: Any, plan: Any, folder: None = None, *, random: RandomSource | None = None) -> ReleasedTable: ...
+@overload
+def publish(
+    data: Any,
+    plan: Any,
+    folder: str | Path,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
+    records: bool = False,
+    progress: Progress | None = None,
+) -> Release: ...
+def publish(
+    data: Any,
+    plan: ReleasePlan | Mapping[str, Any] | str | Path,
+    folder: str | Path | None = None,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
+    records: bool = False,
+    progress: Progress | None = None,
+) -> Release | ReleasedTable:
+    """Carry out a plan on a file or a table: into the folder of a release, or in memory.
+
+    Parameters
+    ----------
+    data
+        The true records: the path of a file, a table of pandas, polars or Arrow, or a dictionary of columns.
+    plan
+        What is to be done: a :class:`~maskwell.ReleasePlan`, its tables as a dictionary, or the path of its file.
+    folder
+        A folder that does not exist yet, for all that :func:`release_file` writes; without it the released rows come
+        back in the kind of table that was given.
+    random, key, matrices, records, progress
+        As in :func:`release_file`; all but ``random`` are for a folder.
+
+    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
+    >>> protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
+    >>> publish(people, {"protect": [protect]}).receipt()
+    Receipt (public) of 5 records: sex (counts kept)
+    """
+    asked = _plan_of(plan)
+    if folder is None:
+        if key is not None or matrices is not None or records or isinstance(data, str | Path):
+            raise ParameterError(
+                "a file, a key, earlier matrices and the risk of records need a folder for the release",
+                hint='name a new one: publish("people.csv", plan, "released")',
+            )
+        return release_table(data, asked, random=random)
+    options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
+    if isinstance(data, str | Path):
+        return release_file(str(data), asked, str(folder), progress=progress, **options)
+    with TemporaryDirectory() as place:
+        return release_file(_as_file(data, Path(place)), asked, str(folder), progress=progress, **options)
+
+
+def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
+    if isinstance(plan, str | Path):
+        return load_plan(plan)
+    if isinstance(plan, Mapping):
+        return ReleasePlan.from_dict(plan)
+    check_kind(ReleasePlan, plan=plan)
+    return plan
+
+
+def _as_file(data: Any, folder: Path) -> str:
+    """A table in memory as a file that can be read twice."""
+    rows, path = MemoryRows(data), folder / "table.parquet"
+    require("pyarrow.parquet").write_table(require().Table.from_batches(rows.batches(), rows.schema), path)
+    return str(path)
+
+
+def release_file(
+    path: str,
+    plan: ReleasePlan,
+    folder: str,
+    *,
+    random: RandomSource | None = None,
+    key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
+    records: bool = False,
+    progress: Progress | None = None,
+) -> Release:
+    """Carry out a plan on a file and write the folder of the release.
+
+    ``folder/public`` holds what users get: the released file, a receipt, a codebook and metadata. ``folder/internal``
+    stays with the data holder: all matrices, and the report for a disclosure board.
+
+    Parameters
+    ----------
+    path
+        The true file.
+    plan
+        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.load_plan` of a file.
+    folder
+        A folder that does not exist yet. It appears whole, when everything is written and checked, or not at all.
+    random
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+    key
+        A secret with which draws are kept: the same true value under the same matrix gives the same report in every
+        release, anything else an independent draw. So a report that changed under the same matrix proves that the true
+        value changed. The plan must name the column with the ids.
+    matrices
+        The internal receipt of an earlier release with the same key, or its path. Its matrices are carried out again:
+        a matrix that is made anew from the counts of this file would give every record a new draw. Rules, bounds and
+        risk are looked at again; counts that the matrices kept in the earlier file are not kept in this one.
+    records
+        Whether the risk of every record is written, too, into ``folder/internal``.
+    progress
+        Told how far it is.
+
+    Raises
+    ------
+    PlanError, InfeasibleError, EditRuleError, PublishError, UnknownCategoryError
+        Before anything is written.
+    """
+    check_kind(Callable | None, progress=progress)
+    check_path(path=path, folder=folder)
+    check_kind(ReleasePlan, plan=plan)
+    check_kind(KeyedRandom | None, key=key)
+    _load_early()
+    work = open_release(
+        path, plan, folder, random=random, key=key, matrices=matrices, records=records, progress=progress
+    )
+    with work as opened:
+        opened.add_internal("report.html", release_page(opened.release))
+    return opened.finished()
+
+
+def _load_early() -> None:
+    """Load the libraries that draw the report while the file is being counted; without them, say so at once."""
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(
+            f"the report of a release needs {missing[0]}, which is not installed",
+            hint="pip install 'maskwell[report]'",
+        )
+    Thread(target=_load, daemon=True).start()
+
+
+def _load() -> None:
+    import jinja2  # noqa: F401
+    import matplotlib.backends.backend_svg
+    import matplotlib.figure  # noqa: F401
+
+
+# ---- before a release
+
+
+@dataclass(frozen=True, eq=False)
+class DryRun:
+    """What a plan would do to a file, and what other bounds would give and cost."""
+
+    release: Release
+    points: Sequence[RiskUtilityPoint]
+
+
+def dry_run(
+    path: str,
+    plan: ReleasePlan,
+    *,
+    key: KeyedRandom | None = None,
+    matrices: Receipt | str | None = None,
+    progress: Progress | None = None,
+) -> DryRun:
+    """Assess a plan on a file, beside the same plan under other bounds. Nothing is written.
+
+    ``key`` and ``matrices`` are those of :func:`release_file`; with earlier matrices there are no other bounds.
+    """
+    check_key(plan, key)
+    earlier = None if matrices is None else earlier_stages(matrices, plan, key)
+    release = assess_file(path, plan, earlier=earlier, progress=progress)
+    release = release if key is None else replace(release, keyed=key.commitment())
+    chosen = point_of(release, label_of(plan), chosen=True)
+    points = risk_utility_map(release, progress) if earlier is None else [chosen]  # other bounds, other matrices
+    return DryRun(release, points)
+
+
+def first_plan(path: str, *, plan: str = "plan.toml", progress: Progress | None = None) -> str:
+    """The text of a plan for a file that works as it is: columns that would undo it are not published."""
+    tables = count_columns(path, progress=progress)
+    names = [table.columns[0] for table in tables]
+    others = [column.name for column in file_columns(path) if column.name not in names]
+    telling: dict[str, str] = {}
+    unique: list[str] = []
+    drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
+    while True:
+        text = starting_plan(tables, path=path, plan=plan, telling=telling, unique=unique, others=others)
+        asked = read_plan(text)
+        looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
+        beside = dependence_counter(looked_at, names)
+        count_file(path, asked, progress, beside)
+        facts = beside.facts()
+        channels = side_channels(asked, facts)
+        following = following_columns(asked, channels)
+        refused = [one for one in channels if one.refused or one.column in following]
+        if not refused and drop is None:
+            return text
+        unique += [
+            one.column for one in facts if one.share_below(2) == 1 and (one.rows == tables[0].n or not one.exact)
+        ]
+        for one in refused:
+            telling[one.column] = f"{telling[one.column]}; {one.words}" if one.column in telling else one.words
+        drop = None
