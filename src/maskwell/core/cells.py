@@ -20,7 +20,7 @@ import numpy as np
 from maskwell.core.arguments import as_array, as_list, as_whole_numbers
 from maskwell.core.arrays import Array, Real
 from maskwell.core.factors import Factor
-from maskwell.core.grouping import Groups
+from maskwell.core.joint_keys import Groups
 from maskwell.core.survey_columns import check_constant, numbers
 from maskwell.errors import InputError, ReportError, WrongTypeError
 

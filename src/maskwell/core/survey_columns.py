@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Array, Real
-from maskwell.core.grouping import Groups
+from maskwell.core.joint_keys import Groups
 from maskwell.errors import InputError, ParameterError
 
 LARGEST = 1e150
