@@ -73,6 +73,24 @@ def test_matrix_is_a_copy(name: str) -> None:
 
 
 @each
+def test_transitions_are_the_entries_that_are_not_zero_truth_by_truth(name: str) -> None:
+    design, P = EXAMPLES[name], EXAMPLES[name].matrix()
+    truths, reports = np.nonzero(P.T)
+    transitions = design.transitions()
+    np.testing.assert_array_equal(transitions.reports, reports)
+    np.testing.assert_array_equal(transitions.truths, truths)
+    np.testing.assert_allclose(transitions.p, P[reports, truths], rtol=1e-15)
+    assert transitions.starts.tolist() == np.searchsorted(truths, np.arange(design.k + 1)).tolist()
+
+
+@each
+def test_exact_transitions_are_those_of_the_twin(name: str) -> None:
+    columns = [dict(enumerate(column)) for column in zip(*EXAMPLES[name].exact_matrix(), strict=True)]
+    expected = [{report: p for report, p in column.items() if p} for column in columns]
+    assert EXAMPLES[name].transitions_exact() == expected
+
+
+@each
 def test_reports_are_all_different_and_as_many_as_rows(name: str) -> None:
     design = EXAMPLES[name]
     space = design.report_space()
@@ -495,7 +513,7 @@ def huge() -> dict[str, Design]:
 @pytest.mark.parametrize("kind", list(huge()))
 def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
     design = huge()[kind]
-    for method in (design.matrix, design.exact_matrix):
+    for method in (design.matrix, design.exact_matrix, design.transitions, design.transitions_exact):
         with pytest.raises(TooLargeError, match=r"has .* by .* entries, more than") as raised:
             method()
         assert raised.value.hint

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -45,6 +45,19 @@ SHORT_BITS = 64  # of a number whose digits cost nothing
 EXACT_LIMIT = 10**6
 RANK_LIMIT = 4 * 10**9
 """Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
+
+
+class Transitions(NamedTuple):
+    """What can happen: reports, truths and probabilities, sorted by truth and then by report; shape (non-zeros,)."""
+
+    reports: Array
+    truths: Array
+    p: Real
+
+    @property
+    def starts(self) -> Array:
+        """Where each truth starts, and the end: shape (k + 1,). No truth is without a report."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.truths))])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -196,6 +209,19 @@ class Design(ABC):
         """P in fractions, as rows; refused when it would be huge."""
         self._check_size(EXACT_LIMIT)
         return self._exact_matrix()
+
+    def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
+        """The entries of P that are not zero: report, truth and probability, truth by truth.
+
+        Structures that know them do not write P out; others refuse a matrix of more than ``limit`` entries.
+        """
+        self._check_size(limit)
+        truths, reports = np.nonzero((P := self._matrix()).T)
+        return Transitions(reports, truths, P[reports, truths])
+
+    def transitions_exact(self) -> list[dict[int, Fraction]]:
+        """For each truth the reports that can come from it, with their chances as fractions."""
+        return [{i: p for i, p in enumerate(column) if p} for column in zip(*self.exact_matrix(), strict=True)]
 
     def _matrix(self) -> Real:
         return np.array([[float(p) for p in row] for row in self._exact_matrix()]).reshape(self.m, self.k)

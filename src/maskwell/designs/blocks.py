@@ -22,7 +22,7 @@ from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, to_text
-from maskwell.designs.base import Design, big
+from maskwell.designs.base import MATRIX_LIMIT, Design, Transitions, big
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.kronecker import check_coded
 from maskwell.errors import ParameterError, TooLargeError
@@ -161,6 +161,23 @@ class Blocks(CodedDesign):
         """The largest and the smallest of all parts."""
         ranges = [part.singular_range() for part in self.parts]
         return max(high for high, _ in ranges), min(low for _, low in ranges)
+
+    def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
+        """Those of the parts, one part after the other."""
+        parts = [part.transitions(limit=limit) for part in self.parts]
+        return Transitions(
+            np.concatenate([own.reports + first for own, first in zip(parts, self._starts_out, strict=False)]),
+            np.concatenate([own.truths + first for own, first in zip(parts, self._starts_in, strict=False)]),
+            np.concatenate([own.p for own in parts]),
+        )
+
+    def transitions_exact(self) -> list[dict[int, Fraction]]:
+        """Those of the parts, one part after the other."""
+        return [
+            {int(first) + i: p for i, p in column.items()}
+            for part, first in zip(self.parts, self._starts_out, strict=False)
+            for column in part.transitions_exact()
+        ]
 
     def _matrix(self) -> Real:
         P = np.zeros((self.m, self.k))

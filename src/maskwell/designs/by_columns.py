@@ -18,7 +18,7 @@ from maskwell.core.arguments import as_whole
 from maskwell.core.arrays import Array, Real, Words
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.exact import Parity
-from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT
+from maskwell.designs.base import EXACT_LIMIT, MATRIX_LIMIT, Transitions
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.columns import Columns, column_sums, cumulative, quotients
 from maskwell.designs.components import (
@@ -73,6 +73,14 @@ class ByColumns(CodedDesign):
         total = int(self.denominators[j])
         pairs = zip(self.rows[own].tolist(), self.numerators[own].tolist(), strict=True)
         return {i: Fraction(n, total) for i, n in pairs}
+
+    def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
+        """The entries as they are kept, however many."""
+        return Transitions(self.rows, self._columns.owners, self.values)
+
+    def transitions_exact(self) -> list[dict[int, Fraction]]:
+        """The entries as they are kept."""
+        return [self.columns_exact(j) for j in range(self.k)]
 
     def csc(self) -> Any:
         """P as a ``scipy.sparse.csc_array`` of floats."""

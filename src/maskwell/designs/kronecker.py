@@ -24,7 +24,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
 from maskwell.designs.axes import along_axes
-from maskwell.designs.base import Design, big
+from maskwell.designs.base import MATRIX_LIMIT, Design, Transitions, big
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 
@@ -118,6 +118,22 @@ class Kronecker(CodedDesign):
         """The products of the largest, and of the smallest, singular values."""
         ranges = [f.singular_range() for f in self.factors]
         return math.prod(high for high, _ in ranges), math.prod(low for _, low in ranges)
+
+    def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
+        """Products of the factors' transitions, of which there may be ``limit``."""
+        try:
+            parts = [f.transitions(limit=limit) for f in self.factors]
+        except TooLargeError:
+            parts = []
+        if not parts or math.prod(len(part.p) for part in parts) > limit:
+            self._check_size(limit)
+        reports, truths, p = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1)
+        for factor, part in zip(self.factors, parts, strict=True):
+            reports = np.add.outer(reports * factor.m, part.reports).ravel()
+            truths = np.add.outer(truths * factor.k, part.truths).ravel()
+            p = np.multiply.outer(p, part.p).ravel()
+        order = np.lexsort((reports, truths))
+        return Transitions(reports[order], truths[order], p[order])
 
     def _matrix(self) -> Real:
         return reduce(lambda left, right: np.asarray(np.kron(left, right)), [f.matrix() for f in self.factors])
