@@ -32,9 +32,9 @@ from maskwell.privacy.certificate import certify
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.verify import verify_text
 from maskwell.procedures.classical import known_procedure
+from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
 from maskwell.release.plans.plan_file import load_plan, read_plan
-from maskwell.release.risk.components import acting, needed_columns
 from maskwell.reports.explain import explain
 from maskwell.reports.text_audit import audit_text
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from maskwell.core.cell_table import CellTable
-from maskwell.release.analysis.kept import is_kept, kept_columns, moved_by
+from maskwell.release.analysis.kept_tables import is_kept, kept_columns, moved_by, needed_columns
 from maskwell.release.folder.advice import kept_of
 from maskwell.release.plans.plan import ReleasePlan
+from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.expected import expected_table, needed_columns
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

@@ -16,8 +16,8 @@ from maskwell.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from maskwell.estimation.result import Estimate
-    from maskwell.release.analysis.analysis import Analysis
-    from maskwell.release.analysis.routes import Route
+    from maskwell.release.analysis.release_estimates import Analysis
+    from maskwell.release.analysis.table_routes import Route
     from maskwell.release.folder.receipt import Receipt
     from maskwell.reports.picture import Picture
 
@@ -116,7 +116,7 @@ def as_survey(asked: AskedOfRelease, method: str) -> AsSurvey | None:
     if asked.columns is None or asked.target == "file":
         return None
     from maskwell.engines.columns import Assignment
-    from maskwell.release.analysis.routes import assigned, check_missing, route_of
+    from maskwell.release.analysis.table_routes import assigned, check_missing, route_of
     from maskwell.release.folder.receipt import load_receipt
 
     names, read = _columns(asked.columns), load_receipt(asked.receipt)
@@ -139,7 +139,7 @@ def _weighted(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The sampling plan with the weights of the receipt where no others were asked for, and what to say about it."""
     from maskwell.engines.cell_counting import open_rows
-    from maskwell.release.analysis.weighting import weights_remarks, weights_used
+    from maskwell.release.analysis.table_routes import weights_remarks, weights_used
 
     given = dict(asked.sampling)
     if receipt.weights is None or any(given.get(name) for name in ("weights", "inclusion", "population", "replicates")):
@@ -289,8 +289,7 @@ def _every(asked: AskedOfRelease, receipt: Receipt, progress: Progress) -> _Tabl
 def _analysed(
     asked: AskedOfRelease, receipt: Receipt, columns: Sequence[str], progress: Progress
 ) -> tuple[Analysis, dict[tuple[Hashable, ...], Estimate]]:
-    from maskwell.release.analysis.analysis import estimate_released
-    from maskwell.release.analysis.by_domain import share_by_domain
+    from maskwell.release.analysis.release_estimates import estimate_released, share_by_domain
 
     options: dict[str, Any] = {"weights": asked.sampling["weights"], "target": asked.target, "missing": asked.missing}
     whole = estimate_released(asked.file, receipt, columns, progress=progress, **options)

@@ -11,7 +11,7 @@ from maskwell.cli.options import FilePath, check_standard_output, example, json_
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, plot_options, with_plot
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.release.risk.intruders import INTRUDERS
+from maskwell.release.risk.risk_report import INTRUDERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,8 +117,7 @@ def _counted(
 ) -> tuple[CellTable, CellTable | None]:
     from maskwell.engines.cell_counting import count_tables
     from maskwell.engines.releasing import file_columns
-    from maskwell.release.risk.components import needed_columns
-    from maskwell.release.risk.file_risk import unchanged_columns
+    from maskwell.release.analysis.kept_tables import needed_columns, unchanged_columns
 
     with Progress() as progress:
         wanted = needed_columns(stages, keys)

@@ -13,11 +13,12 @@ from maskwell.engines.files import ending_of
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import ParameterError
+from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.plans.starting_plan import starting_plan
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport, assess_risk, unchanged_columns
+from maskwell.release.risk.file_risk import RiskReport, assess_risk
 from maskwell.release.side_channels import (
     SideChannel,
     check_side_channels,
@@ -37,8 +38,7 @@ from maskwell.release.stages.counting import (
     tables_of,
 )
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.assessing import assess_utility
-from maskwell.release.utility.report import UtilityReport
+from maskwell.release.utility.utility_report import UtilityReport, assess_utility
 
 
 def assess_file(

@@ -21,6 +21,7 @@ from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, shorten
 from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
+from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.assessing import judged
 from maskwell.release.folder.advice import in_words
 from maskwell.release.plans.entries import by_text
@@ -28,15 +29,13 @@ from maskwell.release.plans.method_entries import demand_of
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection
 from maskwell.release.released import Release
-from maskwell.release.risk.cell_risks import risks_of
-from maskwell.release.risk.components import acting
-from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
+from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
+from maskwell.release.risk.risk_report import RELEASED_COUNTS, chosen
+from maskwell.release.risk.sparse_arrivals import SparseArrivals
+from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
-from maskwell.release.utility.expected import expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
@@ -262,7 +261,7 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
         if same and "missing" not in protection.exempt:
             after = risk.after
             return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
-    arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
+    arrivals = SparseArrivals.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
     found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
     every = np.zeros(len(stage.states))
     every[found.cells] = chosen(plan.intruder, vars(found))

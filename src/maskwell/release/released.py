@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.cell_table import CellTable
-from maskwell.release.analysis.kept import is_kept
+from maskwell.release.analysis.kept_tables import is_kept
 from maskwell.release.folder.publishing import protection_of
 from maskwell.release.stages.stage import Stage
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maskwell.release.plans.plan import ReleasePlan
     from maskwell.release.risk.file_risk import RiskReport
     from maskwell.release.side_channels import SideChannel, SideChannelRisk
-    from maskwell.release.utility.report import UtilityReport
+    from maskwell.release.utility.utility_report import UtilityReport
 
 
 KEPT = (

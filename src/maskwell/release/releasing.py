@@ -31,7 +31,7 @@ from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.row_order import telling_order
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.regressions import compare_regressions
+from maskwell.release.utility.utility_measures import compare_regressions
 
 
 def release_folder_of(

@@ -20,8 +20,8 @@ from maskwell.core.printed import round_up
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.value_counting import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
+from maskwell.release.analysis.kept_tables import needed_columns
 from maskwell.release.plans.plan import ReleasePlan
-from maskwell.release.risk.components import needed_columns
 from maskwell.release.risk.file_risk import assess_risk
 from maskwell.release.stages.stage import Stage
 

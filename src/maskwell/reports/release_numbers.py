@@ -12,9 +12,9 @@ from maskwell.engines.labels import Labels
 from maskwell.release.released import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import RiskReport
-from maskwell.release.risk.summary import FileRisk
-from maskwell.release.utility.regressions import RegressionComparison
-from maskwell.release.utility.report import VariableUtility
+from maskwell.release.risk.risk_report import FileRisk
+from maskwell.release.utility.utility_measures import RegressionComparison
+from maskwell.release.utility.utility_report import VariableUtility
 from maskwell.reports.release_words import shown
 from maskwell.reports.state_names import label_of, name_of
 from maskwell.reports.tables import count

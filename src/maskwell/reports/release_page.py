@@ -20,7 +20,7 @@ from maskwell.release.folder.receipt_making import public_receipt
 from maskwell.release.keeping import exempted
 from maskwell.release.mapping import expected_change
 from maskwell.release.released import Release
-from maskwell.release.risk.repeated import path_parities
+from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.achieved import achieved, guessed
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.html import environment

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maskwell.core.exact import to_decimal
-from maskwell.release.analysis.kept import kept_columns, moved_by
+from maskwell.release.analysis.kept_tables import kept_columns, moved_by
 from maskwell.release.folder.advice import in_words
 from maskwell.release.keeping import BoundKept, bounds_kept
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.rules import AnyRule, Moves, Rule
 from maskwell.release.released import Release
-from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
+from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
 from maskwell.release.stages.achieved import AT_LEAST, is_kept
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.state_names import columns_of

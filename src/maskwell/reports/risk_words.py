@@ -10,7 +10,7 @@ from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
-from maskwell.release.risk.summary import SLACK
+from maskwell.release.risk.risk_report import SLACK
 from maskwell.reports.release_numbers import split_by
 from maskwell.reports.release_words import INTRUDER_WORDS, shown
 from maskwell.reports.state_names import label_of

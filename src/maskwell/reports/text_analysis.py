@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from maskwell.core.printed import Printed
 from maskwell.estimation.result import Estimate
-from maskwell.release.analysis.analysis import Analysis
-from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED
+from maskwell.release.analysis.release_estimates import Analysis
+from maskwell.release.analysis.table_routes import EXACT, KEPT, OPEN, SOLVED
 from maskwell.reports.publish import Table
 from maskwell.reports.tables import broken, counted, label, notes, shorten, table
 from maskwell.reports.text_estimate import digits_for, estimate_table

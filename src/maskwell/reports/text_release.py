@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from maskwell.core.printed import Printed
 from maskwell.errors import InfeasibleError
-from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.keeping import check_kept, exempted
 from maskwell.release.released import Release
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by

@@ -11,7 +11,7 @@ from maskwell.core.escaping import one_line
 from maskwell.core.printed import Printed
 from maskwell.release.risk.contributions import LevelContribution, VariableContribution
 from maskwell.release.risk.file_risk import RiskReport
-from maskwell.release.risk.summary import FileRisk
+from maskwell.release.risk.risk_report import FileRisk
 from maskwell.reports.release_numbers import NONE, ROUNDED, risk_rows
 from maskwell.reports.release_words import shown
 from maskwell.reports.risk_words import (

@@ -10,9 +10,8 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
-from maskwell.release.utility.association import Association
-from maskwell.release.utility.inflation import Inflation
-from maskwell.release.utility.report import UtilityReport, VariableUtility
+from maskwell.release.utility.utility_measures import Association, Inflation
+from maskwell.release.utility.utility_report import UtilityReport, VariableUtility
 from maskwell.reports.pair_lines import PairLine, PairScale, draw_pairs, pair_heights
 from maskwell.reports.picture import Picture
 from maskwell.reports.release_numbers import factor_text

@@ -19,9 +19,9 @@ from maskwell.release.folder.ddi import processing
 from maskwell.release.folder.receipt_making import public_receipt
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
+from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.risk_utility import RiskUtilityPoint
 from maskwell.release.stages.counting import tables_of
-from maskwell.release.utility.expected import expected_table
 from maskwell.reports.plots import plot_release_risk
 from maskwell.reports.release_numbers import risk_rows, riskiest, utility_rows
 from maskwell.reports.release_page import _stage_facts, _stages, lead, release_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.folder.receipt import Group as Columns
 
 Group = Mapping[str, Any]

@@ -14,7 +14,7 @@ from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
-from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.folder.stage_json import (
     State,
     labelled,
@@ -25,7 +25,7 @@ from maskwell.release.folder.stage_json import (
     stage_from_dict,
     table_of,
 )
-from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
+from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage
 
 VERSION = 1

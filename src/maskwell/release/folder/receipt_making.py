@@ -21,9 +21,9 @@ from maskwell.release.folder.advice import advice_of
 from maskwell.release.folder.publishing import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
 from maskwell.release.folder.receipt import VERSION
 from maskwell.release.folder.stage_json import labels_json, numbered, stage_to_dict
-from maskwell.release.risk.repeated import path_parities
+from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.inflation import inflation_of
+from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:
     from maskwell.release.released import Release

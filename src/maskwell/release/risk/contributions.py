@@ -11,8 +11,8 @@ import numpy as np
 from maskwell.core.arguments import as_mapping, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.core.joint_keys import find_keys, number_cells
 from maskwell.errors import ParameterError, UnknownCategoryError
-from maskwell.release.risk.cell_keys import find, numbered
 from maskwell.release.risk.file_risk import RiskReport, assess_risk
 from maskwell.release.stages.stage import Stage
 
@@ -163,7 +163,7 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
     if absent:
         raise ParameterError("a column of the report is not there", hint=f"give {', '.join(report.table.columns)}")
     codes = _codes(report.table, columns)
-    cells = find(*numbered(report.table.sizes, report.table.codes, codes))
+    cells = find_keys(*number_cells(report.table.sizes, report.table.codes, codes))
     cells = np.where((codes < 0).any(axis=1), -1, cells)
     if (cells < 0).any():
         row = int(np.flatnonzero(cells < 0)[0])

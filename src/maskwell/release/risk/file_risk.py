@@ -11,20 +11,34 @@ import numpy as np
 from maskwell.core.arguments import Flag, RealNumber, as_real, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
+from maskwell.core.joint_keys import find_keys, number_cells
 from maskwell.core.printed import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
-from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.risk.cell_keys import find, numbered
-from maskwell.release.risk.cell_risks import Arrivals, CellRisks, risks_of
-from maskwell.release.risk.components import acting, needed_columns
-from maskwell.release.risk.individual import individual_risk
-from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY_95, chosen
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.realised import realised_risks
-from maskwell.release.risk.summands import row_sums
-from maskwell.release.risk.summary import SLACK, FileRisk, count_above, percentile, violations
-from maskwell.release.risk.swapped import exchanged_risks, has_exchange, keeps_counts, swapped_risks
-from maskwell.release.risk.targets import check_level
+from maskwell.release.analysis.kept_tables import acting, needed_columns, unchanged_columns
+from maskwell.release.risk.arrivals import Arrivals, arrivals_of
+from maskwell.release.risk.binomial_sums import row_sums
+from maskwell.release.risk.identity_disclosure import (
+    CellRisks,
+    exchanged_risks,
+    has_exchange,
+    individual_risk,
+    keeps_counts,
+    risks_of,
+    swapped_risks,
+)
+from maskwell.release.risk.match_chances import check_level
+from maskwell.release.risk.released_counts import realised_risks
+from maskwell.release.risk.risk_report import (
+    ANY_LOOK,
+    OWN_KEY_95,
+    SLACK,
+    FileRisk,
+    chosen,
+    count_above,
+    percentile,
+    violations,
+)
+from maskwell.release.risk.sparse_arrivals import SparseArrivals
 from maskwell.release.stages.stage import Stage
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
@@ -62,7 +76,7 @@ class RiskReport:
         The file as it is, and as it is released; ``after`` is ``None`` without a release.
     intruder
         Whom ``max_risk``, ``records_above`` and ``per_cell["after"]`` speak of:
-        one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
+        one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`.
     threshold, level
         The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
     table
@@ -162,7 +176,7 @@ def assess_risk(
     weights
         Whether the weights of the table are sampling weights, from which the population is estimated.
     intruder
-        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
+        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`.
     seen
         Unchanged columns inside whose cells records are counted, too: by default those within which a key is
         randomized.
@@ -230,7 +244,7 @@ def _checked_keys(keys: Sequence[str]) -> tuple[str, ...]:
 def cells_in(table: CellTable, coarser: CellTable) -> Array:
     """The cell of a coarser table that each cell of a table lies in."""
     codes = table.codes[:, [table.place(name) for name in coarser.columns]]
-    return find(*numbered(coarser.sizes, coarser.codes, codes))
+    return find_keys(*number_cells(coarser.sizes, coarser.codes, codes))
 
 
 def _population(own: CellTable) -> Real:
@@ -268,7 +282,7 @@ _KEPT = ("unconditional", "in_range", "strict", "any_release", "kept")
 
 def _risks(arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], level: float) -> tuple[CellRisks, float]:
     """Risks of all cells, and the expected released uniques."""
-    if keeps_counts(stages, keys) and isinstance(arrivals, Listed):
+    if keeps_counts(stages, keys) and isinstance(arrivals, SparseArrivals):
         sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
         return swapped_risks(arrivals), float((sizes == 1).sum())
     risks = risks_of(arrivals, level=level)
@@ -282,15 +296,9 @@ def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], key
     """
     if keeps_counts(stages, keys):
         return risks.any_release
-    if not isinstance(arrivals, Listed) or has_exchange(stages, keys):
+    if not isinstance(arrivals, SparseArrivals) or has_exchange(stages, keys):
         return None
     return realised_risks(arrivals)
-
-
-def unchanged_columns(stages: Sequence[Stage], keys: Sequence[str]) -> tuple[str, ...]:
-    """Columns that stay as they are, and within which a key is randomized."""
-    moved = {name for stage in stages for name in (*stage.variables, *stage.linked)}
-    return tuple(name for name in needed_columns(stages, keys) if name not in moved and name not in keys)
 
 
 _INSIDE = ("in_range", "strict", "any_release")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
+from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.risk.components import acting, needed_columns
 from maskwell.release.stages.stage import Stage
 
 

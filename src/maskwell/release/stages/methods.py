@@ -26,7 +26,7 @@ from maskwell.release.matrices.method2 import method2
 from maskwell.release.matrices.optimal import optimal_matrix
 from maskwell.release.matrices.sequential import sequential_uniform
 from maskwell.release.plans.method_entries import demand_of
-from maskwell.release.risk.intruders import ANY_LOOK
+from maskwell.release.risk.risk_report import ANY_LOOK
 from maskwell.release.stages.given_matrices import given_design, places_of
 from maskwell.release.stages.stage import state_categories
 

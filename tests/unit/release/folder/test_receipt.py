@@ -32,7 +32,7 @@ from maskwell.release.folder.receipt_making import (
 from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.stages.stage import Stage, state_categories
-from maskwell.release.utility.inflation import inflation_of
+from maskwell.release.utility.utility_measures import inflation_of
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

@@ -13,8 +13,8 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
 from maskwell.release.risk.contributions import level_contributions, record_risks, variable_contributions
 from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL, assess_risk
-from maskwell.release.risk.individual import individual_risk
-from maskwell.release.risk.summary import percentile
+from maskwell.release.risk.identity_disclosure import individual_risk
+from maskwell.release.risk.risk_report import percentile
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.risk_words import headline
 

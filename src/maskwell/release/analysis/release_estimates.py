@@ -1,4 +1,7 @@
-"""Estimating tables from a released file with its receipt, as a user or as the data holder."""
+"""Estimating tables from a released file with its receipt, as a user or as the data holder.
+
+Shares within domains, from the table of domains and categories together.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,13 +21,22 @@ from maskwell.engines.base import Source
 from maskwell.engines.cell_counting import count_rows, open_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
-from maskwell.errors import MissingValueError, ParameterError
+from maskwell.errors import MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct import DirectEstimate
-from maskwell.estimation.invariant import estimate_unknown
+from maskwell.estimation.invariant_shares import estimate_unknown
 from maskwell.estimation.result import Estimate
-from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED, Route, check_missing, route_of
-from maskwell.release.analysis.weighting import weights_remarks, weights_used
-from maskwell.release.analysis.with_matrices import kept_with_matrices, solved
+from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
+from maskwell.release.analysis.table_routes import (
+    EXACT,
+    KEPT,
+    OPEN,
+    SOLVED,
+    Route,
+    check_missing,
+    route_of,
+    weights_remarks,
+    weights_used,
+)
 from maskwell.release.folder.advice import in_words
 from maskwell.release.folder.receipt import Receipt
 
@@ -251,3 +263,45 @@ def _named(categories: Sequence[Any]) -> list[Hashable]:
     """Labels without the tuple around one, and a word for a missing one."""
     cells = [tuple(MISSING if label is None else label for label in cell) for cell in categories]
     return [cell[0] if len(cell) == 1 else cell for cell in cells]
+
+
+def share_by_domain(estimate: Estimate, domains: int) -> dict[tuple[Hashable, ...], Estimate]:
+    """Shares within each domain, from a table whose first columns, so many, tell the domain.
+
+        R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
+
+    to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
+    """
+    if estimate.covariance is None:
+        raise TooLargeError("too many cells for domains: covariances were left out", hint="use fewer categories")
+    places: dict[tuple[Hashable, ...], list[int]] = {}
+    cells = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
+    for place, cell in enumerate(cells):
+        places.setdefault(cell[:domains], []).append(place)
+    return {domain: _within(estimate, np.array(own), domains) for domain, own in places.items()}
+
+
+def _within(estimate: Estimate, own: Array, domains: int) -> Estimate:
+    assert estimate.covariance is not None
+    p = estimate.pi_hat[own]
+    total = float(p.sum())
+    ratio = p / total if total > 0 else np.full(len(p), np.nan)
+    G = (np.eye(len(p)) - np.outer(ratio, np.ones(len(p)))) / total if total > 0 else np.full((len(p),) * 2, np.nan)
+    whole = G @ estimate.covariance[np.ix_(own, own)] @ G.T
+    variance = np.diagonal(whole).copy()
+    categories = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
+    cells = [categories[i][domains:] for i in own]
+    known = {
+        "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
+        "pi_hat": ratio,
+        "variance": variance,
+        "sampling_variance": np.full(len(p), np.nan),
+        "randomization_variance": np.full(len(p), np.nan),
+        "covariance": whole,
+        "n": round(total * estimate.n),
+        "flags": (),
+    }
+    if isinstance(estimate, DirectEstimate):
+        open_ = ratio * (1 - ratio)
+        known["effective"] = np.divide(open_, variance, out=np.full(len(p), np.inf), where=variance > TINY)
+    return replace(estimate, **known)

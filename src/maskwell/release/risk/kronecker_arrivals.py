@@ -1,4 +1,6 @@
-"""Arrivals under several matrices that act independently: never written out, worked on axis by axis.
+"""Large entries of a product of matrices, found by following those of each matrix.
+
+Arrivals under several matrices that act independently: never written out, worked on axis by axis.
 
 Row x of the product holds ``p_xj = prod_c P_c[x_c, j_c]`` for every nonempty cell j: too many to list, but their power
 sums follow from the matrices with each entry raised to the power,
@@ -15,15 +17,51 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
-from maskwell.release.risk.components import Component
-from maskwell.release.risk.following import followed, highest_along, highest_from
-from maskwell.release.risk.summands import SMALL, Summands, powers_needed, row_sums, summands_of
+from maskwell.release.risk.binomial_sums import SMALL, BinomialSums, expanded, powers_needed, row_sums, sums_of_terms
+
+
+def followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
+    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
+
+    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
+    """
+    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
+    for P, states in zip(matrices, columns.T, strict=True):
+        part, state = np.nonzero(least.min(initial=1.0) < P)
+        order = np.argsort(state, kind="stable")
+        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
+        taken, entry = expanded(starts, states[of])
+        entry = order[entry]
+        q = p[taken] * P[part[entry], state[entry]]
+        kept = q > least[of[taken]]
+        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
+    return of, row, p
+
+
+def highest_along(values: Real, P: Real, axis: int) -> Real:
+    """``max_j P_ij value_j`` along one axis."""
+    moved = np.moveaxis(values, axis, -1)
+    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
+
+
+def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
+    """The same, and from which cell each comes: ``origin`` numbers the cells that the values belong to."""
+    moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
+    best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
+    highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]
+    first = [np.take_along_axis(cells, at, -1)[..., 0] for at in best]
+    return tuple(np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (highest, first))  # type: ignore[return-value]
+
+
+if TYPE_CHECKING:
+    from maskwell.release.risk.arrivals import Component
 
 GRID = 2 * 10**7
 """Cells of one block, true or released, that are worked on at once."""
@@ -155,7 +193,7 @@ class Block:
                 break
         return Tail(rows, np.stack(sums, axis=1), log_none, odds)
 
-    def summands(self, rows: Array) -> Summands:
+    def summands(self, rows: Array) -> BinomialSums:
         """Own and large terms listed, all others by their power sums; rows in increasing order."""
         listed, tail = self._listed(rows), self.tail
         if not np.isin(rows, tail.rows).all():
@@ -174,7 +212,7 @@ class Block:
         )
 
     @cached_property
-    def whole(self) -> Summands:
+    def whole(self) -> BinomialSums:
         """Every released cell, as far as the chances of none and of one arrival need it."""
         listed, tail = self._listed(np.arange(int(np.prod(self.shape)))), self.tail
         return replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
@@ -211,14 +249,14 @@ class Block:
             out, place = highest_from(out, P, axis, place)
         return out.ravel(), np.maximum(place.ravel() - 1, 0)
 
-    def _listed(self, rows: Array) -> Summands:
+    def _listed(self, rows: Array) -> BinomialSums:
         place = np.full(int(np.prod(self.shape)), -1)
         place[rows] = np.arange(len(rows))
         cell, away, q = self.large
         row = np.concatenate([place[self.own], place[away]])
         used = row >= 0
         n, p = np.concatenate([self.counts, self.counts[cell]]), np.concatenate([self.staying, q])
-        return summands_of(row[used], n[used], p[used], len(rows))
+        return sums_of_terms(row[used], n[used], p[used], len(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,14 +288,14 @@ def _gathered(values: Real, place: Array, rows: int) -> Real:
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class KroneckerArrivals:
     """Arrivals by blocks; released cells are numbered block after block."""
 
     counts: Array
     blocks: tuple[Block, ...]
 
     @classmethod
-    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> Product:
+    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> KroneckerArrivals:
         """Blocks of cells that agree in the fixed part of the key.
 
         Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
@@ -288,7 +326,7 @@ class Product:
             out[block.cells] = values(block, first)
         return out
 
-    def summands(self, rows: Array) -> Summands:
+    def summands(self, rows: Array) -> BinomialSums:
         """The terms of some rows, given in increasing order."""
         cuts = np.searchsorted(rows, self.offsets)
         parts = [
@@ -351,7 +389,7 @@ def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
     return block
 
 
-def _joined(parts: Sequence[Summands]) -> Summands:
+def _joined(parts: Sequence[BinomialSums]) -> BinomialSums:
     """The rows of all, one after the other."""
     names = ("shift", "certain", "reach", "log_none", "odds", "highest", "n", "p")
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
@@ -359,7 +397,7 @@ def _joined(parts: Sequence[Summands]) -> Summands:
         sums = [getattr(part, name) for part in parts]
         joined[name] = np.concatenate([_wide(one, max(each.shape[1] for each in sums)) for one in sums])
     first = np.cumsum([0, *(len(part.shift) for part in parts)])
-    return Summands(row=np.concatenate([part.row + k for part, k in zip(parts, first, strict=False)]), **joined)
+    return BinomialSums(row=np.concatenate([part.row + k for part, k in zip(parts, first, strict=False)]), **joined)
 
 
 def _wide(sums: Real, powers: int) -> Real:

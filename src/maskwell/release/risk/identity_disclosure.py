@@ -1,9 +1,25 @@
-"""Identity disclosure of all cells of a file at once."""
+"""Identity disclosure of all cells of a file at once.
+
+Risk under an exchange that keeps all counts exactly: records are not drawn independently, and T is known.
+
+Individual risk with sampling weights: the file is a sample, and a target may or may not be in it.
+
+A cell of the key holds f records whose weights sum to F, the estimated number of people in the population. Given f, the
+population count follows a negative binomial distribution with p = f / F, and the risk is the mean of one over it,
+
+    r = p * integral from 0 to 1 of u^(f - 1) / (p + (1 - p) u) du
+      = (p / q) log(1 / p)                  for f = 1,     q = 1 - p,
+      = p / q - (p / q)^2 log(1 / p)        for f = 2,
+      ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
+
+Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,44 +28,21 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.given_counts import check_counts
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.strict import strict_bound, strict_risk, strict_when_highest
-from maskwell.release.risk.summands import Summands, row_sums
-from maskwell.release.risk.targets import check_level, target_risks
+from maskwell.release.analysis.kept_tables import acting
+from maskwell.release.risk.arrivals import Arrivals
+from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
+from maskwell.release.risk.match_chances import (
+    check_level,
+    strict_bound,
+    strict_risk,
+    strict_when_highest,
+    target_risks,
+)
+from maskwell.release.risk.sparse_arrivals import SparseArrivals
+from maskwell.release.stages.stage import Stage
 
 SEARCHED = 2000
 """Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
-
-
-class Arrivals(Protocol):
-    """Which true cells can be released as which cells of the key, with which probability."""
-
-    @property
-    def counts(self) -> Array:
-        """Records of each true cell, shape (cells,)."""
-
-    @property
-    def own(self) -> Array:
-        """The row that is the key of each true cell, shape (cells,)."""
-
-    @property
-    def kept(self) -> Real:
-        """Chance that a record is released with its own key, shape (cells,)."""
-
-    def summands(self, rows: Array) -> Summands:
-        """The terms of some rows."""
-
-    def terms(self, row: int) -> tuple[Array, Real]:
-        """Records and probabilities of one row."""
-
-    def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
-
-    def best_guesses(self) -> Real:
-        """For each released cell the expected records of the true cell that most of them come from."""
-
-    def expected_uniques(self) -> float:
-        """Expected number of released cells with one record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +114,7 @@ def cell_risks(
         raise MatrixError(
             f"{len(found)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
         )
-    return risks_of(Listed.from_design(found, design), cells=cells, level=level, every_release=every_release)
+    return risks_of(SparseArrivals.from_design(found, design), cells=cells, level=level, every_release=every_release)
 
 
 def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, every_release: bool = True) -> CellRisks:
@@ -162,7 +155,7 @@ def _asked(counts: Array, cells: Any) -> Array:
 
 
 def _strict(
-    arrivals: Arrivals, terms: Summands, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
+    arrivals: Arrivals, terms: BinomialSums, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
 ) -> Real:
     """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
     found = strict_when_highest(terms, place, p)
@@ -174,8 +167,92 @@ def _strict(
     return np.maximum(found, in_range)
 
 
-def _true_unique(terms: Summands, place: Array, p: Real, alike: Real) -> Real:
+def _true_unique(terms: BinomialSums, place: Array, p: Real, alike: Real) -> Real:
     """``p`` times the chance that nobody else arrives, for records that are unique; else 0."""
     others_certain = terms.certain[place] - (p == 1)
     nobody = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
     return np.where((alike == 1) & (others_certain == 0), p * nobody, 0.0)
+
+
+def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether every released cell of the key has as many records as the true one: one exchange of the whole key."""
+    own = acting(stages, keys)
+    return len(own) == 1 and own[0].method == "swap" and {*keys} <= {*own[0].columns, *own[0].linked}
+
+
+def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether a part of the key is exchanged between records."""
+    return any(stage.method == "swap" for stage in acting(stages, keys))
+
+
+def exchanged_risks(risks: CellRisks) -> CellRisks:
+    """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
+
+    How many arrive then depends on who else does, and can tell who is there: of 36 records of six values, where each
+    value takes one record of every value, a sixth that is released with some other key proves that the one which had
+    it before has stayed. The N records of a cell are still alike. So of t released ones at most t / N of each are
+    expected, and none of them is found with more than 1 / N. Derived.
+    """
+    most = 1 / risks.counts
+    return replace(risks, in_range=most, strict=most, any_release=most)
+
+
+def swapped_risks(arrivals: SparseArrivals) -> CellRisks:
+    """The chance of a correct match, ``p_xx / N_x`` for every record of x. Derived; no range and no luck is in it."""
+    sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
+    cells = np.flatnonzero(arrivals.counts > 0)
+    alike, kept = sizes[arrivals.own[cells]], arrivals.kept[cells]
+    risk = kept / alike
+    elsewhere = arrivals.p / np.maximum(sizes[arrivals.row], 1)
+    return CellRisks(
+        cells=cells,
+        counts=arrivals.counts[cells],
+        before=1 / alike,
+        kept=kept,
+        unconditional=risk,
+        in_range=risk,
+        t_low=alike.astype(np.int64),
+        t_high=alike.astype(np.int64),
+        strict=risk,
+        any_release=highest_of(arrivals.cell, elsewhere, len(arrivals.counts))[cells],
+        p_unique=(alike == 1).astype(np.float64),
+        true_unique=np.where(alike == 1, kept, 0.0),
+    )
+
+
+_NEAR_ONE = 0.1
+_TERMS = 24
+
+
+def individual_risk(records: Array, weights: Real) -> Real:
+    """The risk of each cell, shape (cells,).
+
+    Parameters
+    ----------
+    records
+        Records of each cell.
+    weights
+        Sum of their weights. Where it is below the number of records, the cell is taken to be the whole population.
+
+    >>> individual_risk(np.array([1, 2, 8]), np.array([541.0, 110.0, 8.0])).round(4).tolist()
+    [0.0117, 0.0171, 0.125]
+    """
+    records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
+    if records.shape != weights.shape or not (records > 0).all():
+        raise CountsError("records and weights do not fit", hint="give both for each cell, and at least one record")
+    p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
+    q = 1 - p
+    return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))
+
+
+def _once(p: Real, q: Real) -> Real:
+    away = np.where(q > 0, q, 1.0)
+    return np.where(q > 0, -p * np.log1p(-np.where(p > 0, q, 0.0)) / away, 1.0)
+
+
+def _twice(p: Real, q: Real) -> Real:
+    """By its series in q where p is near one, since the two terms cancel there."""
+    k = np.arange(_TERMS)
+    series = p * (q[:, None] ** k / ((k + 1) * (k + 2))).sum(axis=1)
+    ratio = p / np.where(q > _NEAR_ONE, q, 1.0)
+    return np.where(q > _NEAR_ONE, ratio + ratio**2 * np.log(np.where(p > 0, p, 1.0)), series)

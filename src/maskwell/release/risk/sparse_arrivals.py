@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.designs.coded import CodedDesign
-from maskwell.designs.sparse import Sparse
-from maskwell.release.risk.strict import strict_risk, strict_when_highest
-from maskwell.release.risk.summands import Summands, chance_of_one, highest_of, row_sums, summands_of
+from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
+from maskwell.release.risk.binomial_sums import BinomialSums, chance_of_one, highest_of, row_sums, sums_of_terms
+from maskwell.release.risk.match_chances import strict_risk, strict_when_highest
 
 _NEAR = 1 + 1e-9
 _ROOM = 8
@@ -21,7 +20,7 @@ SEARCHED = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class SparseArrivals:
     """How records of the true cells (columns) are released as cells of the key (rows).
 
     Attributes
@@ -47,16 +46,16 @@ class Listed:
     seen: Array | None = None
 
     @classmethod
-    def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> Listed:
+    def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> SparseArrivals:
         """Entries in any order; those of empty cells are left out."""
         used = np.flatnonzero((counts[cell] > 0) & (p > 0))
         used = used[_by_row(row[used], rows)]
         return cls(counts, own, rows, row[used].astype(np.int64), cell[used].astype(np.int64), p[used])
 
     @classmethod
-    def from_design(cls, counts: Array, design: CodedDesign) -> Listed:
+    def from_design(cls, counts: Array, design: CodedDesign) -> SparseArrivals:
         """The design of one stage; a cell's own row is the report with its label."""
-        row, cell, p = entries_of(design)
+        row, cell, p = design.transitions(limit=ENTRY_LIMIT)
         own = np.arange(design.k) if design.outputs is design.inputs else _own(design)
         return cls.of(counts, own, max(design.m, int(own.max()) + 1), row, cell, p)
 
@@ -68,13 +67,13 @@ class Listed:
         out[self.cell[staying]] = self.p[staying]
         return out
 
-    def summands(self, rows: Array) -> Summands:
+    def summands(self, rows: Array) -> BinomialSums:
         """The terms of some rows."""
         place = np.full(self.rows, -1)
         place[rows] = np.arange(len(rows))
         used = place[self.row] >= 0
         n = self.counts[self.cell[used]]
-        return summands_of(place[self.row[used]], n, self.p[used], len(rows))
+        return sums_of_terms(place[self.row[used]], n, self.p[used], len(rows))
 
     def terms(self, row: int) -> tuple[Array, Real]:
         """Records and probabilities of one row."""
@@ -218,15 +217,6 @@ def _running(values: Real, starts: Array, sizes: Array) -> Real:
     sums = np.cumsum(values)
     before = np.concatenate([[0.0], sums])[starts]
     return np.asarray(sums - np.repeat(before, sizes))
-
-
-def entries_of(design: CodedDesign) -> tuple[Array, Array, Real]:
-    """Report, truth and probability of all entries that are not zero."""
-    if isinstance(design, Sparse):
-        return design.rows, np.repeat(np.arange(design.k), np.diff(design.starts)), design.values
-    P = design.entries(np.arange(design.m), np.arange(design.k))
-    row, cell = np.nonzero(P)
-    return row, cell, P[row, cell]
 
 
 def _own(design: CodedDesign) -> Array:

@@ -36,7 +36,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
-from maskwell.release.risk.posteriors import check_prior
+from maskwell.release.risk.guesses import check_prior
 from maskwell.release.stages.stage import Stage
 
 LIMIT = 10**7
