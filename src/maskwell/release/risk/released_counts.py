@@ -202,8 +202,8 @@ def realised_risks(arrivals: SparseArrivals) -> Real | None:
 
     >>> from dataclasses import replace
     >>> from maskwell.designs.dense import Dense
-    >>> from maskwell.release.risk.sparse_arrivals import Listed
-    >>> listed = Listed.from_design(np.array([1, 1]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]]))
+    >>> from maskwell.release.risk.sparse_arrivals import SparseArrivals
+    >>> listed = SparseArrivals.from_design(np.array([1, 1]), Dense.of([["3/4", "1/4"], ["1/4", "3/4"]]))
     >>> realised_risks(replace(listed, seen=np.array([1, 1]))).round(3).tolist()   # both stayed or both left
     [0.9, 0.9]
     """
