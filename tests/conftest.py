@@ -29,8 +29,8 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder ``shared`` beside the project, with specifications, their test vectors and data."""
+    """The folder ``shared`` beside the project, with real data that is not ours to pass on."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
-        pytest.skip("no folder ../shared beside the project: the published test vectors and data are not here")
+        pytest.skip("no folder ../shared beside the project: the published data are not here")
     return folder

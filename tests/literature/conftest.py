@@ -1,4 +1,4 @@
-"""Test vectors that stand beside the project; without them the tests that need them are skipped."""
+"""Worked-out numbers of the literature, in ``vectors``."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from typing import Any
 
 import pytest
 
+VECTORS = Path(__file__).parent / "vectors"
+
 
 @pytest.fixture(scope="session")
-def vectors(shared: Path) -> dict[str, list[dict[str, Any]]]:
+def vector_folder() -> Path:
+    """The folder of the worked-out numbers."""
+    return VECTORS
+
+
+@pytest.fixture(scope="session")
+def vectors() -> dict[str, list[dict[str, Any]]]:
     """Worked-out numbers about privacy and designs, by group."""
-    text = (shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8")
+    text = (VECTORS / "privacy_vectors.json").read_text(encoding="utf-8")
     content: dict[str, list[dict[str, Any]]] = json.loads(text)
     return content
 
 
 @pytest.fixture(scope="session")
-def rr_vectors(shared: Path) -> dict[str, dict[str, Any]]:
+def rr_vectors() -> dict[str, dict[str, Any]]:
     """Worked-out numbers about randomized response surveys: each case by its id, such as ``P01``."""
-    text = (shared / "spec" / "rr_vectors.json").read_text(encoding="utf-8")
+    text = (VECTORS / "rr_vectors.json").read_text(encoding="utf-8")
     return {case["id"]: case for case in json.loads(text)["cases"]}
 
 
 @pytest.fixture(scope="session")
-def pram_vectors(shared: Path) -> dict[str, list[dict[str, Any]]]:
+def pram_vectors() -> dict[str, list[dict[str, Any]]]:
     """Worked-out numbers about released files: the cases of each kind, with ``input``, ``expected`` and ``tol``."""
-    text = (shared / "spec" / "pram_vectors.json").read_text(encoding="utf-8")
+    text = (VECTORS / "pram_vectors.json").read_text(encoding="utf-8")
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for case in json.loads(text)["cases"]:
         by_kind.setdefault(case["kind"], []).append(case)
@@ -35,8 +43,8 @@ def pram_vectors(shared: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="session")
-def mixing_vectors(shared: Path) -> list[dict[str, Any]]:
+def mixing_vectors() -> list[dict[str, Any]]:
     """Worked-out numbers about files whose small cells are mixed: matrices, and risks given one or all counts."""
-    text = (shared / "spec" / "pram_mixing_vectors.json").read_text(encoding="utf-8")
+    text = (VECTORS / "pram_mixing_vectors.json").read_text(encoding="utf-8")
     cases: list[dict[str, Any]] = json.loads(text)["cases"]
     return cases

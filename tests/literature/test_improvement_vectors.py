@@ -26,14 +26,14 @@ Vector = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def improvements(shared: Path) -> list[Vector]:
-    content: dict[str, list[Vector]] = json.loads((shared / "spec" / "privacy_vectors.json").read_text())
+def improvements(vector_folder: Path) -> list[Vector]:
+    content: dict[str, list[Vector]] = json.loads((vector_folder / "privacy_vectors.json").read_text())
     return content["improve"]
 
 
 @pytest.fixture(scope="module")
-def cases(shared: Path) -> dict[str, Vector]:
-    content = json.loads((shared / "spec" / "rr_vectors.json").read_text())["cases"]
+def cases(vector_folder: Path) -> dict[str, Vector]:
+    content = json.loads((vector_folder / "rr_vectors.json").read_text())["cases"]
     return {case["id"]: case for case in content if case["id"].startswith("I")}
 
 

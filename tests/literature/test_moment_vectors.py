@@ -10,8 +10,8 @@ from maskwell import Counts, Dense, estimate_by_moments
 KUK = [["27/1000", "64/125"], ["189/1000", "48/125"], ["441/1000", "12/125"], ["343/1000", "1/125"]]
 
 
-def _cases(shared, kinds):
-    cases = json.loads((shared / "spec" / "rr_vectors.json").read_text())["cases"]
+def _cases(vector_folder, kinds):
+    cases = json.loads((vector_folder / "rr_vectors.json").read_text())["cases"]
     return [case for case in cases if case["kind"] in kinds]
 
 
@@ -20,8 +20,8 @@ def _close(got, expected, tol):
     assert np.max(np.abs(np.asarray(got) - expected)) <= tol * max(1, np.max(np.abs(expected)))
 
 
-def test_all_moment_vectors(shared):
-    cases = _cases(shared, ("moment",))
+def test_all_moment_vectors(vector_folder):
+    cases = _cases(vector_folder, ("moment",))
     assert len(cases) >= 5
     for case in cases:
         design = Dense.of(case["input"]["P"])
@@ -35,16 +35,16 @@ def test_all_moment_vectors(shared):
         _close(result.sampling_variance, np.diag(expected["cov_sampling"]), tol)
 
 
-def test_left_inverse_at_a_guess(shared):
-    for case in _cases(shared, ("moment_gls",)):
+def test_left_inverse_at_a_guess(vector_folder):
+    for case in _cases(vector_folder, ("moment_gls",)):
         design, given, expected = Dense.of(case["input"]["P"]), case["input"], case["expected"]
         L = design.left_inverse(np.array(given["pi0"]))
         _close(L, expected["L"], case["tol"])
         _close(L @ np.array(given["counts"]) / sum(given["counts"]), expected["pi"], case["tol"])
 
 
-def test_true_covariance_vector(shared):
-    for case in _cases(shared, ("cov_true",)):
+def test_true_covariance_vector(vector_folder):
+    for case in _cases(vector_folder, ("cov_true",)):
         design, pi, n = Dense.of(case["input"]["P"]), np.array(case["input"]["pi"]), case["input"]["n"]
         sampling = (np.diag(pi) - np.outer(pi, pi)) / n
         _close(sampling, case["expected"]["sampling"], case["tol"])

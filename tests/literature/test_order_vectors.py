@@ -15,8 +15,8 @@ from maskwell.designs.proofs import verify_gain, verify_garbling
 Vector = dict[str, Any]
 
 
-def read(shared: Path, name: str) -> Any:
-    return json.loads((shared / "spec" / name).read_text(encoding="utf-8"))
+def read(vector_folder: Path, name: str) -> Any:
+    return json.loads((vector_folder / name).read_text(encoding="utf-8"))
 
 
 def dense(rows: list[list[Any]]) -> mw.Dense:
@@ -34,8 +34,8 @@ def is_sufficient(P: mw.Design, A: mw.Design) -> bool:
     return found.holds
 
 
-def test_the_blackwell_vectors(shared: Path) -> None:
-    vectors: list[Vector] = read(shared, "privacy_vectors.json")["blackwell"]
+def test_the_blackwell_vectors(vector_folder: Path) -> None:
+    vectors: list[Vector] = read(vector_folder, "privacy_vectors.json")["blackwell"]
     assert len(vectors) == 6
     for v in vectors:
         P, A = dense(v["P"]), dense(v["A"])
@@ -43,14 +43,14 @@ def test_the_blackwell_vectors(shared: Path) -> None:
         assert (mw.order_of(P, A).verdict == "equivalent") == v.get("equivalent", False)
 
 
-def test_merged_rows_are_as_many_as_given(shared: Path) -> None:
-    for v in read(shared, "privacy_vectors.json")["matrices"]:
+def test_merged_rows_are_as_many_as_given(vector_folder: Path) -> None:
+    for v in read(vector_folder, "privacy_vectors.json")["matrices"]:
         assert len(mw.reduction_of(dense(v["P"])).rows) == v["reduced_rows"], v["name"]
 
 
-def test_example_3_3_dominates_what_it_replaces(shared: Path) -> None:
+def test_example_3_3_dominates_what_it_replaces(vector_folder: Path) -> None:
     """[Adeshiyan2011, Example 3.3], with the garbling that the vectors give."""
-    (case,) = (case for case in read(shared, "rr_vectors.json")["cases"] if case["id"] == "I05")
+    (case,) = (case for case in read(vector_folder, "rr_vectors.json")["cases"] if case["id"] == "I05")
     P, P_star = dense(case["input"]["P"]), dense(case["expected"]["P_star"])
     assert mw.order_of(P_star, P).verdict == "first"
     found = mw.sufficiency(P_star, P)

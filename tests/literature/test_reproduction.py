@@ -161,8 +161,8 @@ def test_the_page_is_up_to_date() -> None:
 
 
 @pytest.fixture(scope="module")
-def vectors(shared: Path) -> Any:
-    return json.loads((shared / "spec" / "privacy_vectors.json").read_text(encoding="utf-8"))
+def vectors(vector_folder: Path) -> Any:
+    return json.loads((vector_folder / "privacy_vectors.json").read_text(encoding="utf-8"))
 
 
 def test_table_1_is_transcribed_right(vectors: Any) -> None:

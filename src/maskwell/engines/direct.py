@@ -10,12 +10,13 @@ from maskwell.designs.uniform import Uniform
 from maskwell.engines.arrow import require
 from maskwell.engines.files import find_column, open_source
 from maskwell.engines.kinds import column_errors
+from maskwell.engines.memory_rows import MemoryTable
 from maskwell.errors import DataFileError, ParameterError
 
 MOST_VALUES = 1000
 
 
-def direct_design(path: str, name: str) -> Uniform:
+def direct_design(path: str | MemoryTable, name: str) -> Uniform:
     """The design of a column that holds true answers, over the values that occur in it, sorted."""
     if path == "-":
         raise ParameterError(

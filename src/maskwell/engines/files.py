@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 from maskwell.core.phrases import HINT, listed
 from maskwell.engines.base import ENGINES, MOST_COLUMNS, Coded, Engine, Sink, Source
 from maskwell.engines.kinds import VALUES, check_column_type
+from maskwell.engines.memory_rows import MemoryRows, MemoryTable
 from maskwell.errors import DataFileError
 
 LONG_NAME = 200
@@ -42,8 +43,11 @@ def engine_of(path: str) -> Engine:
 
 
 @contextmanager
-def open_source(path: str, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
-    """Open a file of any known kind for reading; ``coded`` and ``exact`` as in :class:`Engine`."""
+def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
+    """Open a file of any known kind, or a table in memory; ``coded`` and ``exact`` as in :class:`Engine`."""
+    if isinstance(path, MemoryTable):
+        yield MemoryRows(path.data)
+        return
     engine = engine_of(path)
     if path != "-" and not Path(path).is_file():
         raise _no_file(path)
@@ -89,14 +93,14 @@ def lost_in(style: Any, path: str) -> tuple[str, ...]:
     return tuple(style.lost_in(ending_of(path))) if hasattr(style, "lost_in") else ()
 
 
-def find_column(schema: Any, name: str, path: str, wanted: str = VALUES) -> int:
+def find_column(schema: Any, name: str, path: object, wanted: str = VALUES) -> int:
     """The position of a column that can be used for what is wanted, or an error that names those there are."""
     try:
         found = schema.get_all_field_indices(name)
     except UnicodeEncodeError:  # half a character, which is in no name
         found = []
     if len(found) != 1:
-        raise no_column(schema.names, name, path)
+        raise no_column(schema.names, name, str(path))
     check_column_type(schema.field(found[0]), wanted)
     return int(found[0])
 

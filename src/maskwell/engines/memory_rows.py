@@ -13,6 +13,18 @@ from maskwell.engines.validation import validated_values
 from maskwell.errors import DataFileError, WrongTypeError
 
 
+class MemoryTable:
+    """A table in memory where the path of a file could stand; messages call it "the table"."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __str__(self) -> str:
+        return "the table"
+
+    __repr__ = __str__
+
+
 class MemoryRows:
     """The rows of a table of pandas, polars or Arrow, or of a mapping from names to columns."""
 

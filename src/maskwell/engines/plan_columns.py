@@ -15,6 +15,7 @@ from maskwell.core.survey_columns import check_inclusion, check_weights
 from maskwell.engines.arrow import missing_rows, require
 from maskwell.engines.columns import joint_codes, separate_codes
 from maskwell.engines.files import find_column
+from maskwell.engines.memory_rows import MemoryTable
 from maskwell.engines.values import check_size, labels_of, numbers_of
 from maskwell.errors import DataFileError, ParameterError
 
@@ -76,7 +77,7 @@ class PlanColumns:
         """Columns whose values are numbers, without the replicates."""
         return [name for name in (self.weights, self.inclusion, *self.population) if isinstance(name, str)]
 
-    def replicate_names(self, schema: Any, path: str) -> list[str]:
+    def replicate_names(self, schema: Any, path: str | MemoryTable) -> list[str]:
         """The columns of the replicate weights, in the order of the file."""
         if self.replicates is None:
             return []
@@ -91,7 +92,7 @@ class PlanColumns:
             )
         return found
 
-    def names(self, schema: Any, path: str) -> list[str]:
+    def names(self, schema: Any, path: str | MemoryTable) -> list[str]:
         """All columns that must be read, each of which is there."""
         found = [*dict.fromkeys([*self.numeric, *self.labelled, *self.replicate_names(schema, path)])]
         for name in found:
@@ -102,7 +103,7 @@ class PlanColumns:
 class PlanReader:
     """Reads the columns of a plan, batch after batch, in the words that :class:`Cells` takes them."""
 
-    def __init__(self, plan: PlanColumns, schema: Any, path: str) -> None:
+    def __init__(self, plan: PlanColumns, schema: Any, path: str | MemoryTable) -> None:
         self._plan = plan
         self._replicates = plan.replicate_names(schema, path)
 

@@ -20,6 +20,7 @@ from maskwell.engines.columns import Assignment, raise_first
 from maskwell.engines.files import find_column, open_source
 from maskwell.engines.groups import SampleReader, Samples, variables_of
 from maskwell.engines.kinds import REPORTS, VALUES
+from maskwell.engines.memory_rows import MemoryTable
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
 from maskwell.engines.randomize import Progress, pieces
 from maskwell.engines.tally import check_made_by
@@ -69,7 +70,7 @@ class SurveyTally:
 
 
 def tally_groups(
-    path: str,
+    path: str | MemoryTable,
     assignments: Sequence[Assignment],
     *,
     missing: str = "error",
@@ -96,7 +97,7 @@ def tally_groups(
 
 
 def tally_survey(
-    path: str,
+    path: str | MemoryTable,
     assignments: Sequence[Assignment],
     plan: PlanColumns,
     *,
@@ -196,7 +197,13 @@ class _Rows:
     """The usable rows of a file, batch after batch; says afterwards how many there were."""
 
     def __init__(
-        self, source: Any, path: str, samples: Samples, plan: PlanColumns, missing: str, counts: str | None
+        self,
+        source: Any,
+        path: str | MemoryTable,
+        samples: Samples,
+        plan: PlanColumns,
+        missing: str,
+        counts: str | None,
     ) -> None:
         schema = source.schema
         self._source, self._path, self._counts, self._missing = source, path, counts, missing
@@ -253,7 +260,12 @@ class _Rows:
 
 @contextmanager
 def _rows(
-    path: str, samples: Samples, plan: PlanColumns, missing: str, counts: str | None, progress: Progress | None
+    path: str | MemoryTable,
+    samples: Samples,
+    plan: PlanColumns,
+    missing: str,
+    counts: str | None,
+    progress: Progress | None,
 ) -> Iterator[_Rows]:
     with open_source(path, coded={**dict.fromkeys(plan.labelled), **samples.looked_for()}) as source:
         found = _Rows(source, path, samples, plan, missing, counts)

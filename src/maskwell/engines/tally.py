@@ -27,6 +27,7 @@ from maskwell.engines.columns import (
 )
 from maskwell.engines.files import find_column, open_source
 from maskwell.engines.kinds import REPORTS
+from maskwell.engines.memory_rows import MemoryTable
 from maskwell.engines.randomize import PIECE_BYTES, Progress, pieces
 from maskwell.engines.values import whole_numbers
 from maskwell.errors import DataFileError, ReportError
@@ -43,7 +44,7 @@ class Tally:
 
 
 def tally_file(
-    path: str,
+    path: str | MemoryTable,
     assignments: Sequence[Assignment],
     *,
     missing: str = "error",

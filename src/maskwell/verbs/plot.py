@@ -1,0 +1,93 @@
+"""``plot``: the picture that suits a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from maskwell.designs.base import Design
+from maskwell.errors import WrongTypeError
+from maskwell.estimation.regression.result import Regression
+from maskwell.estimation.result import Estimate
+from maskwell.planning.choice import Choice
+from maskwell.planning.sample_plan import SamplePlan
+from maskwell.privacy.audit import Audit
+from maskwell.privacy.criteria import Demand
+from maskwell.privacy.slack import stands_for
+from maskwell.release.released import Release
+from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk_utility import RiskUtilityPoint
+from maskwell.release.utility.report import UtilityReport
+from maskwell.reports.choosing import plot_choice
+from maskwell.reports.coefficients import plot_coefficients
+from maskwell.reports.learned import plot_learned
+from maskwell.reports.margins import plot_margins
+from maskwell.reports.picture import Picture
+from maskwell.reports.regions import plot_demand, plot_demands
+from maskwell.reports.release_risk import plot_release_risk, plot_risk_report
+from maskwell.reports.revealed import plot_revealed
+from maskwell.reports.risk_utility_map import plot_risk_utility
+from maskwell.reports.utility_plots import plot_associations
+from maskwell.verbs.estimate import EstimateResult
+from maskwell.verbs.inputs import design_of
+
+
+def _of_design(design: Design, **options: Any) -> Picture:
+    return plot_revealed(stands_for(design), **{"decimals": design.decimals, **options})
+
+
+def _of_audit(audit: Audit, **options: Any) -> Picture:
+    demand = audit.demand if isinstance(audit.demand, Demand) else None
+    return _of_design(audit.design, **{"demand": demand, **options})
+
+
+PICTURES: dict[type, Any] = {
+    Audit: _of_audit,
+    Choice: plot_choice,
+    Demand: plot_demand,
+    Design: _of_design,
+    Estimate: plot_learned,
+    EstimateResult: EstimateResult.plot,
+    Regression: plot_coefficients,
+    Release: plot_release_risk,
+    RiskReport: plot_risk_report,
+    SamplePlan: plot_margins,
+    UtilityReport: plot_associations,
+}
+"""The picture of each kind of value."""
+
+PICTURES_OF_SEVERAL: dict[type, Any] = {Demand: plot_demands, RiskUtilityPoint: plot_risk_utility}
+"""The picture of a list of them."""
+
+
+def plot(value: Any, **options: Any) -> Picture:
+    """Draw the picture that suits a value; a notebook shows it, and its ``save`` writes it into a file.
+
+    Parameters
+    ----------
+    value
+        A design (or the path of its file), an audit, a demand, a choice, an estimate, a regression, a plan of a sample,
+        a release, a risk or utility report; or a list of demands or of points of a risk-utility map.
+    **options
+        Of the picture in ``maskwell.plots``.
+
+    >>> import maskwell as mw
+    >>> plot(mw.make_design("warner", p="0.75")).title
+    'What a report reveals'
+    """
+    if isinstance(value, str | os.PathLike):
+        value = design_of(value)
+    if isinstance(value, Sequence) and value:
+        pictures, kind = PICTURES_OF_SEVERAL, type(value[0])
+    else:
+        pictures, kind = PICTURES, type(value)
+    for known, draw in pictures.items():
+        if issubclass(kind, known):
+            picture: Picture = draw(value, **options)
+            return picture
+    raise WrongTypeError(
+        f"no picture for a {kind.__name__}",
+        hint="maskwell.plots has all pictures, with what each of them draws",
+        type=kind,
+    )
