@@ -1,14 +1,13 @@
-"""Estimating tables from a released file with its receipt, as a user or as the data holder.
+"""Estimating tables of a released file with its receipt, as a user or as the data holder.
 
-Shares within domains, from the table of domains and categories together.
+One table, or every randomized column on its own. A table that is that of a survey is told apart by
+:func:`~maskwell.release.analysis.table_routes.survey_of_release`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,15 +15,15 @@ import numpy as np
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
+from maskwell.core.option_names import option
 from maskwell.core.printed import Printed
-from maskwell.engines.base import Source
-from maskwell.engines.cell_counting import count_rows, open_rows
-from maskwell.engines.memory_rows import MemoryRows
+from maskwell.engines.cell_counting import count_rows
 from maskwell.engines.randomize import Progress
-from maskwell.errors import MissingValueError, ParameterError, TooLargeError
+from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct import DirectEstimate
-from maskwell.estimation.invariant_shares import estimate_unknown
+from maskwell.estimation.invariant_shares import TARGETS, estimate_unknown
 from maskwell.estimation.result import Estimate
+from maskwell.estimation.shown import plain_label
 from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
 from maskwell.release.analysis.table_routes import (
     EXACT,
@@ -33,6 +32,7 @@ from maskwell.release.analysis.table_routes import (
     SOLVED,
     Route,
     check_missing,
+    released_rows,
     route_of,
     weights_remarks,
     weights_used,
@@ -48,7 +48,9 @@ TINY = 1e-18
 MOST_INFLATION = 2.0
 OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: shares of a part of the released file may be biased"
 PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
-TARGETS = ("population", "file")
+
+Domain = tuple[Hashable, ...]
+Domains = Mapping[Domain, Estimate]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,8 @@ class Analysis:
         Records of the file, and those left out for want of a value.
     remarks
         Which of the flags of the estimate say of whom the shares are: of the records, or of the population.
+    by, domains
+        Further columns, and the shares within each of their combinations.
     """
 
     estimate: Estimate
@@ -72,6 +76,62 @@ class Analysis:
     rows: int
     dropped: int
     remarks: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    domains: Domains = field(default_factory=dict)
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Plain values for JSON."""
+        domains = [
+            {"domain": plain_label(label[0] if len(label) == 1 else label), **shares.to_dict(level, interval)}
+            for label, shares in self.domains.items()
+        ]
+        return {
+            "variables": list(self.route.columns),
+            **self.estimate.to_dict(level, interval),
+            "route": self.route.kind,
+            **({"domains": domains} if domains else {}),
+            "rows": self.rows,
+            "dropped": self.dropped,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedColumns:
+    """Every randomized column of a released file, estimated on its own.
+
+    Attributes
+    ----------
+    tables
+        Of the columns that could be estimated.
+    refused
+        The others, and why.
+    """
+
+    tables: tuple[Analysis, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def not_estimated(self) -> list[str]:
+        """The columns that could not be estimated, in words."""
+        return [f"{name} was not estimated: {why}" for name, why in self.refused.items()]
+
+    def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
+        """Plain values for JSON: every table, and all estimates below each other."""
+        tables = [table.to_dict(level, interval) for table in self.tables]
+        rows = [{"variable": t["variables"][0], **row} for t in tables for row in t["estimates"]]
+        return {
+            "variables": [t["variables"][0] for t in tables],
+            "n": max(t["n"] for t in tables),
+            "method": tables[0]["method"] if len({t["method"] for t in tables}) == 1 else "several",
+            "estimates": rows,
+            "covariance": None,
+            "sampling_variance": [x for t in tables for x in t["sampling_variance"]],
+            "randomization_variance": [x for t in tables for x in t["randomization_variance"]],
+            "flags": [*dict.fromkeys(flag for t in tables for flag in t["flags"]), *self.not_estimated],
+            "tables": tables,
+            "refused": dict(self.refused),
+            "rows": tables[0]["rows"],
+        }
 
 
 def estimate_released(
@@ -79,6 +139,7 @@ def estimate_released(
     receipt: Receipt,
     columns: Sequence[str],
     *,
+    by: Sequence[str] = (),
     weights: str | None = None,
     target: str = "population",
     missing: str | None = None,
@@ -95,6 +156,8 @@ def estimate_released(
         place of bounds of the errors.
     columns
         Of the table, the first slowest.
+    by
+        Further columns: shares within each of their combinations are estimated too, as ``domains``.
     weights
         The column of survey weights; unless given, that of the receipt where weighted shares can be estimated: the
         table was not randomized, or keeps sums of weights, or is solved for with its matrices. Where only counts are
@@ -117,45 +180,120 @@ def estimate_released(
     >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
     >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])
     >>> released = release_table(people, plan)
-    >>> found = estimate_released(released.data, released.receipt(), ["region"])
-    >>> found.estimate.pi_hat.tolist()   # nobody moved to another region
+    >>> regions = estimate_released(released.data, released.receipt(), ["region"])
+    >>> regions.estimate.pi_hat.tolist()   # nobody moved to another region
     [0.6, 0.4]
     """
     check_kind(Callable | None, progress=progress)
     check_kind(Receipt, receipt=receipt)
-    columns = list_of(str, columns, "columns")
+    columns, domains = list_of(str, columns, "columns"), list_of(str, by, "by")
     check_kind(str | None, weights=weights, missing=missing)
     check_kind(str, target=target)
     if target not in TARGETS:
         raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}")
-    route = route_of(receipt, columns, weighted=weights is not None)
-    how = receipt.missing if missing is None else missing
+    options = _Options(weights, target, missing, progress)
+    whole = _table(data, receipt, columns, options)
+    return whole if not domains else _with_domains(whole, data, receipt, domains, options)
+
+
+def estimate_each_released(
+    data: Any,
+    receipt: Receipt,
+    *,
+    by: Sequence[str] = (),
+    weights: str | None = None,
+    target: str = "population",
+    missing: str | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    progress: Progress | None = None,
+) -> ReleasedColumns:
+    """Shares of every randomized column on its own; what cannot be estimated is said, unless nothing can.
+
+    Parameters
+    ----------
+    data, receipt, by, weights, target, missing, progress
+        As for :func:`estimate_released`; columns of ``by`` are left out.
+    level, interval
+        Of the intervals that are to be made: a column that has no such intervals is refused.
+
+    >>> from maskwell.release.in_memory import release_table
+    >>> from maskwell.release.plans.plan import ReleasePlan
+    >>> plan = ReleasePlan.of([{"variables": [name], "method": "method1", "theta": "1/2"} for name in ("sex", "job")])
+    >>> released = release_table({"sex": ["f", "m"] * 50, "job": ["baker"] * 60 + ["clerk"] * 40}, plan)
+    >>> [table.route.columns for table in estimate_each_released(released.data, released.receipt()).tables]
+    [('sex',), ('job',)]
+    """
+    check_kind(Receipt, receipt=receipt)
+    options: dict[str, Any] = {"weights": weights, "target": target, "missing": missing}
+    tables, refused, first = [], {}, None
+    for name in dict.fromkeys(name for group in receipt.groups for name in group.moved):
+        if name in by:
+            continue
+        try:
+            table = estimate_released(data, receipt, [name], by=by, progress=progress, **options)
+            table.estimate.intervals(level, interval)
+            tables.append(table)
+        except InputError as error:
+            refused[name], first = error.message, first or error
+    if not tables and first is not None:
+        raise first
+    if not tables:
+        raise ParameterError("the receipt names no randomized column", hint=f"name columns with {option('columns')}")
+    return ReleasedColumns(tuple(tables), refused)
+
+
+# ---- one table
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How tables are estimated."""
+
+    weights: str | None
+    target: str
+    missing: str | None
+    progress: Progress | None
+
+
+def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> Analysis:
+    route = route_of(receipt, columns, weighted=options.weights is not None)
+    how = receipt.missing if options.missing is None else options.missing
     check_missing(route, how)
-    name = str(data) if isinstance(data, str | Path) else "the table"
-    with _rows(data, route.cells) as source:
-        used = weights_used(route, receipt, weights, source.schema.names)
-        tables = count_rows(source, name, _wanted(route), weights=used, progress=progress)
+    with released_rows(data, route.cells) as (source, name):
+        used = weights_used(route, receipt, options.weights, source.schema.names)
+        tables = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
     whole = tables[0]
     table, dropped = _with_values(whole, how, name, columns)
     cells = _with_values(tables[-1], how, name, columns)[0] if len(tables) > 1 else None
-    estimate = _estimated(route, table, cells, target, ratios=bool(dropped) and receipt.missing == "category")
-    remarks = weights_remarks(route, receipt, weights, used)
-    told = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
-    named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *told))
+    estimate = _estimated(route, table, cells, options.target, ratios=bool(dropped) and receipt.missing == "category")
+    remarks = weights_remarks(route, receipt, options.weights, used)
+    other = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
+    named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *other))
     return Analysis(named, route, whole.n, dropped, remarks)
 
 
-@contextmanager
-def _rows(data: Any, names: Sequence[str]) -> Iterator[Source]:
-    """The rows of a file or of a table in memory."""
-    if isinstance(data, str | Path):
-        with open_rows(str(data), names) as source:
-            yield source
-    else:
-        yield MemoryRows(data)
+def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
+    """A table with the shares within domains, and what must be said of these: one may be weighted, the other not."""
+    if both := [name for name in whole.route.columns if name in by]:
+        raise ParameterError(f"{both[0]!r} is in {option('columns')} and in {option('by')}", hint="name it once")
+    joint = _table(data, receipt, [*by, *whole.route.columns], options)
+    more = tuple(f"by {','.join(by)}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
+    remarks = (*whole.remarks, *more)
+    flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :])
+    return replace(
+        whole,
+        remarks=remarks,
+        estimate=replace(whole.estimate, flags=flags),
+        by=tuple(by),
+        domains=share_by_domain(joint.estimate, len(by)),
+    )
 
 
-def _wanted(route: Route) -> list[tuple[str, ...]]:
+# ---- how a table is estimated
+
+
+def _needed_tables(route: Route) -> list[tuple[str, ...]]:
     """The table, and the cells that its matrices need together where they are known."""
     if route.kind == SOLVED:
         return [route.columns, route.cells]
@@ -172,16 +310,16 @@ def _estimated(route: Route, table: CellTable, cells: CellTable | None, target: 
         return solved(route, table, cells, target)
     if not ratios or route.kind != KEPT:
         return _counted(route, table, cells, target)
-    found = _bound(route, table, target)
-    return replace(found, flags=(*found.flags, RATIOS))
+    bound = _bound(route, table, target)
+    return replace(bound, flags=(*bound.flags, RATIOS))
 
 
 def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
     """Shares as they stand in the file."""
     if route.kind == KEPT and _has_matrices(route):
-        found = kept_with_matrices(route, table, cells, target)
-        if found is not None:
-            return found
+        shares = kept_with_matrices(route, table, cells, target)
+        if shares is not None:
+            return shares
     bound = _bound(route, table, target)
     if route.kind in (OPEN, EXACT):
         return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
@@ -265,7 +403,7 @@ def _named(categories: Sequence[Any]) -> list[Hashable]:
     return [cell[0] if len(cell) == 1 else cell for cell in cells]
 
 
-def share_by_domain(estimate: Estimate, domains: int) -> dict[tuple[Hashable, ...], Estimate]:
+def share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
     """Shares within each domain, from a table whose first columns, so many, tell the domain.
 
         R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
@@ -274,23 +412,22 @@ def share_by_domain(estimate: Estimate, domains: int) -> dict[tuple[Hashable, ..
     """
     if estimate.covariance is None:
         raise TooLargeError("too many cells for domains: covariances were left out", hint="use fewer categories")
-    places: dict[tuple[Hashable, ...], list[int]] = {}
-    cells = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
-    for place, cell in enumerate(cells):
+    places: dict[Domain, list[int]] = {}
+    for place, cell in enumerate(cast(Sequence[Domain], estimate.categories)):
         places.setdefault(cell[:domains], []).append(place)
-    return {domain: _within(estimate, np.array(own), domains) for domain, own in places.items()}
+    return {domain: _within(estimate, np.array(cells), domains) for domain, cells in places.items()}
 
 
-def _within(estimate: Estimate, own: Array, domains: int) -> Estimate:
+def _within(estimate: Estimate, places: Array, domains: int) -> Estimate:
     assert estimate.covariance is not None
-    p = estimate.pi_hat[own]
+    p = estimate.pi_hat[places]
     total = float(p.sum())
     ratio = p / total if total > 0 else np.full(len(p), np.nan)
     G = (np.eye(len(p)) - np.outer(ratio, np.ones(len(p)))) / total if total > 0 else np.full((len(p),) * 2, np.nan)
-    whole = G @ estimate.covariance[np.ix_(own, own)] @ G.T
+    whole = G @ estimate.covariance[np.ix_(places, places)] @ G.T
     variance = np.diagonal(whole).copy()
-    categories = cast(Sequence[tuple[Hashable, ...]], estimate.categories)
-    cells = [categories[i][domains:] for i in own]
+    categories = cast(Sequence[Domain], estimate.categories)
+    cells = [categories[i][domains:] for i in places]
     known = {
         "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
         "pi_hat": ratio,
