@@ -222,26 +222,26 @@ if TYPE_CHECKING:
     from maskwell.release.plans.sdcmicro import plan_from_sdcmicro as plan_from_sdcmicro
     from maskwell.release.plans.starting_plan import starting_plan as starting_plan
     from maskwell.release.released import Release as Release
-    from maskwell.release.risk.contributions import level_contributions as level_contributions
-    from maskwell.release.risk.contributions import record_risks as record_risks
-    from maskwell.release.risk.contributions import variable_contributions as variable_contributions
-    from maskwell.release.risk.file_risk import RiskReport as RiskReport
+    from maskwell.release.risk.attribute_disclosure import best_guess as best_guess
+    from maskwell.release.risk.attribute_disclosure import binary_guess as binary_guess
+    from maskwell.release.risk.attribute_disclosure import conditional_proportion as conditional_proportion
+    from maskwell.release.risk.attribute_disclosure import guess_probability as guess_probability
+    from maskwell.release.risk.attribute_disclosure import posterior_matrix as posterior_matrix
+    from maskwell.release.risk.attribute_disclosure import predictive_disclosure as predictive_disclosure
     from maskwell.release.risk.file_risk import assess_risk as assess_risk
-    from maskwell.release.risk.guesses import best_guess as best_guess
-    from maskwell.release.risk.guesses import binary_guess as binary_guess
-    from maskwell.release.risk.guesses import guess_probability as guess_probability
-    from maskwell.release.risk.guesses import posterior_matrix as posterior_matrix
+    from maskwell.release.risk.file_risk import variable_contributions as variable_contributions
     from maskwell.release.risk.identity_disclosure import CellRisks as CellRisks
     from maskwell.release.risk.identity_disclosure import cell_risks as cell_risks
     from maskwell.release.risk.identity_disclosure import individual_risk as individual_risk
     from maskwell.release.risk.match_chances import MatchRisk as MatchRisk
     from maskwell.release.risk.match_chances import match_risk as match_risk
     from maskwell.release.risk.match_chances import match_risk_row as match_risk_row
-    from maskwell.release.risk.predictive_shares import conditional_proportion as conditional_proportion
-    from maskwell.release.risk.predictive_shares import predictive_disclosure as predictive_disclosure
     from maskwell.release.risk.repeated_releases import TwoReleases as TwoReleases
     from maskwell.release.risk.repeated_releases import repeated_guess as repeated_guess
     from maskwell.release.risk.risk_report import FileRisk as FileRisk
+    from maskwell.release.risk.risk_report import RiskReport as RiskReport
+    from maskwell.release.risk.risk_report import level_contributions as level_contributions
+    from maskwell.release.risk.risk_report import record_risks as record_risks
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.utility.utility_measures import compare_regressions as compare_regressions
     from maskwell.release.utility.utility_measures import cramers_v as cramers_v
@@ -450,18 +450,23 @@ _HOMES = {
         "weighted_covariance",
         "weighted_variance",
     ],
-    "maskwell.release.risk.predictive_shares": ["conditional_proportion", "predictive_disclosure"],
-    "maskwell.release.risk.guesses": ["best_guess", "binary_guess", "guess_probability", "posterior_matrix"],
+    "maskwell.release.risk.attribute_disclosure": [
+        "best_guess",
+        "binary_guess",
+        "conditional_proportion",
+        "guess_probability",
+        "posterior_matrix",
+        "predictive_disclosure",
+    ],
     "maskwell.release.risk.repeated_releases": ["TwoReleases", "repeated_guess"],
     "maskwell.release.utility.utility_report": ["UtilityReport", "assess_utility", "utility_tables"],
     "maskwell.release.utility.utility_measures": ["compare_regressions", "cramers_v", "table_distance"],
     "maskwell.core.cell_table": ["CellTable"],
     "maskwell.engines.cell_counting": ["count_tables"],
     "maskwell.release.risk.identity_disclosure": ["CellRisks", "cell_risks", "individual_risk"],
-    "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
-    "maskwell.release.risk.file_risk": ["RiskReport", "assess_risk"],
+    "maskwell.release.risk.file_risk": ["assess_risk", "variable_contributions"],
     "maskwell.release.risk.match_chances": ["MatchRisk", "match_risk", "match_risk_row"],
-    "maskwell.release.risk.risk_report": ["FileRisk"],
+    "maskwell.release.risk.risk_report": ["FileRisk", "RiskReport", "level_contributions", "record_risks"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -12,8 +12,8 @@ import pytest
 import maskwell as mw
 from maskwell.core.categories import Categories
 from maskwell.designs.given import design_of
+from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.released_counts import realised_risks
-from maskwell.release.risk.sparse_arrivals import SparseArrivals
 from maskwell.release.stages.stage import Stage
 
 Vectors = dict[str, list[dict[str, Any]]]

@@ -18,7 +18,8 @@ from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan
 from maskwell.release.plans.starting_plan import starting_plan
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport, assess_risk
+from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.side_channels import (
     SideChannel,
     check_side_channels,

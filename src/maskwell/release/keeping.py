@@ -29,9 +29,9 @@ from maskwell.release.plans.method_entries import demand_of
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection
 from maskwell.release.released import Release
+from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
-from maskwell.release.risk.risk_report import RELEASED_COUNTS, chosen
-from maskwell.release.risk.sparse_arrivals import SparseArrivals
+from maskwell.release.risk.risk_report import RELEASED_COUNTS, risk_against
 from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
@@ -264,7 +264,7 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
     arrivals = SparseArrivals.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
     found = swapped_risks(arrivals) if stage.method == "swap" else risks_of(arrivals)
     every = np.zeros(len(stage.states))
-    every[found.cells] = chosen(plan.intruder, vars(found))
+    every[found.cells] = risk_against(plan.intruder, vars(found))
     most = float(every[covered].max(initial=0.0))
     open_ = lacking is not None and "missing" not in protection.exempt
     return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most

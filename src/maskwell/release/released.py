@@ -15,7 +15,7 @@ from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
     from maskwell.release.plans.plan import ReleasePlan
-    from maskwell.release.risk.file_risk import RiskReport
+    from maskwell.release.risk.risk_report import RiskReport
     from maskwell.release.side_channels import SideChannel, SideChannelRisk
     from maskwell.release.utility.utility_report import UtilityReport
 

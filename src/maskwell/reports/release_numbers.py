@@ -10,9 +10,8 @@ import numpy as np
 from maskwell.core.printed import Printed
 from maskwell.engines.labels import Labels
 from maskwell.release.released import Release
-from maskwell.release.risk.contributions import level_contributions, variable_contributions
-from maskwell.release.risk.file_risk import RiskReport
-from maskwell.release.risk.risk_report import FileRisk
+from maskwell.release.risk.file_risk import variable_contributions
+from maskwell.release.risk.risk_report import FileRisk, RiskReport, level_contributions
 from maskwell.release.utility.utility_measures import RegressionComparison
 from maskwell.release.utility.utility_report import VariableUtility
 from maskwell.reports.release_words import shown

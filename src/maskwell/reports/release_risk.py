@@ -17,7 +17,7 @@ from maskwell.core.arrays import Array
 from maskwell.core.printed import Printed
 from maskwell.errors import InputError
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.cost_panel import Cost, cost_row, draw_costs
 from maskwell.reports.notes import Note, area_mark, line_mark, notes_height, write_notes

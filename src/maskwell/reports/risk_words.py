@@ -9,8 +9,8 @@ from maskwell.core.phrases import listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.advice import in_words
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
-from maskwell.release.risk.risk_report import SLACK
+from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL
+from maskwell.release.risk.risk_report import SLACK, RiskReport
 from maskwell.reports.release_numbers import split_by
 from maskwell.reports.release_words import INTRUDER_WORDS, shown
 from maskwell.reports.state_names import label_of

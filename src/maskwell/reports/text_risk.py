@@ -9,9 +9,8 @@ from typing import Any
 from maskwell.core.cell_table import CellTable
 from maskwell.core.escaping import one_line
 from maskwell.core.printed import Printed
-from maskwell.release.risk.contributions import LevelContribution, VariableContribution
-from maskwell.release.risk.file_risk import RiskReport
-from maskwell.release.risk.risk_report import FileRisk
+from maskwell.release.risk.file_risk import VariableContribution
+from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.reports.release_numbers import NONE, ROUNDED, risk_rows
 from maskwell.reports.release_words import shown
 from maskwell.reports.risk_words import (

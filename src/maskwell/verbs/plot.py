@@ -16,9 +16,9 @@ from maskwell.privacy.audit import Audit
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.slack import stands_for
 from maskwell.release.released import Release
-from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.release.utility.report import UtilityReport
+from maskwell.release.utility.utility_report import UtilityReport
 from maskwell.reports.choosing import plot_choice
 from maskwell.reports.coefficients import plot_coefficients
 from maskwell.reports.learned import plot_learned

@@ -18,15 +18,15 @@ from maskwell.engines.memory_rows import MemoryTable
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.analysis.kept_tables import needed_columns, unchanged_columns
 from maskwell.release.folder.receipt import Receipt, load_receipt, stages_of
-from maskwell.release.risk.contributions import (
+from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
+from maskwell.release.risk.risk_report import (
+    INTRUDERS,
+    FileRisk,
     LevelContribution,
-    VariableContribution,
+    RiskReport,
     level_contributions,
     record_risks,
-    variable_contributions,
 )
-from maskwell.release.risk.file_risk import RiskReport, assess_risk
-from maskwell.release.risk.risk_report import INTRUDERS, FileRisk
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text_risk import NO_RECEIPT, risk_text
 from maskwell.verbs.inputs import Names, names_of, rows_of

@@ -74,9 +74,9 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
 
 def _moved(Q: Real, masses: Real, arriving: Real) -> Real:
     """``D_a - Q D_s Q'``, a what arrives; what is zero but for rounding is zero: records that never move."""
-    found = np.diag(arriving) - (Q * masses) @ Q.T
+    moved = np.diag(arriving) - (Q * masses) @ Q.T
     noise = ROUNDING * np.sqrt(np.abs(np.outer(arriving, arriving)))
-    return np.where(np.abs(found) <= noise, 0.0, found)
+    return np.where(np.abs(moved) <= noise, 0.0, moved)
 
 
 def _known_masses(route: Route) -> Real:
@@ -104,8 +104,8 @@ def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
 
 def _of_states(states: Sequence[Cell], cells: CellTable) -> Real:
     """Sums over the records of each state; records without a value were not randomized and are in none."""
-    found = _places(states, cells)
-    return np.bincount(found[found >= 0], _second(cells)[found >= 0], minlength=len(states)).astype(np.float64)
+    places = _places(states, cells)
+    return np.bincount(places[places >= 0], _second(cells)[places >= 0], minlength=len(states)).astype(np.float64)
 
 
 def _arrived(outputs: Sequence[Cell], cells: CellTable, table: CellTable, known: dict[TextKey, int]) -> Real:
@@ -171,16 +171,16 @@ def _check_columns(route: Route, table: CellTable) -> None:
 
 def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
     """The records of the file by released cell."""
-    found = _places(released, cells)
-    if -1 in found:
-        label = cells.label(found.tolist().index(-1))
+    places = _places(released, cells)
+    if -1 in places:
+        label = cells.label(places.tolist().index(-1))
         name = cells.columns[label.index(None)]
         raise ParameterError(
             f"some records have no value of {name!r}, which the matrices of this table need",
             hint=f"estimate it with {name!r} as one more column, and leave such records out: --missing drop",
         )
     counts, *sums = (
-        None if values is None else np.bincount(found, values, minlength=len(released))
+        None if values is None else np.bincount(places, values, minlength=len(released))
         for values in (cells.counts, cells.weights, cells.squares)
     )
     return Released.of(counts, *sums)
@@ -188,16 +188,16 @@ def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
 
 def _places(states: Sequence[Cell], cells: CellTable) -> Array:
     """The place of each cell among the states; -1 for those that no matrix knows because a value is missing."""
-    places = {text_key(state): place for place, state in enumerate(states)}
-    found = np.array([places.get(text_key(label), -1) for label in cells.labels()], dtype=np.int64)
-    for place in np.flatnonzero(found < 0).tolist():
+    known = {text_key(state): place for place, state in enumerate(states)}
+    places = np.array([known.get(text_key(label), -1) for label in cells.labels()], dtype=np.int64)
+    for place in np.flatnonzero(places < 0).tolist():
         if None not in cells.label(place):
             raise ParameterError(
                 "the file holds values that these matrices cannot make",
                 hint="use the receipt of this very file",
                 values=", ".join(map(str, cells.label(place))),
             )
-    return found
+    return places
 
 
 def _left_inverse(P: Real) -> Real:

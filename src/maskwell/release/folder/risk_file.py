@@ -7,7 +7,7 @@ from pathlib import Path
 
 from maskwell.core.labels import texts
 from maskwell.core.printed import Printed
-from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.risk_report import RiskReport
 
 PREFIX = "risk_"
 

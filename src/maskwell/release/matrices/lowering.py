@@ -34,7 +34,7 @@ from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.nearest import upwards
 from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
-from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, chosen
+from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -224,7 +224,7 @@ def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> 
         every = np.zeros(len(amounts))
         if len(cells):
             found = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
-            every[found.cells] = chosen(intruder, vars(found))
+            every[found.cells] = risk_against(intruder, vars(found))
         return every
 
     return risks
@@ -236,7 +236,7 @@ def _looks_anywhere(intruder: str) -> bool:
 
 def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
     """Moves by which a record is found too easily, each with its chance."""
-    from maskwell.release.risk.sparse_arrivals import SparseArrivals
+    from maskwell.release.risk.arrivals import SparseArrivals
 
     true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
     columns = {j: design.columns_exact(j) for j in set(true.tolist())}

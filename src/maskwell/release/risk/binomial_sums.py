@@ -12,9 +12,7 @@ The logarithm of the characteristic function is then, with v = 1 - exp(i w) and 
 where ``C`` counts the records with p near one, ``A_m`` and ``B_m`` are the power sums. Derived: the expansion of
 log(1 - p v), which for p <= 0.1 and |v| <= 2 is cut off below 1e-15. No term is ever divided out.
 
-Distributions of arrivals without one given record, for many targets at once, by the characteristic function.
-
-For each target (a row of summands and the probability p with which the target arrives there) the distribution of
+For each target (a row of such sums and the probability p with which the target arrives there) the distribution of
 
     T' = T without the target
 
@@ -40,7 +38,19 @@ _EXACT = 39.0
 """Natural logarithm of the accuracy at which the expansion is cut off."""
 
 _NOTHING = 1e-30
+
 _THINNED = (3, 6, 12)
+
+ENTRIES = 4 * 10**7
+"""Probabilities that are kept at once."""
+
+_TAIL = 39.2  # -log of the mass left out on each side
+
+_FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
+
+_NEARLY_ALL = 0.9
+
+_WORK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,10 +183,6 @@ def highest_of(row: Array, p: Real, rows: int) -> Real:
     return out
 
 
-ENTRIES = 4 * 10**7
-"""Probabilities that are kept at once."""
-
-
 def check_few_entries(count: int) -> None:
     """Raise where there are more probabilities than are kept at once."""
     if count > ENTRIES:
@@ -200,10 +206,7 @@ def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
     return taken, entry + np.repeat(offset, sizes) if offset.any() else entry
 
 
-_TAIL = 39.2  # -log of the mass left out on each side
-_FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
-_NEARLY_ALL = 0.9
-_WORK = 1 << 22
+# ---- distributions, by the characteristic function
 
 
 @dataclass(frozen=True, eq=False)

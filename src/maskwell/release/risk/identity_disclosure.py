@@ -1,18 +1,7 @@
 """Identity disclosure of all cells of a file at once.
 
-Risk under an exchange that keeps all counts exactly: records are not drawn independently, and T is known.
-
-Individual risk with sampling weights: the file is a sample, and a target may or may not be in it.
-
-A cell of the key holds f records whose weights sum to F, the estimated number of people in the population. Given f, the
-population count follows a negative binomial distribution with p = f / F, and the risk is the mean of one over it,
-
-    r = p * integral from 0 to 1 of u^(f - 1) / (p + (1 - p) u) du
-      = (p / q) log(1 / p)                  for f = 1,     q = 1 - p,
-      = p / q - (p / q)^2 log(1 / p)        for f = 2,
-      ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
-
-Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
+From who arrives where; under an exchange, where records are not drawn independently and T may be known; and with
+sampling weights, where the file is a sample and a target may or may not be in it.
 """
 
 from __future__ import annotations
@@ -29,7 +18,7 @@ from maskwell.core.given_counts import check_counts
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError
 from maskwell.release.analysis.kept_tables import acting
-from maskwell.release.risk.arrivals import Arrivals
+from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
 from maskwell.release.risk.match_chances import (
     check_level,
@@ -38,11 +27,14 @@ from maskwell.release.risk.match_chances import (
     strict_when_highest,
     target_risks,
 )
-from maskwell.release.risk.sparse_arrivals import SparseArrivals
 from maskwell.release.stages.stage import Stage
 
 SEARCHED = 2000
 """Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
+
+_NEAR_ONE = 0.1
+
+_TERMS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +101,12 @@ def cell_risks(
     """
     check_kind(Flag, every_release=every_release)
     design = design_of(design)
-    found = check_counts(counts).astype(np.int64)
-    if len(found) != design.k:
+    records = check_counts(counts).astype(np.int64)
+    if len(records) != design.k:
         raise MatrixError(
-            f"{len(found)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
+            f"{len(records)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
         )
-    return risks_of(SparseArrivals.from_design(found, design), cells=cells, level=level, every_release=every_release)
+    return risks_of(SparseArrivals.from_design(records, design), cells=cells, level=level, every_release=every_release)
 
 
 def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, every_release: bool = True) -> CellRisks:
@@ -158,13 +150,13 @@ def _strict(
     arrivals: Arrivals, terms: BinomialSums, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
 ) -> Real:
     """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
-    found = strict_when_highest(terms, place, p)
-    others = np.flatnonzero(np.isnan(found))
-    found[others] = strict_bound(terms, place[others], p[others], counts[others])
-    unsettled = others[found[others] > in_range[others] * (1 + 1e-12)]
-    for target in unsettled[np.argsort(-found[unsettled], kind="stable")][:SEARCHED].tolist():
-        found[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))
-    return np.maximum(found, in_range)
+    risks = strict_when_highest(terms, place, p)
+    others = np.flatnonzero(np.isnan(risks))
+    risks[others] = strict_bound(terms, place[others], p[others], counts[others])
+    unsettled = others[risks[others] > in_range[others] * (1 + 1e-12)]
+    for target in unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED].tolist():
+        risks[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))
+    return np.maximum(risks, in_range)
 
 
 def _true_unique(terms: BinomialSums, place: Array, p: Real, alike: Real) -> Real:
@@ -172,6 +164,9 @@ def _true_unique(terms: BinomialSums, place: Array, p: Real, alike: Real) -> Rea
     others_certain = terms.certain[place] - (p == 1)
     nobody = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
     return np.where((alike == 1) & (others_certain == 0), p * nobody, 0.0)
+
+
+# ---- an exchange of values between records
 
 
 def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
@@ -220,12 +215,22 @@ def swapped_risks(arrivals: SparseArrivals) -> CellRisks:
     )
 
 
-_NEAR_ONE = 0.1
-_TERMS = 24
+# ---- the file as a sample
 
 
 def individual_risk(records: Array, weights: Real) -> Real:
-    """The risk of each cell, shape (cells,).
+    """The risk of each cell where the file is a sample, shape (cells,).
+
+    A cell of the key holds f records whose weights sum to F, the estimated number of people in the population. Given
+    f, the population count follows a negative binomial distribution with p = f / F, and the risk is the mean of one
+    over it,
+
+        r = p * integral from 0 to 1 of u^(f - 1) / (p + (1 - p) u) du
+          = (p / q) log(1 / p)                  for f = 1,     q = 1 - p,
+          = p / q - (p / q)^2 log(1 / p)        for f = 2,
+          ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
+
+    Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
 
     Parameters
     ----------

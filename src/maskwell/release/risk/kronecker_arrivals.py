@@ -1,6 +1,4 @@
-"""Large entries of a product of matrices, found by following those of each matrix.
-
-Arrivals under several matrices that act independently: never written out, worked on axis by axis.
+"""Arrivals under several matrices that act independently: never written out, worked on axis by axis.
 
 Row x of the product holds ``p_xj = prod_c P_c[x_c, j_c]`` for every nonempty cell j: too many to list, but their power
 sums follow from the matrices with each entry raised to the power,
@@ -26,40 +24,6 @@ from maskwell.core.cell_table import CellTable
 from maskwell.errors import TooLargeError
 from maskwell.release.risk.binomial_sums import SMALL, BinomialSums, expanded, powers_needed, row_sums, sums_of_terms
 
-
-def followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
-    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
-
-    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
-    """
-    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
-    for P, states in zip(matrices, columns.T, strict=True):
-        part, state = np.nonzero(least.min(initial=1.0) < P)
-        order = np.argsort(state, kind="stable")
-        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
-        taken, entry = expanded(starts, states[of])
-        entry = order[entry]
-        q = p[taken] * P[part[entry], state[entry]]
-        kept = q > least[of[taken]]
-        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
-    return of, row, p
-
-
-def highest_along(values: Real, P: Real, axis: int) -> Real:
-    """``max_j P_ij value_j`` along one axis."""
-    moved = np.moveaxis(values, axis, -1)
-    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
-
-
-def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
-    """The same, and from which cell each comes: ``origin`` numbers the cells that the values belong to."""
-    moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
-    best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
-    highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]
-    first = [np.take_along_axis(cells, at, -1)[..., 0] for at in best]
-    return tuple(np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (highest, first))  # type: ignore[return-value]
-
-
 if TYPE_CHECKING:
     from maskwell.release.risk.arrivals import Component
 
@@ -67,6 +31,86 @@ GRID = 2 * 10**7
 """Cells of one block, true or released, that are worked on at once."""
 
 _FADED = 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class KroneckerArrivals:
+    """Arrivals by blocks; released cells are numbered block after block."""
+
+    counts: Array
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> KroneckerArrivals:
+        """Blocks of cells that agree in the fixed part of the key.
+
+        Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
+        all their cells together.
+        """
+        order = np.argsort(fixed, kind="stable")
+        cuts = np.flatnonzero(np.diff(fixed[order])) + 1
+        return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
+
+    @cached_property
+    def offsets(self) -> Array:
+        """The number of the first released cell of each block."""
+        return np.concatenate([[0], np.cumsum([int(np.prod(block.shape)) for block in self.blocks])])
+
+    @cached_property
+    def own(self) -> Array:
+        """The released cell that is each cell's own key."""
+        return self._over_cells(lambda block, first: block.own + first).astype(np.int64)
+
+    @cached_property
+    def kept(self) -> Real:
+        """Chance that a record is released with its own key."""
+        return self._over_cells(lambda block, _: block.staying)
+
+    def _over_cells(self, values: Callable[[Block, int], Array]) -> Array:
+        out = np.zeros(len(self.counts))
+        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
+            out[block.cells] = values(block, first)
+        return out
+
+    def summands(self, rows: Array) -> BinomialSums:
+        """The terms of some rows, given in increasing order."""
+        cuts = np.searchsorted(rows, self.offsets)
+        parts = [
+            block.summands(rows[a:b] - first)
+            for block, first, a, b in zip(self.blocks, self.offsets.tolist(), cuts[:-1], cuts[1:], strict=False)
+            if b > a
+        ]
+        return _joined(parts)
+
+    def terms(self, row: int) -> tuple[Array, Real]:
+        """Records and probabilities of one row."""
+        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        block = self.blocks[number]
+        at = np.unravel_index(row - int(self.offsets[number]), block.shape)
+        each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
+        return block.counts, np.prod(each, axis=0)
+
+    def easiest(self, cells: Array, own: Real) -> Real:
+        """The strict risk of cells under the released value that is best for whoever looks, or a bound from above."""
+        place = np.full(len(self.counts), -1)
+        place[cells] = np.arange(len(cells))
+        risks = own.copy()
+        for block in self.blocks:
+            at = place[block.cells]
+            asked = at >= 0
+            risks[at[asked]] = block.easiest(np.where(asked, own[at], 0.0))[asked]
+        return risks
+
+    def best_guesses(self) -> Real:
+        """For each released cell the expected records of the true key that most of them have."""
+        return np.concatenate([block.best_guesses() for block in self.blocks])
+
+    def expected_uniques(self) -> float:
+        """Expected number of released cells with one record."""
+        return sum(block.expected_uniques() for block in self.blocks)
+
+
+# ---- cells that can be released as the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,93 +321,6 @@ class Tail:
     odds: Real
 
 
-def _gathered(values: Real, place: Array, rows: int) -> Real:
-    """Rows put in their places, those with the same place added up."""
-    out = np.zeros((rows, values.shape[1]))
-    if len(np.unique(place)) == len(place):
-        out[place] = values
-    else:
-        np.add.at(out, place, values)
-    return out
-
-
-@dataclass(frozen=True, eq=False)
-class KroneckerArrivals:
-    """Arrivals by blocks; released cells are numbered block after block."""
-
-    counts: Array
-    blocks: tuple[Block, ...]
-
-    @classmethod
-    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> KroneckerArrivals:
-        """Blocks of cells that agree in the fixed part of the key.
-
-        Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
-        all their cells together.
-        """
-        order = np.argsort(fixed, kind="stable")
-        cuts = np.flatnonzero(np.diff(fixed[order])) + 1
-        return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
-
-    @cached_property
-    def offsets(self) -> Array:
-        """The number of the first released cell of each block."""
-        return np.concatenate([[0], np.cumsum([int(np.prod(block.shape)) for block in self.blocks])])
-
-    @cached_property
-    def own(self) -> Array:
-        """The released cell that is each cell's own key."""
-        return self._over_cells(lambda block, first: block.own + first).astype(np.int64)
-
-    @cached_property
-    def kept(self) -> Real:
-        """Chance that a record is released with its own key."""
-        return self._over_cells(lambda block, _: block.staying)
-
-    def _over_cells(self, values: Callable[[Block, int], Array]) -> Array:
-        out = np.zeros(len(self.counts))
-        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
-            out[block.cells] = values(block, first)
-        return out
-
-    def summands(self, rows: Array) -> BinomialSums:
-        """The terms of some rows, given in increasing order."""
-        cuts = np.searchsorted(rows, self.offsets)
-        parts = [
-            block.summands(rows[a:b] - first)
-            for block, first, a, b in zip(self.blocks, self.offsets.tolist(), cuts[:-1], cuts[1:], strict=False)
-            if b > a
-        ]
-        return _joined(parts)
-
-    def terms(self, row: int) -> tuple[Array, Real]:
-        """Records and probabilities of one row."""
-        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
-        block = self.blocks[number]
-        at = np.unravel_index(row - int(self.offsets[number]), block.shape)
-        each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
-        return block.counts, np.prod(each, axis=0)
-
-    def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks, or a bound from above."""
-        place = np.full(len(self.counts), -1)
-        place[cells] = np.arange(len(cells))
-        found = own.copy()
-        for block in self.blocks:
-            at = place[block.cells]
-            asked = at >= 0
-            found[at[asked]] = block.easiest(np.where(asked, own[at], 0.0))[asked]
-        return found
-
-    def best_guesses(self) -> Real:
-        """For each released cell the expected records of the true key that most of them have."""
-        return np.concatenate([block.best_guesses() for block in self.blocks])
-
-    def expected_uniques(self) -> float:
-        """Expected number of released cells with one record."""
-        return sum(block.expected_uniques() for block in self.blocks)
-
-
 def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
     matrices, kept, states = [], [], []
     for part in parts:
@@ -403,3 +360,49 @@ def _joined(parts: Sequence[BinomialSums]) -> BinomialSums:
 def _wide(sums: Real, powers: int) -> Real:
     """Power sums with zeros for further powers."""
     return np.pad(sums, ((0, 0), (0, max(0, powers - sums.shape[1]))))
+
+
+def _gathered(values: Real, place: Array, rows: int) -> Real:
+    """Rows put in their places, those with the same place added up."""
+    out = np.zeros((rows, values.shape[1]))
+    if len(np.unique(place)) == len(place):
+        out[place] = values
+    else:
+        np.add.at(out, place, values)
+    return out
+
+
+# ---- entries of the product
+
+
+def followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
+    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
+
+    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
+    """
+    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
+    for P, states in zip(matrices, columns.T, strict=True):
+        part, state = np.nonzero(least.min(initial=1.0) < P)
+        order = np.argsort(state, kind="stable")
+        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
+        taken, entry = expanded(starts, states[of])
+        entry = order[entry]
+        q = p[taken] * P[part[entry], state[entry]]
+        kept = q > least[of[taken]]
+        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
+    return of, row, p
+
+
+def highest_along(values: Real, P: Real, axis: int) -> Real:
+    """``max_j P_ij value_j`` along one axis."""
+    moved = np.moveaxis(values, axis, -1)
+    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
+
+
+def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
+    """The same, and from which cell each comes: ``origin`` numbers the cells that the values belong to."""
+    moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
+    best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
+    highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]
+    first = [np.take_along_axis(cells, at, -1)[..., 0] for at in best]
+    return tuple(np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (highest, first))  # type: ignore[return-value]

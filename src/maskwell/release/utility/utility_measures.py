@@ -148,8 +148,8 @@ class TableDistance:
 def table_distance(before: Any, after: Any) -> TableDistance:
     """Distances of two tables of counts, of any shape but the same.
 
-    >>> found = table_distance([[40, 10], [20, 30]], [[37, 14], [22, 27]])
-    >>> round(found.total_variation, 3), round(found.hellinger, 4)   # six records in a hundred moved
+    >>> distance = table_distance([[40, 10], [20, 30]], [[37, 14], [22, 27]])
+    >>> round(distance.total_variation, 3), round(distance.hellinger, 4)   # six records in a hundred moved
     (0.06, 0.051)
     """
     a, b = _shares(before), _shares(after)
@@ -245,8 +245,8 @@ def inflation_of(stage: Stage, variable: str) -> Inflation | None:
     >>> states = [("a",), ("b",), ("c",)]
     >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([12, 8, 3]),
     ...     cells=np.zeros(3, dtype=int), method="sequential", invariance="counts", derived=True)
-    >>> found = inflation_of(stage, "x")
-    >>> found.factors.round(3).tolist(), round(float(found.effective.min()), 2)   # 23 records tell as much as 11.5
+    >>> inflation = inflation_of(stage, "x")
+    >>> inflation.factors.round(3).tolist(), round(float(inflation.effective.min()), 2)   # 23 tell as much as 11.5
     ([1.973, 1.998, 1.942], 11.51)
     """
     true, released, labels = _categories(stage, variable)
@@ -379,8 +379,8 @@ class RegressionComparison:
     @property
     def mean_overlap(self) -> float | None:
         """Mean overlap of the intervals."""
-        told = [term.overlap for term in self.terms if term.overlap is not None]
-        return float(np.mean(told)) if told else None
+        overlaps = [term.overlap for term in self.terms if term.overlap is not None]
+        return float(np.mean(overlaps)) if overlaps else None
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -421,8 +421,8 @@ def compare_regressions(
         "drop" rows without a value, or "error".
 
     >>> table = {"smokes": ["yes", "no", "no", "yes", "no", "no", "yes", "no"] * 20, "age": list(range(160))}
-    >>> found = compare_regressions("smokes ~ age", table, table)
-    >>> found.mean_overlap, found.flags   # the same file: nothing changed
+    >>> comparison = compare_regressions("smokes ~ age", table, table)
+    >>> comparison.mean_overlap, comparison.flags   # the same file: nothing changed
     (1.0, ())
     """
     check_kind(str, missing=missing)

@@ -14,10 +14,9 @@ from maskwell.errors import TooLargeError
 from maskwell.release.analysis.kept_tables import needed_columns
 from maskwell.release.risk import arrivals as module
 from maskwell.release.risk import kronecker_arrivals as product_module
-from maskwell.release.risk.arrivals import arrivals_of
+from maskwell.release.risk.arrivals import SparseArrivals, arrivals_of
 from maskwell.release.risk.identity_disclosure import CellRisks, cell_risks, risks_of
 from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
-from maskwell.release.risk.sparse_arrivals import SparseArrivals
 from maskwell.release.stages.stage import Stage
 
 SIZES = {"a": 2, "b": 3, "c": 3}

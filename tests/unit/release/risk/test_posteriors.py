@@ -13,7 +13,7 @@ from maskwell.core.categories import Categories
 from maskwell.designs import coded
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
 from maskwell.release.risk import repeated_releases
-from maskwell.release.risk.guesses import check_prior
+from maskwell.release.risk.attribute_disclosure import check_prior
 
 EXCHANGE = [["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]]
 

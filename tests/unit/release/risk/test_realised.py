@@ -17,10 +17,10 @@ from maskwell.release.matrices.inverse_frequency import inverse_frequency
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.risk import released_counts as module
+from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.file_risk import NOT_COVERED, assess_risk
 from maskwell.release.risk.identity_disclosure import cell_risks
 from maskwell.release.risk.released_counts import realised_risks
-from maskwell.release.risk.sparse_arrivals import SparseArrivals
 from maskwell.release.stages.building import build_stages
 
 

@@ -1,4 +1,15 @@
-"""Predictive disclosure without covariates: what released shares tell about a unit of which nothing else is known.
+"""What a released value tells about the true one: posteriors, and the best guess.
+
+    Pr(X = j | Z = i) = p_ij pi_j / lam_i,     lam = P pi
+    D_P = sum_i max_j p_ij pi_j
+
+where pi is the distribution of the file. D_P is the chance that the best guess from the released value is right. It is
+never below the largest share pi_(1), because everybody can guess the largest category, and for a matrix that keeps the
+counts it can be made as small as that.
+
+Source: [Adeshiyan2011, eqs. (4.19) to (4.23), Definitions 4.1 and 4.2].
+
+Predictive disclosure without covariates: what released shares tell about a unit of which nothing else is known.
 
 The guess is the most frequent category. For a unit of the file its share is known exactly before, and up to
 ``z sqrt(C_ii)`` from the released file; for a unit that may not be in it up to ``z sqrt(p (1 - p) / n)`` before and
@@ -19,19 +30,211 @@ but one of cell j. Source: [Adeshiyan2011, section 4.7.5, eq. (4.25)]; the exact
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import as_array, as_whole
+from maskwell.core.arguments import as_array, as_floats, as_whole
 from maskwell.core.arrays import Array, Real
+from maskwell.core.exact import Number, as_fraction, to_float
 from maskwell.core.given_counts import check_counts
+from maskwell.core.printed import Printed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.intervals.base import check_level
 from maskwell.estimation.release_variance import check_keeps, covariance_of_counts, variance_of_counts
+from maskwell.privacy.posterior import posterior
+
+NEARLY_ONE = 1e-8
+LARGE_CATEGORY = 0.9
+NO_HELP = "one category holds {share:.0%} of the records: whoever guesses it is right that often, whatever is released"
+
+
+def check_prior(pi: Any, k: int) -> Real:
+    """Shares of k categories that sum to one; whole numbers are counts, and a sum within 1e-8 of one is put right.
+
+    >>> check_prior([12, 8, 3], 3).round(4).tolist()
+    [0.5217, 0.3478, 0.1304]
+    """
+    try:
+        values = as_floats(pi, "pi", finite=False)
+    except (TypeError, ValueError):
+        values = np.empty((0, 0))
+    if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+        raise ParameterError(
+            f"pi must be {k:,} shares or counts of 0 or more, not all 0", hint="give one for each category", pi=pi
+        )
+    whole = bool((values == np.floor(values)).all())
+    if not whole and abs(values.sum() - 1) > NEARLY_ONE:
+        raise ParameterError(
+            f"pi sums to {values.sum():.10g}", hint="give shares that sum to 1, or whole numbers (counts)", pi=pi
+        )
+    return np.asarray(values / values.sum())
+
+
+def posterior_matrix(P: Any, pi: Any) -> Real:
+    """``p_ij pi_j / lam_i``: rows are released values, columns true ones, shape (m, k); NaN rows for what cannot come.
+
+    Parameters
+    ----------
+    P
+        A design, or a matrix whose columns sum to one.
+    pi
+        Shares or counts of the true categories, shape (k,).
+
+    Source: [Adeshiyan2011, eq. (4.19)].
+
+    >>> posterior_matrix([[0.9, 0.2], [0.1, 0.8]], [0.5, 0.5]).round(3).tolist()   # a released 0 is true with 82 %
+    [[0.818, 0.182], [0.111, 0.889]]
+    """
+    design = design_of(P)
+    return posterior(design, check_prior(pi, design.k))
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """The best guess of the true from the released value.
+
+    Attributes
+    ----------
+    rule
+        The category to guess for each released value, shape (m,); the first one of several that are as good.
+    joint
+        Chance of each released value together with the guessed category, shape (m,).
+    released
+        Chance of each released value, shape (m,).
+    floor
+        The largest share of a category: no release can bring the guess below it.
+    agreement
+        Chance that the released value is the true one; ``None`` where released values are others than true ones.
+    """
+
+    rule: Array
+    joint: Real
+    released: Real
+    floor: float
+    agreement: float | None
+
+    @cached_property
+    def probability(self) -> float:
+        """``D_P``: the chance that the best guess is right."""
+        return float(self.joint.sum())
+
+    @property
+    def posterior(self) -> Real:
+        """The largest posterior after each released value, shape (m,); NaN for one that cannot come."""
+        out = np.full(len(self.joint), np.nan)
+        return np.asarray(np.divide(self.joint, self.released, out=out, where=self.released > 0))
+
+    @property
+    def greatest(self) -> float:
+        """The largest of all posteriors."""
+        return float(np.nanmax(self.posterior))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return (NO_HELP.format(share=Printed(self.floor)),) if self.floor > LARGE_CATEGORY else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "guess_probability": self.probability,
+            "floor": self.floor,
+            "agreement": self.agreement,
+            "max_posterior": self.greatest,
+            "notes": list(self.notes),
+        }
+
+
+def best_guess(P: Any, pi: Any) -> Guess:
+    """The best rule to guess the true from the released value; for designs of any number of categories.
+
+    Where records are randomized within the cells of other columns, cells are part of the states, and the guess uses
+    them: ``sum_y Pr(y) D`` over the cells y. Source: [Adeshiyan2011, Definitions 4.1 and 4.2, eq. (4.23)].
+
+    >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
+    >>> guess = best_guess(P, [12, 8, 3])   # the released value tells nothing beyond the largest category
+    >>> round(guess.probability, 4), round(guess.floor, 4), guess.rule.tolist()
+    (0.5217, 0.5217, [0, 0, 0])
+    """
+    design = design_of(P)
+    prior = check_prior(pi, design.k)
+    joint, rule = design.largest_in_rows(prior)
+    return Guess(rule, joint, design.forward(prior), float(prior.max()), _agreement(design, prior))
+
+
+def guess_probability(P: Any, pi: Any) -> float:
+    """``sum_i max_j p_ij pi_j``: the chance that the best guess from the released value is right.
+
+    Source: [Adeshiyan2011, Definition 4.2].
+
+    >>> round(guess_probability([["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]], [12, 8, 3]), 4)
+    0.7391
+    """
+    return best_guess(P, pi).probability
+
+
+def _agreement(design: CodedDesign, prior: Real) -> float | None:
+    if design.m != design.k:
+        return None
+    places = np.flatnonzero(prior)
+    at = getattr(design, "entries_at", None)
+    own = at(places, places) if at else np.array([design.entries(np.array([j]), np.array([j]))[0, 0] for j in places])
+    return float(own @ prior[places])
+
+
+@dataclass(frozen=True)
+class BinaryGuess:
+    """Two categories: what the best guess can be for one parameter of a matrix that keeps the shares.
+
+    Attributes
+    ----------
+    probability
+        Chance that the best guess is right.
+    minimax
+        Whether it is as small as can be: the share of the larger category.
+    minimax_range
+        The parameters for which it is; ``(1/2, 1/2)`` is the least perturbing of them.
+    determinant
+        Of the matrix; 0 makes the released value independent of the true one.
+    """
+
+    probability: Fraction
+    minimax: bool
+    minimax_range: tuple[Fraction, Fraction]
+    determinant: Fraction
+
+
+def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
+    """The best guess for ``P = [[1 - theta pi_2 / pi_1, theta], [theta pi_2 / pi_1, 1 - theta]]``, which keeps pi.
+
+        D = max(1 - 2 theta pi_2, 2 theta pi_2, pi_1),     minimax for 1/2 <= theta <= min(1, pi_1 / (2 pi_2))
+
+    where ``theta`` is the chance that the second category is released as the first, and ``pi_1`` the share of the first
+    category, which must be the larger one. Source: [Adeshiyan2011, Theorem 4.3].
+
+    >>> guess = binary_guess("1/2", "0.7")
+    >>> guess.probability, guess.minimax, guess.determinant   # no better than guessing the larger category
+    (Fraction(7, 10), True, Fraction(2, 7))
+    """
+    t, large = as_fraction(theta, "theta"), as_fraction(pi_1, "pi_1")
+    small = 1 - large
+    if not Fraction(1, 2) <= large <= 1:
+        raise ParameterError(
+            f"pi_1 = {to_float(large):g}: the first category must be the larger one",
+            hint="give a share from 0.5 to 1; exchange the categories otherwise",
+        )
+    if not 0 <= t <= 1:
+        raise ParameterError(f"theta = {to_float(t):g} is out of range", hint="give a number from 0 to 1")
+    probability = max(1 - 2 * t * small, 2 * t * small, large)
+    upper = min(Fraction(1), large / (2 * small)) if small else Fraction(1)
+    return BinaryGuess(probability, probability == large, (Fraction(1, 2), upper), 1 - t / large)
+
 
 RUNS = 200_000
 WORK = 4 * 10**7
@@ -113,10 +316,10 @@ def predictive_disclosure(P: Any, counts: Any, *, level: float = 0.95, seed: int
     Source: [Adeshiyan2011, section 4.7.5].
 
     >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> found = predictive_disclosure(P, [12, 8, 3])
-    >>> found.interval(found.in_file)[0].round(3).tolist(), found.overlap   # known exactly before: 12/23
+    >>> shares = predictive_disclosure(P, [12, 8, 3])
+    >>> shares.interval(shares.in_file)[0].round(3).tolist(), shares.overlap   # known exactly before: 12/23
     ([0.32, 0.723], True)
-    >>> round(found.stays_first, 1)
+    >>> round(shares.stays_first, 1)
     0.8
     """
     seed, runs = as_whole(seed, "seed"), as_whole(runs, "runs", low=1)
@@ -258,8 +461,8 @@ def _expected_ratio(N: Real, in_part: Real, in_whole: Real) -> float:
         low = 0.0 if piece == PIECES - 1 else high / 2
         u = (high + low) / 2 + (high - low) / 2 * nodes
         left = np.log1p(-np.outer(u, d))  # log of (1 - d u): below zero, never at u = 1 itself
-        told = np.exp(left @ N) * (np.exp(-left) @ (N * a))
-        total += (high - low) / 2 * float(weights @ told)
+        integrand = np.exp(left @ N) * (np.exp(-left) @ (N * a))
+        total += (high - low) / 2 * float(weights @ integrand)
     return total
 
 
@@ -278,6 +481,6 @@ def _places(places: Any, m: int) -> Array:
     whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
     if not whole or chosen.min() < 0 or chosen.max() >= m:
         raise ParameterError(f"places of cells must be whole numbers from 0 to {m - 1}", hint="such as [0, 2]")
-    found = np.zeros(m, dtype=bool)
-    found[chosen] = True
-    return found
+    places_chosen = np.zeros(m, dtype=bool)
+    places_chosen[chosen] = True
+    return places_chosen
