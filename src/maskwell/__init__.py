@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from maskwell.estimation.information import fisher_information as fisher_information
     from maskwell.estimation.information import observed_information as observed_information
     from maskwell.estimation.intervals.base import Intervals as Intervals
-    from maskwell.estimation.invariant import bound_for as bound_for
-    from maskwell.estimation.invariant import estimate_invariant as estimate_invariant
-    from maskwell.estimation.invariant import estimate_unknown as estimate_unknown
+    from maskwell.estimation.invariant_shares import bound_for as bound_for
+    from maskwell.estimation.invariant_shares import estimate_invariant as estimate_invariant
+    from maskwell.estimation.invariant_shares import estimate_unknown as estimate_unknown
     from maskwell.estimation.joint.conditionals import Conditional as Conditional
     from maskwell.estimation.joint.counting import cross_tabulate as cross_tabulate
     from maskwell.estimation.joint.counting import cross_tabulate_counts as cross_tabulate_counts
@@ -84,12 +84,12 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.logit_models import fit_multinomial as fit_multinomial
     from maskwell.estimation.regression.predictor_models import fit_predictor as fit_predictor
     from maskwell.estimation.regression.regression_result import Regression as Regression
-    from maskwell.estimation.released_variance import conditional_covariance as conditional_covariance
-    from maskwell.estimation.released_variance import conditional_variance as conditional_variance
-    from maskwell.estimation.released_variance import contrast_inflation as contrast_inflation
-    from maskwell.estimation.released_variance import variance_inflation as variance_inflation
-    from maskwell.estimation.released_variance import weighted_covariance as weighted_covariance
-    from maskwell.estimation.released_variance import weighted_variance as weighted_variance
+    from maskwell.estimation.release_variance import conditional_covariance as conditional_covariance
+    from maskwell.estimation.release_variance import conditional_variance as conditional_variance
+    from maskwell.estimation.release_variance import contrast_inflation as contrast_inflation
+    from maskwell.estimation.release_variance import variance_inflation as variance_inflation
+    from maskwell.estimation.release_variance import weighted_covariance as weighted_covariance
+    from maskwell.estimation.release_variance import weighted_variance as weighted_variance
     from maskwell.estimation.result import Estimate as Estimate
     from maskwell.estimation.samples import Sample as Sample
     from maskwell.estimation.sampling.calibration import calibrate as calibrate
@@ -165,8 +165,8 @@ if TYPE_CHECKING:
     from maskwell.procedures.realisation import make_device as make_device
     from maskwell.procedures.small_decks import bounded_deck as bounded_deck
     from maskwell.procedures.statement_cards import kim_warde_strata as kim_warde_strata
-    from maskwell.release.analysis.analysis import Analysis as Analysis
-    from maskwell.release.analysis.analysis import estimate_released as estimate_released
+    from maskwell.release.analysis.release_estimates import Analysis as Analysis
+    from maskwell.release.analysis.release_estimates import estimate_released as estimate_released
     from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
@@ -215,34 +215,29 @@ if TYPE_CHECKING:
     from maskwell.release.publication import ReleasedTable as ReleasedTable
     from maskwell.release.publication import release_table as release_table
     from maskwell.release.release_result import Release as Release
-    from maskwell.release.risk.cell_risks import CellRisks as CellRisks
-    from maskwell.release.risk.cell_risks import cell_risks as cell_risks
-    from maskwell.release.risk.conditional import conditional_proportion as conditional_proportion
-    from maskwell.release.risk.contributions import level_contributions as level_contributions
-    from maskwell.release.risk.contributions import record_risks as record_risks
-    from maskwell.release.risk.contributions import variable_contributions as variable_contributions
-    from maskwell.release.risk.file_risk import RiskReport as RiskReport
+    from maskwell.release.risk.attribute_disclosure import conditional_proportion as conditional_proportion
     from maskwell.release.risk.file_risk import assess_risk as assess_risk
-    from maskwell.release.risk.individual import individual_risk as individual_risk
-    from maskwell.release.risk.matching import MatchRisk as MatchRisk
-    from maskwell.release.risk.matching import match_risk as match_risk
-    from maskwell.release.risk.matching import match_risk_row as match_risk_row
-    from maskwell.release.risk.posteriors import best_guess as best_guess
-    from maskwell.release.risk.posteriors import binary_guess as binary_guess
-    from maskwell.release.risk.posteriors import guess_probability as guess_probability
-    from maskwell.release.risk.posteriors import posterior_matrix as posterior_matrix
-    from maskwell.release.risk.predictive import predictive_disclosure as predictive_disclosure
-    from maskwell.release.risk.repeated import TwoReleases as TwoReleases
-    from maskwell.release.risk.repeated import repeated_guess as repeated_guess
-    from maskwell.release.risk.summary import FileRisk as FileRisk
+    from maskwell.release.risk.file_risk import variable_contributions as variable_contributions
+    from maskwell.release.risk.identity_disclosure import CellRisks as CellRisks
+    from maskwell.release.risk.identity_disclosure import cell_risks as cell_risks
+    from maskwell.release.risk.identity_disclosure import individual_risk as individual_risk
+    from maskwell.release.risk.match_chances import MatchRisk as MatchRisk
+    from maskwell.release.risk.match_chances import match_risk as match_risk
+    from maskwell.release.risk.match_chances import match_risk_row as match_risk_row
+    from maskwell.release.risk.repeated_releases import TwoReleases as TwoReleases
+    from maskwell.release.risk.repeated_releases import repeated_guess as repeated_guess
+    from maskwell.release.risk.risk_report import FileRisk as FileRisk
+    from maskwell.release.risk.risk_report import RiskReport as RiskReport
+    from maskwell.release.risk.risk_report import level_contributions as level_contributions
+    from maskwell.release.risk.risk_report import record_risks as record_risks
     from maskwell.release.risk_utility import RiskUtilityPoint as RiskUtilityPoint
     from maskwell.release.risk_utility import risk_utility_map as risk_utility_map
-    from maskwell.release.utility.assessing import assess_utility as assess_utility
-    from maskwell.release.utility.assessing import utility_tables as utility_tables
-    from maskwell.release.utility.association import cramers_v as cramers_v
-    from maskwell.release.utility.distances import table_distance as table_distance
-    from maskwell.release.utility.regressions import compare_regressions as compare_regressions
-    from maskwell.release.utility.report import UtilityReport as UtilityReport
+    from maskwell.release.utility.utility_measures import compare_regressions as compare_regressions
+    from maskwell.release.utility.utility_measures import cramers_v as cramers_v
+    from maskwell.release.utility.utility_measures import table_distance as table_distance
+    from maskwell.release.utility.utility_report import UtilityReport as UtilityReport
+    from maskwell.release.utility.utility_report import assess_utility as assess_utility
+    from maskwell.release.utility.utility_report import utility_tables as utility_tables
     from maskwell.reports.device.device_sheets import SheetOptions as SheetOptions
     from maskwell.reports.device.device_sheets import device_page as device_page
     from maskwell.reports.pages.release_page import release_page as release_page
@@ -288,7 +283,7 @@ _HOMES = {
     "maskwell.estimation.fit": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],
     "maskwell.estimation.information": ["fisher_information", "observed_information"],
     "maskwell.estimation.intervals.base": ["Intervals"],
-    "maskwell.estimation.invariant": ["bound_for", "estimate_invariant", "estimate_unknown"],
+    "maskwell.estimation.invariant_shares": ["bound_for", "estimate_invariant", "estimate_unknown"],
     "maskwell.estimation.joint.conditionals": ["Conditional"],
     "maskwell.estimation.joint.counting": ["cross_tabulate", "cross_tabulate_counts", "table_of"],
     "maskwell.estimation.joint.differences": ["Difference"],
@@ -313,7 +308,7 @@ _HOMES = {
     "maskwell.estimation.regression.logit_models": ["fit_multinomial"],
     "maskwell.estimation.regression.predictor_models": ["fit_predictor"],
     "maskwell.estimation.regression.regression_result": ["Regression"],
-    "maskwell.estimation.released_variance": [
+    "maskwell.estimation.release_variance": [
         "conditional_covariance",
         "conditional_variance",
         "contrast_inflation",
@@ -368,7 +363,7 @@ _HOMES = {
     "maskwell.procedures.realisation": ["Device", "make_device"],
     "maskwell.procedures.small_decks": ["bounded_deck"],
     "maskwell.procedures.statement_cards": ["kim_warde_strata"],
-    "maskwell.release.analysis.analysis": ["Analysis", "estimate_released"],
+    "maskwell.release.analysis.release_estimates": ["Analysis", "estimate_released"],
     "maskwell.release.assessment": ["assess_file"],
     "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
     "maskwell.release.publication": ["ReleasedTable", "release_table"],
@@ -403,22 +398,27 @@ _HOMES = {
     "maskwell.release.plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro"],
     "maskwell.release.plans.plan_drafts": ["starting_plan"],
     "maskwell.release.release_result": ["Release"],
-    "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
-    "maskwell.release.risk.conditional": ["conditional_proportion"],
+    "maskwell.release.risk.identity_disclosure": ["CellRisks", "cell_risks"],
+    "maskwell.release.risk.attribute_disclosure": ["conditional_proportion"],
     "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
     "maskwell.release.risk.file_risk": ["RiskReport", "assess_risk"],
-    "maskwell.release.risk.individual": ["individual_risk"],
-    "maskwell.release.risk.matching": ["MatchRisk", "match_risk", "match_risk_row"],
-    "maskwell.release.risk.posteriors": ["best_guess", "binary_guess", "guess_probability", "posterior_matrix"],
-    "maskwell.release.risk.predictive": ["predictive_disclosure"],
-    "maskwell.release.risk.repeated": ["TwoReleases", "repeated_guess"],
-    "maskwell.release.risk.summary": ["FileRisk"],
+    "maskwell.release.risk.identity_disclosure": ["individual_risk"],
+    "maskwell.release.risk.match_chances": ["MatchRisk", "match_risk", "match_risk_row"],
+    "maskwell.release.risk.attribute_disclosure": [
+        "best_guess",
+        "binary_guess",
+        "guess_probability",
+        "posterior_matrix",
+    ],
+    "maskwell.release.risk.attribute_disclosure": ["predictive_disclosure"],
+    "maskwell.release.risk.repeated_releases": ["TwoReleases", "repeated_guess"],
+    "maskwell.release.risk.risk_report": ["FileRisk"],
     "maskwell.release.risk_utility": ["RiskUtilityPoint"],
-    "maskwell.release.utility.assessing": ["assess_utility", "utility_tables"],
-    "maskwell.release.utility.association": ["cramers_v"],
-    "maskwell.release.utility.distances": ["table_distance"],
-    "maskwell.release.utility.regressions": ["compare_regressions"],
-    "maskwell.release.utility.report": ["UtilityReport"],
+    "maskwell.release.utility.utility_report": ["assess_utility", "utility_tables"],
+    "maskwell.release.utility.utility_measures": ["cramers_v"],
+    "maskwell.release.utility.utility_measures": ["table_distance"],
+    "maskwell.release.utility.utility_measures": ["compare_regressions"],
+    "maskwell.release.utility.utility_report": ["UtilityReport"],
     "maskwell.reports.device.device_sheets": ["SheetOptions", "device_page"],
     "maskwell.plots": [
         "Picture",

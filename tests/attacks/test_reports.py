@@ -29,7 +29,7 @@ from tests.support.intruders import FALSE_ALARM
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.design import Design
 from maskwell.designs.wire import load_design
-from maskwell.release.risk.repeated import repeated_guess
+from maskwell.release.risk.repeated_releases import repeated_guess
 
 LABELS = ["no", "sometimes", "very often", "x"]
 PEOPLE = 24_000

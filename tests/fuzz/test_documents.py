@@ -32,9 +32,9 @@ from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.design_audit import audit
 from maskwell.procedures.classical_cards import known_procedure
+from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.folder.receipt import load_receipt, receipt_from_dict
 from maskwell.release.plans.release_plan import load_plan, read_plan
-from maskwell.release.risk.components import acting, needed_columns
 from maskwell.reports.demand_words import explain
 from maskwell.reports.text.privacy_report import audit_report
 

@@ -12,8 +12,7 @@ import pytest
 import maskwell as mw
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import design_of
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.realised import realised_risks
+from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.stages.stage import Stage
 
 Vectors = dict[str, list[dict[str, Any]]]
@@ -82,7 +81,7 @@ def test_realised_risk(mixing_vectors: list[dict[str, Any]]) -> None:
     """The vectors look at a person's own value; whoever looks where it is easiest finds no less."""
     for case in mixing_vectors:
         counts, expected = np.array(case["input"]["counts"]), case["expected"]
-        listed = Listed.from_design(counts, design_of(expected["P"]))
+        listed = SparseArrivals.from_design(counts, design_of(expected["P"]))
         found = realised_risks(replace(listed, seen=np.array(case["input"]["released_counts"])))
         assert found is not None
         own = np.array([0.0 if value is None else value for value in expected["realised_risk"]])

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tests.support.releases import drawn, stage_within, write_csv
 
-from maskwell.release.analysis.analysis import estimate_released
+from maskwell.release.analysis.release_estimates import estimate_released
 from maskwell.release.folder.receipt import Group, Receipt
 from maskwell.release.folder.receipt_contents import rounded_up
-from maskwell.release.utility.inflation import inflation_of
+from maskwell.release.utility.utility_measures import inflation_of
 
 PI = {"straw": 0.5, "tile": 0.3, "tin": 0.2}
 RUNS, N = 400, 300

@@ -16,7 +16,7 @@ TAIL = Fraction(25, 1000)
 
 @dataclass(frozen=True)
 class ByRecords:
-    """What :class:`~maskwell.release.risk.file_risk.RiskReport` tells, record by record and for the whole file."""
+    """What :class:`~maskwell.release.risk.risk_report.RiskReport` tells, record by record and for the whole file."""
 
     records: list[dict[str, Fraction]]
     expected_uniques: Fraction

@@ -25,7 +25,7 @@ NOT_COMPUTED = {  # constants, steps of a grid, exact decimals
     ("release/matrices/infeasible.py", "value"),
     ("release/matrices/infeasible.py", "1 / STEPS"),
     ("release/matrices/symmetric.py", "1 / amounts.scale"),
-    ("release/utility/assessing.py", "WEAKENED"),
+    ("release/utility/utility_report.py", "WEAKENED"),
     ("reports/device/legend_sheets.py", "size"),
     ("reports/device/legend_sheets.py", "float(round(10 * degrees)) / 10"),
     ("reports/plain_words.py", "shown"),

@@ -107,7 +107,7 @@ def estimate(
             _check_moments(method)
             estimate_release(asked_of, style=style, plot=plot, force=force, as_json=as_json)
             return
-        missing, sampling = fixed.missing, fixed.sampling
+        missing, sampling = fixed.missing, {**sampling, "weights": fixed.weights}
     check_plot(plot, force=force, inputs=[file])
     assignments, paths = read_assignments(designs) if fixed is None else (fixed.assignments, {})
     open_columns = direct if fixed is None else fixed.direct or None

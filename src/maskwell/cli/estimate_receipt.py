@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,21 +11,17 @@ import click
 from maskwell.cli.options import split_list
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.cli.pictures import check_plot, plot_content, with_plot, write_plot
+from maskwell.core.option_names import as_typed
 from maskwell.core.phrases import Printed
-from maskwell.errors import InputError, ParameterError
+from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.estimation.result import Estimate
-    from maskwell.release.analysis.analysis import Analysis
-    from maskwell.release.analysis.routes import Route
-    from maskwell.release.folder.receipt import Receipt
+    from maskwell.release.analysis.release_estimates import Analysis, ReleasedColumns
+    from maskwell.release.analysis.table_routes import ReleasedSurvey
     from maskwell.reports.pictures.canvas import Picture
-    from maskwell.reports.report import Report
 
 Command = Callable[..., Any]
-SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
 LEVEL = 0.95
-WEIGHTS_ONLY = "the errors of a released file hold for records drawn independently"
 
 
 def receipt_options(command: Command) -> Command:
@@ -91,227 +87,90 @@ def check_options(receipt: str | None, columns: str | None, others: Mapping[str,
         )
 
 
-@dataclass(frozen=True)
-class AsSurvey:
-    """A table of a released file that is estimated as that of a survey: its designs are known and were fixed before.
-
-    Attributes
-    ----------
-    assignments, direct
-        Columns with their designs, and columns that were not moved.
-    missing, sampling
-        Options as they hold: missing values count as the receipt says, records with its weights, unless asked.
-    remarks
-        What a reader should know about that, in words.
-    """
-
-    assignments: list[Any]
-    direct: list[str]
-    missing: str
-    sampling: dict[str, Any]
-    remarks: tuple[str, ...]
-
-
-def as_survey(asked: AskedOfRelease, method: str) -> AsSurvey | None:
+def as_survey(asked: AskedOfRelease, method: str) -> ReleasedSurvey | None:
     """The table where a receipt holds designs for its columns, and the population is the target; None for others."""
-    if asked.columns is None or asked.target == "file":
+    if asked.columns is None:
         return None
-    from maskwell.engines.columns import Assignment
-    from maskwell.release.analysis.routes import assigned, check_missing, route_of
+    from maskwell.release.analysis.table_routes import survey_of_release
     from maskwell.release.folder.receipt import load_receipt
 
-    names, read = _columns(asked.columns), load_receipt(asked.receipt)
-    route = route_of(read, names)
-    found = assigned(route)
-    everywhere = {name for group in read.groups for name in group.moved}
-    if found is None or everywhere & {*asked.domains}:
-        return None  # domains of released values are not those of true ones
-    missing = read.missing if asked.missing is None else asked.missing
-    check_missing(route, missing)
-    _check_open(asked.sampling, everywhere)
-    sampling, remarks = _weighted(asked, read, route, method)
-    moved = {name for own, _ in found for name in own}
-    assignments = [Assignment(own, design) for own, design in found]
-    return AsSurvey(assignments, [name for name in names if name not in moved], missing, sampling, remarks)
-
-
-def _weighted(
-    asked: AskedOfRelease, receipt: Receipt, route: Route, method: str
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The sampling plan with the weights of the receipt where no others were asked for, and what to say about it."""
-    from maskwell.engines.cell_counting import open_rows
-    from maskwell.release.analysis.weighting import weights_remarks, weights_used
-
-    given = dict(asked.sampling)
-    if receipt.weights is None or any(given.get(name) for name in ("weights", "inclusion", "population", "replicates")):
-        return given, ()
-    with open_rows(asked.file, []) as source:
-        used = weights_used(route, receipt, None, source.schema.names)
-    if used is not None and method == "ml":
-        raise ParameterError(
-            f"--method ml, where every record counts with its weight ({used}), as the receipt says",
-            hint="use moments: they are unbiased with weights",
+    columns = _columns(asked.columns)
+    with as_typed():
+        return survey_of_release(
+            asked.file,
+            load_receipt(asked.receipt),
+            columns,
+            by=asked.domains,
+            target=asked.target,
+            missing=asked.missing,
+            sampling=asked.sampling,
+            method=method,
         )
-    return {**given, "weights": used}, weights_remarks(route, receipt, None, used)
-
-
-def _check_open(sampling: Mapping[str, Any], moved: Set[str]) -> None:
-    """Raise where a column that tells how rows were sampled was randomized."""
-    for name in SAMPLING_COLUMNS:
-        value = sampling.get(name)
-        wrong = moved & {*value.split(",")} if isinstance(value, str) else set()
-        if wrong:
-            raise ParameterError(
-                f"--{name} {value}: the values of {min(wrong)!r} were randomized",
-                hint="leave it out, or name a column that was not randomized",
-            )
 
 
 def estimate_release(asked: AskedOfRelease, *, style: str, plot: str | None, force: bool, as_json: bool) -> None:
     """Estimate one table, or every randomized column on its own, and print it."""
-    from maskwell.release.folder.receipt import load_receipt
-
     if plot is not None and asked.columns is None:
         raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
     check_plot(plot, force=force, inputs=[asked.file, asked.receipt])
-    receipt = load_receipt(asked.receipt)
-    _check_sampling(asked.sampling)
-    with Progress() as progress:
-        found = _one(asked, receipt, progress) if asked.columns else _every(asked, receipt, progress)
-    drawn = write_plot(plot, plot_content(plot, lambda: found.picture(asked)), force=force)
+    with Progress() as progress, as_typed():
+        released = _estimated(asked, progress)
+    tables, level, interval = released.tables, asked.level, asked.interval
+    drawn = write_plot(plot, plot_content(plot, lambda: _picture(tables[0], asked)), force=force)
     if as_json:
-        print_json({**found.to_dict(asked), **drawn})
+        result = tables[0] if asked.columns else released
+        print_json({**result.to_dict(level, interval), **drawn})
     elif style == "text":
-        print_lines(with_plot(found.report(asked), plot))
+        print_lines(with_plot(_text(released, asked), plot))
     else:
-        print_lines(found.published(asked, style))
+        print_lines(_published(released, asked, style))
 
 
-@dataclass(frozen=True)
-class _Tables:
-    """Estimated tables, with their domains, and what could not be estimated."""
+def _estimated(asked: AskedOfRelease, progress: Progress) -> ReleasedColumns:
+    from maskwell.release.analysis.release_estimates import ReleasedColumns, estimate_each_released, estimate_released
+    from maskwell.release.analysis.table_routes import check_release_sampling
+    from maskwell.release.folder.receipt import load_receipt
 
-    tables: list[tuple[Analysis, dict[tuple[Hashable, ...], Estimate]]]
-    refused: dict[str, str]
-    single: bool
-
-    def to_dict(self, asked: AskedOfRelease) -> dict[str, Any]:
-        """Plain values for JSON; every table, and all estimates below each other."""
-        tables = [_table_json(analysis, domains, asked) for analysis, domains in self.tables]
-        if self.single:
-            return tables[0]
-        rows = [{"variable": t["variables"][0], **row} for t in tables for row in t["estimates"]]
-        return {
-            "variables": [t["variables"][0] for t in tables],
-            "n": max(t["n"] for t in tables),
-            "method": tables[0]["method"] if len({t["method"] for t in tables}) == 1 else "several",
-            "estimates": rows,
-            "covariance": None,
-            "sampling_variance": [x for t in tables for x in t["sampling_variance"]],
-            "randomization_variance": [x for t in tables for x in t["randomization_variance"]],
-            "flags": [*dict.fromkeys(flag for t in tables for flag in t["flags"]), *self._not_estimated],
-            "tables": tables,
-            "refused": self.refused,
-            "rows": tables[0]["rows"],
-        }
-
-    @property
-    def _not_estimated(self) -> list[str]:
-        return [f"{name} was not estimated: {why}" for name, why in self.refused.items()]
-
-    def report(self, asked: AskedOfRelease) -> Report:
-        """What it says to people."""
-        from maskwell.reports.report import GAP, Notes, Report
-        from maskwell.reports.text.estimate_report import after_analysis, analysis_report
-
-        parts = [
-            analysis_report(analysis, asked.level, asked.interval, by=asked.by, domains=domains)
-            for analysis, domains in self.tables
-        ]
-        further = [block for part in parts[1:] for block in (GAP, *part.blocks)]
-        first = self.tables[0][0].route.groups
-        pair = first[0].cells if first and not self.single else ()
-        following = after_analysis(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
-        body = [*parts[0].body, *further, Notes(self._not_estimated)]
-        return Report(parts[0].headline, body, next_step=following)
-
-    def picture(self, asked: AskedOfRelease) -> Picture:
-        """The estimates of the one table with their intervals."""
-        from maskwell.plots import plot_learned
-
-        return plot_learned(self.tables[0][0].estimate, level=asked.level, interval=asked.interval)
-
-    def published(self, asked: AskedOfRelease, style: str) -> list[str]:
-        """Lines of tables for a paper."""
-        from maskwell.reports.text.estimate_report import analysis_table
-
-        exact = style == "csv"
-        made = [analysis_table(one, asked.level, asked.interval, exact=exact).lines(style) for one, _ in self.tables]
-        return [line for lines in made for line in (*lines, "")][:-1]
-
-
-def _table_json(analysis: Analysis, domains: Mapping[Any, Estimate], asked: AskedOfRelease) -> dict[str, Any]:
-    from maskwell.estimation.shown import plain_label
-
-    route = analysis.route
-    found = [
-        {"domain": plain_label(d[0] if len(d) == 1 else d), **one.to_dict(asked.level, asked.interval)}
-        for d, one in domains.items()
-    ]
-    return {
-        "variables": list(route.columns),
-        **analysis.estimate.to_dict(asked.level, asked.interval),
-        "route": route.kind,
-        **({"domains": found} if domains else {}),
-        "rows": analysis.rows,
-        "dropped": analysis.dropped,
-    }
-
-
-def _one(asked: AskedOfRelease, receipt: Receipt, progress: Progress) -> _Tables:
-    return _Tables([_analysed(asked, receipt, _columns(asked.columns or ""), progress)], {}, single=True)
-
-
-def _every(asked: AskedOfRelease, receipt: Receipt, progress: Progress) -> _Tables:
-    """Each randomized column on its own; what cannot be estimated is said."""
-    found, refused, first = [], {}, None
-    for name in dict.fromkeys(name for group in receipt.groups for name in group.moved):
-        if name in asked.domains:
-            continue
-        try:
-            found.append(_analysed(asked, receipt, [name], progress))
-        except InputError as error:
-            refused[name], first = error.message, first or error
-    if not found and first is not None:
-        raise first
-    if not found:
-        raise ParameterError("the receipt names no randomized column", hint="name columns with --columns")
-    return _Tables(found, refused, single=False)
-
-
-def _analysed(
-    asked: AskedOfRelease, receipt: Receipt, columns: Sequence[str], progress: Progress
-) -> tuple[Analysis, dict[tuple[Hashable, ...], Estimate]]:
-    from maskwell.release.analysis.analysis import estimate_released
-    from maskwell.release.analysis.by_domain import share_by_domain
-
+    receipt = load_receipt(asked.receipt)
+    check_release_sampling(asked.sampling)
     options: dict[str, Any] = {"weights": asked.sampling["weights"], "target": asked.target, "missing": asked.missing}
-    whole = estimate_released(asked.file, receipt, columns, progress=progress, **options)
-    whole.estimate.intervals(asked.level, asked.interval)  # refused before anything is printed
-    if not asked.domains:
-        return whole, {}
-    if both := [name for name in columns if name in asked.domains]:
-        raise ParameterError(f"{both[0]!r} is in --columns and in --by", hint="name it once")
-    joint = estimate_released(asked.file, receipt, [*asked.domains, *columns], progress=progress, **options)
-    return _also(whole, joint, asked.by), share_by_domain(joint.estimate, len(asked.domains))
+    options |= {"by": asked.domains, "progress": progress}
+    if not asked.columns:
+        return estimate_each_released(asked.file, receipt, level=asked.level, interval=asked.interval, **options)
+    table = estimate_released(asked.file, receipt, _columns(asked.columns), **options)
+    table.estimate.intervals(asked.level, asked.interval)  # refused before anything is printed
+    return ReleasedColumns((table,))
 
 
-def _also(whole: Analysis, joint: Analysis, by: str | None) -> Analysis:
-    """The table, with what must be said of its domains: one may be weighted where the other is not."""
-    more = tuple(f"by {by}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
-    remarks = (*whole.remarks, *more)
-    flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :])
-    return replace(whole, remarks=remarks, estimate=replace(whole.estimate, flags=flags))
+def _text(released: ReleasedColumns, asked: AskedOfRelease) -> list[str]:
+    """Lines for people."""
+    from maskwell.reports.plain_words import notes
+    from maskwell.reports.text.estimate_report import after_analysis, analysis_report
+
+    lines: list[str] = []
+    for table in released.tables:
+        below = analysis_report(table, asked.level, asked.interval, by=asked.by, domains=table.domains)
+        lines += [*([""] if lines else []), *below]
+    first = released.tables[0].route.groups
+    pair = first[0].cells if first and not asked.columns else ()
+    last = after_analysis(asked.file, asked.receipt, asked.options, pair if len(pair) > 1 else ())
+    return [*lines, *notes(released.not_estimated), last]
+
+
+def _picture(table: Analysis, asked: AskedOfRelease) -> Picture:
+    """The estimates of the one table with their intervals."""
+    from maskwell.plots import plot_learned
+
+    return plot_learned(table.estimate, level=asked.level, interval=asked.interval)
+
+
+def _published(released: ReleasedColumns, asked: AskedOfRelease, style: str) -> list[str]:
+    """Lines of tables for a paper."""
+    from maskwell.reports.text.estimate_report import analysis_table
+
+    exact = style == "csv"
+    made = [analysis_table(one, asked.level, asked.interval, exact=exact).lines(style) for one in released.tables]
+    return [line for lines in made for line in (*lines, "")][:-1]
 
 
 def _columns(text: str) -> list[str]:
@@ -320,12 +179,3 @@ def _columns(text: str) -> list[str]:
     if twice is not None or not all(names):
         raise ParameterError(f"--columns {text}: a column is empty or named twice", hint="name each column once")
     return names
-
-
-def _check_sampling(given: Mapping[str, Any]) -> None:
-    more = [name for name, value in given.items() if value and name not in ("weights", "lonely")]
-    if more:
-        raise ParameterError(
-            f"--{more[0].replace('_', '-')} with a matrix that is withheld or worked out from the file",
-            hint=f"leave it out: {WEIGHTS_ONLY}",
-        )

@@ -23,6 +23,7 @@ from maskwell.engines.files import ending_of, find_column, open_source
 from maskwell.engines.kinds import ANY, has_values
 from maskwell.engines.labels import Labels
 from maskwell.engines.levels import LevelCoder
+from maskwell.engines.memory_rows import MemoryTable
 from maskwell.engines.randomize import Progress
 from maskwell.engines.values import numbers_of
 from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
@@ -44,7 +45,7 @@ KEPT_PIECES = 1 << 21
 
 
 def count_tables(
-    path: str,
+    path: str | MemoryTable,
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
@@ -57,7 +58,7 @@ def count_tables(
     Parameters
     ----------
     path
-        A file of any known kind.
+        A file of any known kind, or a table in memory.
     tables
         For each table its columns. A missing value is a label of its own, ``None``, last.
     weights
@@ -72,7 +73,8 @@ def count_tables(
     check_kind(Flag, declared=declared)
     check_kind(DependenceCounter | None, beside=beside)
     check_kind(Callable | None, progress=progress)
-    check_path(path=path)
+    if not isinstance(path, MemoryTable):
+        check_path(path=path)
     check_kind(str | None, weights=weights)
     tables = [list_of(str, columns, "tables") for columns in as_list(tables, "tables")]
     if not tables or not all(tables):
@@ -80,7 +82,9 @@ def count_tables(
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
     coded = [*dict.fromkeys(name for table in tables for name in table)]
     with open_rows(path, coded) as source:
-        return count_rows(source, path, tables, weights=weights, beside=beside, declared=declared, progress=progress)
+        return count_rows(
+            source, str(path), tables, weights=weights, beside=beside, declared=declared, progress=progress
+        )
 
 
 def count_rows(
@@ -151,8 +155,12 @@ def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTa
 
 
 @contextmanager
-def open_rows(path: str, names: Sequence[str]) -> Iterator[Source]:
+def open_rows(path: str | MemoryTable, names: Sequence[str]) -> Iterator[Source]:
     """Open a file whose columns hold categories; those of SPSS, Stata and SAS come as the codes that are stored."""
+    if isinstance(path, MemoryTable):
+        with open_source(path) as source:
+            yield source
+        return
     ending = ending_of(path)
     stored = ENGINES[ending] == "maskwell.engines.labelled"
     with open_source(path, coded=() if stored else names, exact=ending not in WRITTEN_AS) as source:

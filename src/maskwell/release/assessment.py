@@ -20,10 +20,12 @@ from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
 from maskwell.errors import ParameterError
+from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release
-from maskwell.release.risk.file_risk import RiskReport, assess_risk, unchanged_columns
+from maskwell.release.risk.file_risk import assess_risk
+from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.side_channels import (
     SideChannel,
     check_side_channels,
@@ -35,8 +37,7 @@ from maskwell.release.side_channels import (
 )
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import build_stages
-from maskwell.release.utility.assessing import assess_utility
-from maskwell.release.utility.report import UtilityReport
+from maskwell.release.utility.utility_report import UtilityReport, assess_utility
 
 MOST_PAIRS = 300
 """Pairs of columns whose association is compared."""

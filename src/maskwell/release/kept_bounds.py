@@ -20,19 +20,18 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
 from maskwell.errors import InfeasibleError
+from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.assessment import judged
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.plans.plan_entries import by_text
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release
-from maskwell.release.risk.cell_risks import risks_of
-from maskwell.release.risk.components import acting
-from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
+from maskwell.release.risk.arrivals import SparseArrivals
+from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
+from maskwell.release.risk.risk_report import RELEASED_COUNTS
+from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import AT_LEAST, Stage, achieved, bound_is_kept, own_posteriors
-from maskwell.release.utility.expected import expected_table, needed_columns
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
@@ -251,10 +250,10 @@ def _match(release: Release, protection: Protection, stage: Stage, covered: Arra
         if same and "missing" not in protection.exempt:
             after = risk.after
             return after.max_risk_any_release if plan.intruder == RELEASED_COUNTS else after.max_risk
-    arrivals = Listed.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
+    arrivals = SparseArrivals.from_design(np.asarray(stage.counts, dtype=np.int64), stage.design)
     found = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
-    every[found.cells] = chosen(plan.intruder, vars(found))
+    every[found.cells] = risk_against(plan.intruder, vars(found))
     most = float(every[covered].max(initial=0.0))
     open_ = lacking is not None and "missing" not in protection.exempt
     return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most

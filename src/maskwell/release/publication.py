@@ -52,7 +52,7 @@ from maskwell.release.matrices.whole_flows import whole_flows
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.regressions import compare_regressions
+from maskwell.release.utility.utility_measures import compare_regressions
 
 Levels = Mapping[str, Sequence[Any]]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.cells import CellTable
-from maskwell.release.analysis.kept import is_kept
+from maskwell.release.analysis.kept_tables import is_kept
 from maskwell.release.folder.matrix_disclosure import protection_of
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:
     from maskwell.release.plans.release_plan import ReleasePlan
-    from maskwell.release.risk.file_risk import RiskReport
+    from maskwell.release.risk.risk_report import RiskReport
     from maskwell.release.side_channels import SideChannel, SideChannelRisk
-    from maskwell.release.utility.report import UtilityReport
+    from maskwell.release.utility.utility_report import UtilityReport
 
 
 KEPT = (

@@ -15,9 +15,9 @@ from maskwell.planning.sample_size import SamplePlan
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import Audit
 from maskwell.release.release_result import Release
-from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.release.utility.report import UtilityReport
+from maskwell.release.utility.utility_report import UtilityReport
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.choice_picture import plot_choice
 from maskwell.reports.pictures.demand_regions import plot_demand, plot_demands

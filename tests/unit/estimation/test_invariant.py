@@ -23,8 +23,8 @@ from maskwell import (
     weighted_covariance,
 )
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, TooLargeError
-from maskwell.estimation import invariant
-from maskwell.estimation.released_variance import COVARIANCE_LIMIT
+from maskwell.estimation import invariant_shares
+from maskwell.estimation.release_variance import COVARIANCE_LIMIT
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]  # keeps (12, 8, 3)
 
@@ -170,13 +170,13 @@ def test_weights_of_one_change_nothing() -> None:
         )
         np.testing.assert_allclose(plain.covariance, weighted.covariance, atol=1e-16)
         np.testing.assert_allclose(plain.effective, weighted.effective)
-    assert invariant.WITH_WEIGHTS in estimate_unknown(m, weights=m, squares=m).flags
+    assert invariant_shares.WITH_WEIGHTS in estimate_unknown(m, weights=m, squares=m).flags
 
 
 def test_a_matrix_that_cannot_be_turned_around_gives_a_bound_for_weights() -> None:
     P = [["4/13"] * 3, ["4/13"] * 3, ["5/13"] * 3]
     found = estimate_invariant([2, 2, 1], P, weights=[4, 4, 5], squares=[10, 8, 25], target="file")
-    assert invariant.NO_SQUARES in found.flags
+    assert invariant_shares.NO_SQUARES in found.flags
     assert (found.variance > 0).all()
 
 
@@ -218,7 +218,7 @@ def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> No
         lambda: estimate_invariant([11, 9, 3], exchange([12, 8, 3], Fraction(1, 2)), **options),  # type: ignore[arg-type]
     ]
     full = [call() for call in calls]
-    monkeypatch.setattr(invariant, "COVARIANCE_LIMIT", 2)
+    monkeypatch.setattr(invariant_shares, "COVARIANCE_LIMIT", 2)
     for call, whole in zip(calls, full, strict=True):
         np.testing.assert_allclose(call().variance, whole.variance, rtol=1e-12)
         np.testing.assert_allclose(np.diag(np.asarray(whole.covariance)), whole.variance)
@@ -227,7 +227,7 @@ def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_part_below_zero_is_flagged_and_has_an_interval_all_the_same() -> None:
     P = exchange([30, 20, 2], Fraction(1))
     found = estimate_invariant([31, 21, 0], P)
-    assert invariant.NEGATIVE in found.flags
+    assert invariant_shares.NEGATIVE in found.flags
     low, high = found.confidence_interval()[2]
     assert low == 0
     assert 0 < high < 0.2

@@ -19,8 +19,8 @@ from maskwell.release.folder.receipt_contents import advice_of, public_receipt
 from maskwell.release.folder.release_metadata import processing
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release, ReleasedColumn
+from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.risk_utility import RiskUtilityPoint
-from maskwell.release.utility.expected import expected_table
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead, release_page
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report

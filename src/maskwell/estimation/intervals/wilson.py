@@ -21,7 +21,7 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
     They lie within [0, 1] and exist for categories that no released record has. Source: Wilson's interval, standard;
     with the effective number of records derived.
 
-    >>> from maskwell.estimation.invariant import estimate_unknown
+    >>> from maskwell.estimation.invariant_shares import estimate_unknown
     >>> wilson_effective(estimate_unknown([10, 0]), 0.95).to_array().round(4).tolist()
     [[0.5781, 1.0], [0.0, 0.4219]]
     """

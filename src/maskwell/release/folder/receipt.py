@@ -24,8 +24,8 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
-from maskwell.release.analysis.kept import kept_columns
-from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
+from maskwell.release.analysis.kept_tables import kept_columns
+from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
 from maskwell.release.stages.stage import Stage, state_categories
 
 T = TypeVar("T")

@@ -18,12 +18,12 @@ from maskwell.core.documents import json_form, version_text
 from maskwell.core.escapes import in_json
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
-from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.folder.matrix_disclosure import INCLUDED, WITHHELD, check_matrix, is_included, protection_of
 from maskwell.release.folder.receipt import VERSION, Group, labels_json, numbered, stage_to_dict
-from maskwell.release.risk.repeated import path_parities
+from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.inflation import inflation_of
+from maskwell.release.utility.utility_measures import inflation_of
 
 if TYPE_CHECKING:
     from maskwell.release.release_result import Release

@@ -61,7 +61,7 @@ from maskwell.release.folder.release_metadata import (
     formula_columns,
     processing,
 )
-from maskwell.release.risk.file_risk import RiskReport
+from maskwell.release.risk.risk_report import RiskReport
 from maskwell.release.side_channels import identifies
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from maskwell.release.matrices.infeasible import named
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.matrices.nearest import upwards
 from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
-from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, chosen
+from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
 
 STEP = Fraction(1, 20)
 """By how much a cap is lowered at a time."""
@@ -114,7 +114,7 @@ def lower_until(
     risk
         The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
     intruder
-        Whom the bound is for: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`. Against one who looks under
+        Whom the bound is for: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`. Against one who looks under
         any released value, moves by which a record would be found too easily are limited too.
     step
         By how much a cap is lowered at a time.
@@ -216,14 +216,14 @@ def _given_risk(risk: Risk, k: int) -> Risk:
 
 
 def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> Risk:
-    """The largest chance of a correct match by one of :data:`~maskwell.release.risk.intruders.INTRUDERS`."""
-    from maskwell.release.risk.cell_risks import cell_risks
+    """The largest chance of a correct match by one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`."""
+    from maskwell.release.risk.identity_disclosure import cell_risks
 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
             found = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
-            every[found.cells] = chosen(intruder, vars(found))
+            every[found.cells] = risk_against(intruder, vars(found))
         return every
 
     return risks
@@ -235,9 +235,9 @@ def _looks_anywhere(intruder: str) -> bool:
 
 def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
     """Moves by which a record is found too easily, each with its chance."""
-    from maskwell.release.risk.listed import Listed
+    from maskwell.release.risk.arrivals import SparseArrivals
 
-    true, released, _ = Listed.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
+    true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + _SLACK)
     columns = {j: design.columns_exact(j) for j in set(true.tolist())}
     return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
 

@@ -24,7 +24,7 @@ from maskwell.privacy.criteria import Demand
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.plan_entries import Reader
-from maskwell.release.risk.intruders import ANY_LOOK
+from maskwell.release.risk.risk_report import ANY_LOOK
 from maskwell.release.stages.stage import state_categories
 
 INVARIANCES = ("counts", "weights")

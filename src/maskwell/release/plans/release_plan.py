@@ -21,7 +21,7 @@ from maskwell.release.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_
 from maskwell.release.plans.method import located
 from maskwell.release.plans.plan_entries import by_text, typed, unknown_label, write_toml
 from maskwell.release.plans.protection import Protection
-from maskwell.release.risk.intruders import ANY_LOOK, INTRUDERS
+from maskwell.release.risk.risk_report import ANY_LOOK, INTRUDERS
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
@@ -71,7 +71,7 @@ class ReleasePlan:
     match
         The largest chance of a correct match that any record may have.
     intruder
-        Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`, by default somebody who
+        Whom ``match`` speaks of: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`, by default somebody who
         knows the matrices and the counts and looks where a record is found most easily.
     codebook
         For some columns all their labels, as texts and in order, also those that do not occur.

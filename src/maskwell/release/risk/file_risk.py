@@ -1,9 +1,9 @@
-"""The disclosure risk of a whole file, before and after its release."""
+"""The disclosure risk of a whole file, before and after its release, and what each key variable adds to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,34 @@ import numpy as np
 from maskwell.core.arguments import Flag, RealNumber, as_real, check_kind, list_of
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import CellTable
+from maskwell.core.joint_keys import find_keys, number_cells
 from maskwell.core.phrases import Printed, round_up
 from maskwell.errors import CountsError, ParameterError
-from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.risk.cell_keys import find, numbered
-from maskwell.release.risk.cell_risks import Arrivals, CellRisks, risks_of
-from maskwell.release.risk.components import acting, needed_columns
-from maskwell.release.risk.individual import individual_risk
-from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY_95, chosen
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.realised import realised_risks
-from maskwell.release.risk.summands import row_sums
-from maskwell.release.risk.summary import SLACK, FileRisk, count_above, percentile, violations
-from maskwell.release.risk.swapped import exchanged_risks, has_exchange, keeps_counts, swapped_risks
-from maskwell.release.risk.targets import check_level
+from maskwell.release.analysis.kept_tables import acting, needed_columns, unchanged_columns
+from maskwell.release.risk.arrivals import Arrivals, SparseArrivals, arrivals_of
+from maskwell.release.risk.binomial_sums import row_sums
+from maskwell.release.risk.identity_disclosure import (
+    CellRisks,
+    exchanged_risks,
+    has_exchange,
+    individual_risk,
+    keeps_counts,
+    risks_of,
+    swapped_risks,
+)
+from maskwell.release.risk.match_chances import check_level
+from maskwell.release.risk.released_counts import realised_risks
+from maskwell.release.risk.risk_report import (
+    ANY_LOOK,
+    OWN_KEY_95,
+    SLACK,
+    FileRisk,
+    RiskReport,
+    count_above,
+    percentile,
+    risk_against,
+    violations,
+)
 from maskwell.release.stages.stage import Stage
 
 UNUSUAL = "k-anonymity of a randomized file is not the usual guarantee: a released unique is often not the person"
@@ -48,83 +62,6 @@ NOT_COVERED = (
     " tell what that adds"
 )
 UNTOUCHED = "no stage randomizes a key: the risk of a match is that of the original file"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RiskReport:
-    """Risk of a file before and after a release.
-
-    Attributes
-    ----------
-    keys
-        What the intruder knows.
-    before, after
-        The file as it is, and as it is released; ``after`` is ``None`` without a release.
-    intruder
-        Whom ``max_risk``, ``records_above`` and ``per_cell["after"]`` speak of:
-        one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
-    threshold, level
-        The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
-    table
-        The cells that the arrays of ``per_cell`` belong to.
-    per_cell
-        ``before``, and where there are weights ``population``; after a release ``after`` (the largest chance of a
-        correct match against the intruder), ``unconditional``, ``in_range``, ``strict``, ``any_release`` and ``kept``,
-        and of a file that is drawn ``released_counts`` where it can be told; each of shape (cells,).
-    flags
-        What a reader should know, in words.
-    """
-
-    keys: tuple[str, ...]
-    before: FileRisk
-    after: FileRisk | None
-    threshold: float | None
-    level: float
-    table: CellTable
-    per_cell: Mapping[str, Real] = field(repr=False)
-    intruder: str = ANY_LOOK
-    flags: tuple[str, ...] = ()
-
-    @property
-    def worst(self) -> float:
-        """The largest chance of a correct match that the report speaks of, whoever looks."""
-        now = self.before if self.after is None else self.after
-        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0)
-
-    @property
-    def headline(self) -> dict[str, Any]:
-        """The figure that stands above the release, for whom, and whether the limit is kept."""
-        now = self.before if self.after is None else self.after
-        return {
-            "risk": now.max_risk,
-            "intruder": self.intruder,
-            "keys": list(self.keys),
-            "limit": self.threshold,
-            "kept": None if self.threshold is None else not now.records_above,
-            "worst": self.worst,
-        }
-
-    @property
-    def risk(self) -> Real:
-        """The chance of a correct match of the records of each cell: after the release where there is one."""
-        return self.per_cell["before" if self.after is None else "after"]
-
-    def count_above(self, bound: float) -> int:
-        """Records whose chance of a correct match is above a bound."""
-        return int(self.table.counts[self.risk > bound + SLACK].sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: the file before, the same under ``before``, and ``after``."""
-        return {
-            **self.before.to_dict(),
-            "headline": self.headline,
-            "keys": list(self.keys),
-            "threshold": self.threshold,
-            "level": self.level,
-            "before": self.before.to_dict(),
-            "after": None if self.after is None else self.after.to_dict(),
-            "flags": list(self.flags),
-        }
 
 
 def assess_risk(
@@ -162,7 +99,7 @@ def assess_risk(
     weights
         Whether the weights of the table are sampling weights, from which the population is estimated.
     intruder
-        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.intruders.INTRUDERS`.
+        Whom the threshold speaks of: one of :data:`~maskwell.release.risk.risk_report.INTRUDERS`.
     seen
         Unchanged columns inside whose cells records are counted, too: by default those within which a key is
         randomized.
@@ -204,7 +141,7 @@ def assess_risk(
         if len(known) > len(keys):
             inside = _counted_inside(finer, known, stages, level, released)
             measured = _larger(measured, inside, _shares(finer, keys, known), cells_in(finer, table))
-        per_cell |= {"after": chosen(intruder, measured)} | measured
+        per_cell |= {"after": risk_against(intruder, measured)} | measured
         after = _after(own, drawn, risks, _guess(arrivals, own.n), uniques, threshold, per_cell)
         if weights:
             after = replace(after, expected_reidentifications=_reidentified(risks, per_cell))
@@ -230,7 +167,7 @@ def _checked_keys(keys: Sequence[str]) -> tuple[str, ...]:
 def cells_in(table: CellTable, coarser: CellTable) -> Array:
     """The cell of a coarser table that each cell of a table lies in."""
     codes = table.codes[:, [table.place(name) for name in coarser.columns]]
-    return find(*numbered(coarser.sizes, coarser.codes, codes))
+    return find_keys(*number_cells(coarser.sizes, coarser.codes, codes))
 
 
 def _population(own: CellTable) -> Real:
@@ -268,7 +205,7 @@ _KEPT = ("unconditional", "in_range", "strict", "any_release", "kept")
 
 def _risks(arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], level: float) -> tuple[CellRisks, float]:
     """Risks of all cells, and the expected released uniques."""
-    if keeps_counts(stages, keys) and isinstance(arrivals, Listed):
+    if keeps_counts(stages, keys) and isinstance(arrivals, SparseArrivals):
         sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
         return swapped_risks(arrivals), float((sizes == 1).sum())
     risks = risks_of(arrivals, level=level)
@@ -282,15 +219,9 @@ def _realised(arrivals: Arrivals, risks: CellRisks, stages: Sequence[Stage], key
     """
     if keeps_counts(stages, keys):
         return risks.any_release
-    if not isinstance(arrivals, Listed) or has_exchange(stages, keys):
+    if not isinstance(arrivals, SparseArrivals) or has_exchange(stages, keys):
         return None
     return realised_risks(arrivals)
-
-
-def unchanged_columns(stages: Sequence[Stage], keys: Sequence[str]) -> tuple[str, ...]:
-    """Columns that stay as they are, and within which a key is randomized."""
-    moved = {name for stage in stages for name in (*stage.variables, *stage.linked)}
-    return tuple(name for name in needed_columns(stages, keys) if name not in moved and name not in keys)
 
 
 _INSIDE = ("in_range", "strict", "any_release")
@@ -303,9 +234,9 @@ def _counted_inside(
     drawn = released.project(known) if released is not None and {*known} <= {*released.columns} else None
     arrivals = arrivals_of(stages, finer, known, released=drawn)
     risks, _ = _risks(arrivals, stages, known, level)
-    found = {name: getattr(risks, name) for name in _INSIDE}
+    inside = {name: getattr(risks, name) for name in _INSIDE}
     realised = None if drawn is None else _realised(arrivals, risks, stages, known)
-    return found if realised is None else found | {"released_counts": realised}
+    return inside if realised is None else inside | {"released_counts": realised}
 
 
 def _shares(finer: CellTable, keys: Sequence[str], known: Sequence[str]) -> Real:
@@ -316,14 +247,14 @@ def _shares(finer: CellTable, keys: Sequence[str], known: Sequence[str]) -> Real
 
 def _larger(measured: Mapping[str, Real], inside: Mapping[str, Real], shares: Real, place: Array) -> dict[str, Real]:
     """The larger risk of two ways to count, for each cell; what is known of one way only is left out."""
-    found = dict(measured)
+    larger = dict(measured)
     for name in (*_INSIDE, "released_counts"):
-        if name in inside and name in found:
-            found[name] = found[name].copy()
-            np.maximum.at(found[name], place, inside[name] * shares)
+        if name in inside and name in larger:
+            larger[name] = larger[name].copy()
+            np.maximum.at(larger[name], place, inside[name] * shares)
         else:
-            found.pop(name, None)
-    return found
+            larger.pop(name, None)
+    return larger
 
 
 def _after(
@@ -396,3 +327,70 @@ def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterato
     yield UNUSUAL if on_key else UNTOUCHED
     if has_exchange(stages, own.columns) and not keeps_counts(stages, own.columns):
         yield EXCHANGED
+
+
+# ---- what each key adds
+
+
+@dataclass(frozen=True)
+class VariableContribution:
+    """How much less an intruder could do who does not know one variable.
+
+    Attributes
+    ----------
+    variable
+        Its name.
+    matches, matches_without
+        Expected correct matches with the whole key, and without the variable.
+    uniques_without
+        Expected uniques without the variable.
+    max_risk_without
+        The largest chance of a correct match without it.
+    """
+
+    variable: str
+    matches: float
+    matches_without: float
+    uniques_without: float
+    max_risk_without: float
+
+    @property
+    def share(self) -> float:
+        """Share of the expected matches that would be gone."""
+        return 1 - self.matches_without / self.matches if self.matches else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "share": self.share}
+
+
+def variable_contributions(
+    table: CellTable, keys: Sequence[str], stages: Sequence[Stage] = (), *, level: float = 0.95
+) -> list[VariableContribution]:
+    """What each key adds, the largest first.
+
+    >>> cells = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
+    >>> job, town = variable_contributions(CellTable.of(["town", "job"], cells), ["town", "job"])
+    >>> job.variable, job.matches, job.matches_without   # who does not know the job finds two instead of four
+    ('job', 4.0, 2.0)
+    """
+    check_kind(CellTable, table=table)
+    keys = list_of(str, keys, "keys")
+    stages = list_of(Stage, stages, "stages")
+    whole = _last(assess_risk(table, keys, stages, level=level))
+    added = [_without(name, table, keys, stages, level, whole.expected_matches) for name in keys]
+    return sorted(added, key=lambda one: one.matches_without)
+
+
+def _without(
+    name: str, table: CellTable, keys: Sequence[str], stages: Sequence[Stage], level: float, matches: float
+) -> VariableContribution:
+    others = [key for key in keys if key != name]
+    if not others:  # who knows nothing picks any record
+        return VariableContribution(name, matches, 1.0, float(table.n == 1), 1 / table.n)
+    left = _last(assess_risk(table, others, stages, level=level))
+    return VariableContribution(name, matches, left.expected_matches, left.expected_uniques, left.max_risk)
+
+
+def _last(report: RiskReport) -> Any:
+    return report.before if report.after is None else report.after

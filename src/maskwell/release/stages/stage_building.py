@@ -19,6 +19,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, PlanError, TooLargeError
+from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.invariance import is_invariant
 from maskwell.release.matrices.mixing import mixed, repeated
@@ -35,7 +36,6 @@ from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.risk.components import acting, needed_columns
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
 from maskwell.release.stages.stage import Stage, state_categories
 

@@ -18,7 +18,7 @@ from maskwell.release.folder.matrix_disclosure import is_included, protection_of
 from maskwell.release.folder.receipt_contents import in_words, public_receipt
 from maskwell.release.kept_bounds import exempted
 from maskwell.release.release_result import Release
-from maskwell.release.risk.repeated import path_parities
+from maskwell.release.risk.repeated_releases import path_parities
 from maskwell.release.risk_utility import expected_change
 from maskwell.release.stages.stage import Stage, achieved, guessed
 from maskwell.reports.pages.page_templates import environment, page_style

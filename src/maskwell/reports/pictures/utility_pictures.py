@@ -16,9 +16,8 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InputError
-from maskwell.release.utility.association import Association
-from maskwell.release.utility.inflation import Inflation
-from maskwell.release.utility.report import UtilityReport, VariableUtility
+from maskwell.release.utility.utility_measures import Association, Inflation
+from maskwell.release.utility.utility_report import UtilityReport, VariableUtility
 from maskwell.reports.pictures.canvas import (
     NARROW,
     SMALL,

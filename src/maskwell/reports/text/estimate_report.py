@@ -12,8 +12,8 @@ from maskwell.estimation.intervals.base import Intervals
 from maskwell.estimation.margins import of_sums
 from maskwell.estimation.result import Estimate
 from maskwell.estimation.sampling.result import SurveyEstimate
-from maskwell.release.analysis.analysis import Analysis
-from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED
+from maskwell.release.analysis.release_estimates import Analysis
+from maskwell.release.analysis.table_routes import EXACT, KEPT, OPEN, SOLVED
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line

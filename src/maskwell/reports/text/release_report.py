@@ -14,12 +14,11 @@ from maskwell.core.cells import CellTable
 from maskwell.core.escapes import one_line
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import InfeasibleError
-from maskwell.release.analysis.kept import kept_columns
+from maskwell.release.analysis.kept_tables import kept_columns
 from maskwell.release.kept_bounds import check_kept, exempted
 from maskwell.release.release_result import Release
-from maskwell.release.risk.contributions import LevelContribution, VariableContribution
-from maskwell.release.risk.file_risk import RiskReport
-from maskwell.release.risk.summary import FileRisk
+from maskwell.release.risk.file_risk import VariableContribution
+from maskwell.release.risk.risk_report import FileRisk, LevelContribution, RiskReport
 from maskwell.release.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.plain_words import SPACE, count, counted, label, percent

@@ -12,11 +12,10 @@ from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.engines.labels import Labels
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.release_result import Release
-from maskwell.release.risk.contributions import level_contributions, variable_contributions
-from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport
-from maskwell.release.risk.summary import SLACK, FileRisk
-from maskwell.release.utility.regressions import RegressionComparison
-from maskwell.release.utility.report import VariableUtility
+from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions
+from maskwell.release.risk.risk_report import SLACK, FileRisk, RiskReport, level_contributions
+from maskwell.release.utility.utility_measures import RegressionComparison
+from maskwell.release.utility.utility_report import VariableUtility
 from maskwell.reports.plain_words import SPACE, count, counted, percent
 from maskwell.reports.text.release_words import INTRUDER_WORDS, bound_value, label_of, name_of
 

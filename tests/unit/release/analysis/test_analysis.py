@@ -29,13 +29,12 @@ from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct import DirectEstimate
-from maskwell.estimation.invariant import estimate_unknown
+from maskwell.estimation.invariant_shares import estimate_unknown
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.samples import Sample
-from maskwell.release.analysis.analysis import _with_values, estimate_released
-from maskwell.release.analysis.by_domain import share_by_domain
-from maskwell.release.analysis.routes import Route, assigned, route_of
-from maskwell.release.analysis.with_matrices import kept_with_matrices, solved
+from maskwell.release.analysis.matrix_estimates import kept_with_matrices, solved
+from maskwell.release.analysis.release_estimates import _with_values, estimate_released, share_by_domain
+from maskwell.release.analysis.table_routes import Route, assigned, route_of
 from maskwell.release.folder.receipt import Receipt, load_receipt, receipt_from_dict
 from maskwell.release.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.release.stages.stage import Stage
@@ -220,7 +219,7 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
     )
     route = route_of(receipt, ["roof", "sex"])
     assert route.kind == "solved"
-    from maskwell.release.analysis.composing import composed
+    from maskwell.release.analysis.matrix_estimates import composed
 
     cells = sorted(set(ROWS))
     P, released = composed(receipt.groups, list(COLUMNS), cells)  # type: ignore[arg-type]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
 
 from maskwell.errors import ParameterError
-from maskwell.release.analysis.composing import composed
-from maskwell.release.analysis.routes import assigned, is_kept, route_of
+from maskwell.release.analysis.matrix_estimates import composed
+from maskwell.release.analysis.table_routes import assigned, is_kept, route_of
 from maskwell.release.folder.receipt import Group, Receipt, receipt_from_dict
 from maskwell.release.folder.receipt_contents import public_receipt
 

@@ -27,11 +27,10 @@ from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingValueError, ParameterError
-from maskwell.estimation.invariant import estimate_invariant, estimate_unknown
-from maskwell.release.analysis.analysis import Analysis, estimate_released
-from maskwell.release.analysis.composing import composed
-from maskwell.release.analysis.routes import Route
-from maskwell.release.analysis.with_matrices import solved
+from maskwell.estimation.invariant_shares import estimate_invariant, estimate_unknown
+from maskwell.release.analysis.matrix_estimates import composed, solved
+from maskwell.release.analysis.release_estimates import Analysis, estimate_released
+from maskwell.release.analysis.table_routes import Route
 from maskwell.release.folder.receipt import Group, Receipt, load_receipt, receipt_from_dict
 from maskwell.release.folder.receipt_contents import internal_receipt, public_receipt
 from maskwell.release.plans.release_plan import ReleasePlan

@@ -39,7 +39,7 @@ from maskwell.release.folder.receipt_contents import (
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.plans.given_methods import Fixed
 from maskwell.release.stages.stage import Stage, state_categories
-from maskwell.release.utility.inflation import inflation_of
+from maskwell.release.utility.utility_measures import inflation_of
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

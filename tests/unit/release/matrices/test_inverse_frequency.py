@@ -14,7 +14,7 @@ from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cel
 from maskwell.release.matrices.block_thetas import GRID, theta_for_block, thetas_for_blocks
 from maskwell.release.matrices.invariance import invariance_error
 from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block, theta_for_xi
-from maskwell.release.risk.cell_risks import cell_risks
+from maskwell.release.risk.identity_disclosure import cell_risks
 
 
 def largest_risk(counts: list[int], theta: Fraction) -> Fraction:

@@ -18,7 +18,7 @@ from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.counts import read_amounts
 from maskwell.release.matrices.lowering import lower_until, match_risks, method1_for_match
 from maskwell.release.matrices.optimal import optimal_matrix
-from maskwell.release.risk.cell_risks import cell_risks
+from maskwell.release.risk.identity_disclosure import cell_risks
 
 
 @pytest.mark.parametrize("nu", ["0.5", "0.4"])

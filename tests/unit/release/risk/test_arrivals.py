@@ -11,13 +11,12 @@ import pytest
 from maskwell.core.cells import CellTable
 from maskwell.designs.dense import Dense
 from maskwell.errors import TooLargeError
+from maskwell.release.analysis.kept_tables import needed_columns
 from maskwell.release.risk import arrivals as module
-from maskwell.release.risk import product as product_module
-from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.risk.cell_risks import CellRisks, cell_risks, risks_of
-from maskwell.release.risk.components import needed_columns
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.product import Product
+from maskwell.release.risk import kronecker_arrivals as product_module
+from maskwell.release.risk.arrivals import SparseArrivals, arrivals_of
+from maskwell.release.risk.identity_disclosure import CellRisks, cell_risks, risks_of
+from maskwell.release.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.release.stages.stage import Stage
 
 SIZES = {"a": 2, "b": 3, "c": 3}
@@ -75,7 +74,7 @@ def test_independent_stages_are_a_kronecker_product(seed: int, limit: int, monke
     parts = [matrix(SIZES[name], rng, [0.0, 0.5, 0.95][seed % 3]) for name in "abc"]
     counted = table(rng)
     arrivals = arrivals_of([stage((n,), P) for n, P in zip("abc", parts, strict=True)], counted, ["a", "b", "c"])
-    assert isinstance(arrivals, Listed if limit else Product)
+    assert isinstance(arrivals, SparseArrivals if limit else KroneckerArrivals)
     whole, grid = np.kron(np.kron(*parts[:2]), parts[2]), counted.grid().ravel()
     expected = cell_risks(grid, whole)
     found = risks_of(arrivals)
@@ -83,7 +82,7 @@ def test_independent_stages_are_a_kronecker_product(seed: int, limit: int, monke
     assert found.any_release.max() == pytest.approx(expected.any_release.max(), abs=1e-12)
     assert (found.any_release >= expected.any_release - 1e-12).all()  # of a product, a bound from above
     assert arrivals.best_guesses().sum() == pytest.approx((whole * grid).max(axis=1).sum())
-    uniques = Listed.from_design(grid, Dense.of(whole.tolist())).expected_uniques()
+    uniques = SparseArrivals.from_design(grid, Dense.of(whole.tolist())).expected_uniques()
     assert arrivals.expected_uniques() == pytest.approx(uniques, abs=1e-12)
 
 
@@ -145,7 +144,7 @@ def test_a_product_with_columns_outside_the_key(monkeypatch: pytest.MonkeyPatch)
     listed = risks_of(arrivals_of(stages, counted, ["a", "c"]))
     monkeypatch.setattr(module, "LISTED", 0)
     product_of_two = arrivals_of(stages, counted, ["a", "c"])
-    assert isinstance(product_of_two, Product)
+    assert isinstance(product_of_two, KroneckerArrivals)
     for name in COMPARED:
         np.testing.assert_allclose(getattr(risks_of(product_of_two), name), getattr(listed, name), atol=1e-12)
 

@@ -8,12 +8,11 @@ from tests.support.matching import exact_risk
 
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError
-from maskwell.release.risk import cell_risks as module
-from maskwell.release.risk.cell_risks import cell_risks
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.matching import match_risk_row
-from maskwell.release.risk.summands import summands_of
-from maskwell.release.risk.windows import windows
+from maskwell.release.risk import identity_disclosure as module
+from maskwell.release.risk.arrivals import SparseArrivals
+from maskwell.release.risk.binomial_sums import count_distributions, sums_of_terms
+from maskwell.release.risk.identity_disclosure import cell_risks
+from maskwell.release.risk.match_chances import match_risk_row
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,15 +99,15 @@ def test_bad_input_is_named() -> None:
 
 @pytest.mark.parametrize("half", [0.5, np.nextafter(0.5, 0), 0.5 - 2**-27, 0.5 - 5 * 2**-54])
 def test_chances_next_to_a_half_lose_no_digits(half: float) -> None:
-    rows = summands_of(np.zeros(2, dtype=int), np.array([1, 1]), np.array([1 / 7, half]), 1)
-    window = next(windows(rows, np.zeros(1, dtype=int), np.array([1 / 7])))
+    rows = sums_of_terms(np.zeros(2, dtype=int), np.array([1, 1]), np.array([1 / 7, half]), 1)
+    window = next(count_distributions(rows, np.zeros(1, dtype=int), np.array([1 / 7])))
     np.testing.assert_allclose(window.pmf[0, :3], [1 - half, half, 0], atol=1e-15)
 
 
 def test_records_with_the_same_key_hide_each_other_only_if_they_come_as_often() -> None:
     """One record stays with 2/5 and thirty with 1/1000; nine come from elsewhere with 1/2."""
     counts, p = np.array([1, 30, 9]), np.array([0.4, 0.001, 0.5])
-    arrivals = Listed.of(counts, np.array([0, 0, 1]), 2, np.zeros(3, dtype=int), np.arange(3), p)
+    arrivals = SparseArrivals.of(counts, np.array([0, 0, 1]), 2, np.zeros(3, dtype=int), np.arange(3), p)
     found = module.risks_of(arrivals, cells=[0], every_release=False)
     assert found.before[0] == pytest.approx(1 / 31)
     exact = exact_risk(counts, p, 0).strict

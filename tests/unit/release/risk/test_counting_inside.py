@@ -14,9 +14,10 @@ from tests.support.intruders import Record, assessed, best_attack_on, best_attac
 from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import InfeasibleError
+from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.publication import release_table
-from maskwell.release.risk.file_risk import assess_risk, unchanged_columns
+from maskwell.release.risk.file_risk import assess_risk
 
 COLUMNS = ("sex", "income")
 METHODS = [{"method": "sequential"}, *({"method": "method1", "theta": theta} for theta in ("0.2", "0.9"))]

@@ -11,10 +11,9 @@ from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
-from maskwell.release.risk.contributions import level_contributions, record_risks, variable_contributions
-from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL, assess_risk
-from maskwell.release.risk.individual import individual_risk
-from maskwell.release.risk.summary import percentile
+from maskwell.release.risk.file_risk import EXCHANGED, LIGHT, UNTOUCHED, UNUSUAL, assess_risk, variable_contributions
+from maskwell.release.risk.identity_disclosure import individual_risk
+from maskwell.release.risk.risk_report import level_contributions, percentile, record_risks
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.text.risk_figures import headline
 

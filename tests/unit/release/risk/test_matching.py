@@ -11,11 +11,9 @@ from tests.support.matching import enumerated_match, exact_pmf, exact_risk
 from maskwell.core.categories import Categories
 from maskwell.designs.dense import Dense
 from maskwell.errors import CountsError, MatrixError, OrientationError, ParameterError, UnknownCategoryError
-from maskwell.release.risk import matching
-from maskwell.release.risk.matching import match_risk, match_risk_row
-from maskwell.release.risk.strict import strict_risk
-from maskwell.release.risk.summands import summands_of
-from maskwell.release.risk.targets import target_risks
+from maskwell.release.risk import match_chances
+from maskwell.release.risk.binomial_sums import sums_of_terms
+from maskwell.release.risk.match_chances import match_risk, match_risk_row, strict_risk, target_risks
 
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 
@@ -69,7 +67,7 @@ def random_rows(trials: int, seed: int) -> list[tuple[list[int], list[float], in
 @pytest.mark.parametrize(("n", "p", "x"), random_rows(60, seed=11))
 def test_the_transform_agrees_with_fractions(n: list[int], p: list[float], x: int) -> None:
     expected = exact_risk(n, p, x)
-    rows = summands_of(np.zeros(len(n), dtype=int), np.array(n), np.array(p), 1)
+    rows = sums_of_terms(np.zeros(len(n), dtype=int), np.array(n), np.array(p), 1)
     found = target_risks(rows, np.array([0]), np.array([p[x]]))
     assert found.unconditional[0] == pytest.approx(expected.unconditional, abs=1e-14)
     assert found.in_range[0] == pytest.approx(expected.in_range, abs=1e-13)
@@ -80,7 +78,7 @@ def test_the_transform_agrees_with_fractions(n: list[int], p: list[float], x: in
 def test_a_window_tells_the_same_as_direct_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
     counts, row = [40, 300, 900], [0.6, 0.05, 0.01]
     direct = match_risk_row(counts, row, 0)
-    monkeypatch.setattr(matching, "DIRECT", 0)
+    monkeypatch.setattr(match_chances, "DIRECT", 0)
     window = match_risk_row(counts, row, 0)
     assert (window.t_low, window.t_high) == (direct.t_low, direct.t_high)
     for t in range(window.t_low, window.t_high + 1):

@@ -12,8 +12,8 @@ from maskwell import Dense, Sparse, best_guess, binary_guess, guess_probability,
 from maskwell.core.categories import Categories
 from maskwell.designs import coded
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.release.risk import repeated
-from maskwell.release.risk.posteriors import check_prior
+from maskwell.release.risk import repeated_releases
+from maskwell.release.risk.attribute_disclosure import check_prior
 
 EXCHANGE = [["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]]
 
@@ -121,7 +121,7 @@ def test_releases_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
         repeated_guess([], [1, 2])
     with pytest.raises(MatrixError, match="different"):
         repeated_guess([[[1, 0], [0, 1]], EXCHANGE], [1, 2])
-    monkeypatch.setattr(repeated, "LIMIT", 50)
+    monkeypatch.setattr(repeated_releases, "LIMIT", 50)
     with pytest.raises(TooLargeError, match="combinations"):
         repeated_guess([EXCHANGE] * 4, [12, 8, 3])
 

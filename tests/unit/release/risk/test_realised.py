@@ -16,11 +16,11 @@ from maskwell.designs.dense import design_of
 from maskwell.release.matrices.inverse_frequency import inverse_frequency
 from maskwell.release.matrices.method1 import method1
 from maskwell.release.plans.release_plan import ReleasePlan
-from maskwell.release.risk import realised as module
-from maskwell.release.risk.cell_risks import cell_risks
+from maskwell.release.risk import released_counts as module
+from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.file_risk import NOT_COVERED, assess_risk
-from maskwell.release.risk.listed import Listed
-from maskwell.release.risk.realised import realised_risks
+from maskwell.release.risk.identity_disclosure import cell_risks
+from maskwell.release.risk.released_counts import realised_risks
 from maskwell.release.stages.stage_building import build_stages
 
 
@@ -42,7 +42,7 @@ def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Rea
 
 
 def risks(counts: Sequence[int], design: CodedDesign, released: Sequence[int]) -> Real | None:
-    listed = Listed.from_design(np.array(counts), design)
+    listed = SparseArrivals.from_design(np.array(counts), design)
     return realised_risks(replace(listed, seen=np.array(released)))
 
 
@@ -91,7 +91,9 @@ def test_the_integral_and_the_polynomials_agree(counts: list[int], design: Coded
     random, P = np.random.default_rng(7), np.asarray(design.matrix())
     for _ in range(3):
         released = sum(random.multinomial(n, P[:, j]) for j, n in enumerate(counts))
-        blocks = module._Blocks(replace(Listed.from_design(np.array(counts), design), seen=np.asarray(released)))
+        blocks = module._Blocks(
+            replace(SparseArrivals.from_design(np.array(counts), design), seen=np.asarray(released))
+        )
         (group,) = blocks.grouped(blocks.dealt())
         by_integral = module.dealt_risks(group)[0][np.argsort(group.cells[0])]
         np.testing.assert_allclose(by_integral, blocks.block(0).risks(), rtol=1e-11)

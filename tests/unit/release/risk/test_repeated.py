@@ -22,7 +22,7 @@ from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, TooLargeError
 from maskwell.release.matrices.mixing import repeated
 from maskwell.release.publication import draws_of
-from maskwell.release.risk.repeated import TwoReleases, path_parities
+from maskwell.release.risk.repeated_releases import TwoReleases, path_parities
 from maskwell.release.stages.stage import Stage, state_categories
 
 PATTERNS = leading_patterns([(0, 2), (0, 2)], 0x1234)

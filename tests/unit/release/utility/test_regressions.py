@@ -8,8 +8,8 @@ import pytest
 from maskwell import Dense, compare_regressions
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import ParameterError
-from maskwell.release.utility.regressions import interval_overlap
-from maskwell.release.utility.report import UtilityReport
+from maskwell.release.utility.utility_measures import interval_overlap
+from maskwell.release.utility.utility_report import UtilityReport
 
 pytest.importorskip("formulaic")
 

@@ -13,11 +13,11 @@ from maskwell import Dense, assess_utility, cramers_v, table_distance, utility_t
 from maskwell.core.cells import CellTable
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.estimation.released_variance import conditional_variance, weighted_variance
+from maskwell.estimation.release_variance import conditional_variance, weighted_variance
+from maskwell.release.analysis.kept_tables import needed_columns
+from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import Stage
-from maskwell.release.utility.distances import expected_variation
-from maskwell.release.utility.expected import expected_table, needed_columns
-from maskwell.release.utility.inflation import inflation_of
+from maskwell.release.utility.utility_measures import expected_variation, inflation_of
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
 
@@ -132,7 +132,7 @@ def test_two_categories_each_lose_the_determinants() -> None:
 def test_columns_that_are_randomized_apart_are_told_once() -> None:
     from types import SimpleNamespace
 
-    from maskwell.release.utility.assessing import _independent
+    from maskwell.release.utility.utility_report import _independent
 
     def stage(variables: tuple[str, ...], within: tuple[str, ...] = ()) -> Any:
         return SimpleNamespace(variables=variables, within=within, columns=(*within, *variables))
@@ -229,10 +229,9 @@ def test_the_tables_that_are_needed_are_named() -> None:
     within = stage_of(("x",), [("n", "a"), ("S", "a")], np.eye(2), [1, 1], within=("region",))
     assert utility_tables([within], ["x", "y", "region"]) == [
         ("x",),
-        ("region", "x"),
-        ("y", "region", "x"),
-        ("x", "y"),
         ("x", "region"),
+        ("x", "y", "region"),
+        ("x", "y"),
     ]
 
 

@@ -1,34 +1,156 @@
-"""From the tables of a file, and of the released file, to a UtilityReport."""
+"""What a released file is still good for, before and after it is made: from tables of both files to a UtilityReport."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Real
 from maskwell.core.cells import CellTable
+from maskwell.core.documents import json_form
 from maskwell.core.phrases import listed
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.release.analysis.kept import involved
+from maskwell.release.analysis.kept_tables import acting, needed_columns
+from maskwell.release.risk.table_flow import CodedStage, expected_table
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.stage_building import expected_share
-from maskwell.release.utility.association import WEAKENED, Association, cramers_v
-from maskwell.release.utility.coded_stages import CodedStage
-from maskwell.release.utility.distances import expected_variation, table_distance
-from maskwell.release.utility.expected import expected_table, needed_columns
-from maskwell.release.utility.inflation import Inflation, inflation_of
-from maskwell.release.utility.report import UtilityReport, VariableUtility
+from maskwell.release.utility.utility_measures import (
+    WEAKENED,
+    Association,
+    Inflation,
+    TableDistance,
+    cramers_v,
+    expected_variation,
+    inflation_of,
+    table_distance,
+)
+
+if TYPE_CHECKING:
+    from maskwell.release.utility.utility_measures import RegressionComparison
 
 DOUBLED = 2 + 1e-9
+
 NAMED, APART = 40, 160
 """Letters for the columns of one stage, and for those of all stages in one sentence."""
+
 INDEPENDENT = (
     "columns that are randomized apart from each other do not keep their joint counts, which need the matrices: "
 )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VariableUtility:
+    """What a release does to one variable.
+
+    Attributes
+    ----------
+    name, invariance
+        The column, and what its matrix keeps on average.
+    expected_changed, realised_changed
+        Share of the records with another value: expected, and in the released file where that is known.
+    categories, before, after
+        Labels, and their shares in the file and in the released file (``None`` before there is one), shape (k,).
+    distance
+        Of these shares.
+    expected_variation, most_variation
+        Total variation that is to be expected, and a bound on its expectation; ``None`` where it cannot be told.
+    inflation
+        Of the variances of its shares; ``None`` where it cannot be told.
+    """
+
+    name: str
+    invariance: str
+    expected_changed: float
+    realised_changed: float | None
+    categories: tuple[Hashable, ...]
+    before: Real
+    after: Real | None
+    distance: TableDistance | None
+    expected_variation: float | None
+    most_variation: float | None
+    inflation: Inflation | None
+
+    @property
+    def changed_most(self) -> Hashable | None:
+        """The category whose share changed most."""
+        return None if self.distance is None else self.categories[self.distance.changed_most]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "invariance": self.invariance,
+            "expected_changed": self.expected_changed,
+            "realised_changed": self.realised_changed,
+            "expected_total_variation": self.expected_variation,
+            "most_total_variation": self.most_variation,
+            **({} if self.distance is None else self.distance.to_dict()),
+            "changed_most": self.changed_most,
+            **_inflated(self.inflation),
+        }
+
+
+def _inflated(inflation: Inflation | None) -> dict[str, Any]:
+    if inflation is None:
+        return {"vif": None, "n_eff": None, "vif_by_category": None}
+    rows = [
+        {"category": category, "vif": factor, "n_eff": size}
+        for category, factor, size in zip(inflation.categories, inflation.factors, inflation.effective, strict=True)
+    ]
+    return {"vif": inflation.worst, "n_eff": float(inflation.effective.min()), "vif_by_category": rows}
+
+
+@dataclass(frozen=True, eq=False)
+class UtilityReport:
+    """What a release does to variables, to pairs of them, and to regressions.
+
+    Attributes
+    ----------
+    variables
+        By name: the randomized and the linked ones.
+    pairs
+        Associations of all pairs of columns that were counted together and of which one is randomized.
+    regressions
+        Fitted to both files.
+    flags
+        What a reader should know, in words.
+    """
+
+    variables: Mapping[str, VariableUtility]
+    pairs: tuple[Association, ...] = ()
+    regressions: tuple[RegressionComparison, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def worst_inflation(self) -> float | None:
+        """The largest factor by which the variance of a share grows; None where it is not known for some variable."""
+        inflations = [one.inflation for one in self.variables.values()]
+        return None if not inflations or None in inflations else max(one.worst for one in inflations if one is not None)
+
+    def with_regressions(self, regressions: Iterable[RegressionComparison]) -> UtilityReport:
+        """The same with regressions that were fitted to both files."""
+        added = tuple(regressions)
+        flags = tuple(dict.fromkeys([*self.flags, *(flag for one in added for flag in one.flags)]))
+        return replace(self, regressions=(*self.regressions, *added), flags=flags)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        content: dict[str, Any] = json_form(
+            {
+                "variables": {name: one.to_dict() for name, one in self.variables.items()},
+                "pairs": [pair.to_dict() for pair in self.pairs],
+                "regressions": [one.to_dict() for one in self.regressions],
+                "flags": list(self.flags),
+            }
+        )
+        return content
+
+
+# ---- from tables to the report
 
 
 def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tuple[str, ...]]:
@@ -68,8 +190,8 @@ def assess_utility(
     >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
     >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
     ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
-    >>> found = assess_utility([CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})], stages=[stage])
-    >>> round(found.variables["x"].expected_changed, 3), round(found.pairs[0].expected, 3)   # V was 1
+    >>> report = assess_utility([CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})], stages=[stage])
+    >>> round(report.variables["x"].expected_changed, 3), round(report.pairs[0].expected, 3)   # V was 1
     (0.333, 0.25)
     """
     tables = list_of(CellTable, before, "before")
@@ -78,15 +200,15 @@ def assess_utility(
     check_kind(Mapping | None, changed=changed)
     names = _changed(stages)
     shares = {name: expected_share(stages, tables, [name]) for name in names}
-    told = {
+    variables = {
         name: _variable(name, stage, stages, tables, released, shares[name], (changed or {}).get(name))
         for name, stage in names.items()
     }
     together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
     pairs = [pair for pair in together if {*pair} & names.keys()]
     coded = [CodedStage.of(stage) for stage in stages]
-    found = tuple(_pair(pair, tables, released, coded) for pair in _unordered(pairs))
-    return UtilityReport(told, found, flags=_flags(told, found, stages))
+    associations = tuple(_pair(pair, tables, released, coded) for pair in _unordered(pairs))
+    return UtilityReport(variables, associations, flags=_flags(variables, associations, stages))
 
 
 def _changed(stages: Sequence[Stage]) -> dict[str, Stage]:
@@ -119,9 +241,9 @@ def _variable(
         )
     after = None if released is None else _covering(released, [name])
     labels, a, b = _aligned(table.project([name]), None if after is None else after.project([name]))
-    told = inflation_of(stage, name) if name in stage.variables else None
-    told = None if told is None else _shifted(told, name, stage, stages, tables)
-    usual, most = (None, None) if told is None else expected_variation(*_moves(told))
+    inflation = inflation_of(stage, name) if name in stage.variables else None
+    inflation = None if inflation is None else _shifted(inflation, name, stage, stages, tables)
+    usual, most = (None, None) if inflation is None else expected_variation(*_moves(inflation))
     return VariableUtility(
         name=name,
         invariance=stage.invariance,
@@ -135,24 +257,24 @@ def _variable(
         distance=None if b is None or not a.any() or not b.any() else table_distance(a, b),
         expected_variation=usual,
         most_variation=most,
-        inflation=told,
+        inflation=inflation,
     )
 
 
 def _shifted(
-    told: Inflation, name: str, stage: Stage, stages: Sequence[Stage], tables: Sequence[CellTable]
+    inflation: Inflation, name: str, stage: Stage, stages: Sequence[Stage], tables: Sequence[CellTable]
 ) -> Inflation:
     """The inflation with the shift of all stages together: an earlier one may move what this one works within."""
     whole = _covering(tables, needed_columns(stages, [name]))
-    if whole is None or stage.invariance == "weights" or len(involved(stages, [name])[0]) < 2 or not whole.n:
-        return told
+    if whole is None or stage.invariance == "weights" or len(acting(stages, [name])) < 2 or not whole.n:
+        return inflation
     before, after = _counted(whole.project([name])), _counted(expected_table(stages, whole, [name]))
-    shift = np.array([after.get(label, 0.0) - before.get(label, 0.0) for label in told.categories]) / whole.n
-    return replace(told, shift=shift)
+    shift = np.array([after.get(label, 0.0) - before.get(label, 0.0) for label in inflation.categories]) / whole.n
+    return replace(inflation, shift=shift)
 
 
-def _moves(told: Inflation) -> tuple[Real, Real]:
-    return told.shift, told.added
+def _moves(inflation: Inflation) -> tuple[Real, Real]:
+    return inflation.shift, inflation.added
 
 
 def _aligned(before: CellTable, after: CellTable | None) -> tuple[tuple[Hashable, ...], Real, Real | None]:
@@ -237,8 +359,8 @@ def _independent(stages: Sequence[Stage]) -> list[str]:
         return []
     concerned = sorted({place for pair in apart for place in pair})
     all_apart = len(apart) == len(concerned) * (len(concerned) - 1) // 2
-    told = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
-    return [INDEPENDENT + listed(told, len(told), APART)]
+    pairs = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
+    return [INDEPENDENT + listed(pairs, len(pairs), APART)]
 
 
 def _together(stage: Stage) -> str:

@@ -1,8 +1,17 @@
-"""Estimating tables of a released file where the matrices are known: from the internal receipt, or published ones."""
+"""Estimating tables of a released file where the matrices are known: from the internal receipt, or published ones.
+
+Several randomizations after each other are one matrix over the cells of a table,
+
+    P = P_m ... P_1,    later ones on the left
+
+with only those cells that occur. A cell whose state a group does not know, such as one without a value, stays as it is.
+Cells are told apart by the texts of their labels: a file may have been saved with numbers for texts.
+Source: [Adeshiyan2011, Theorem 4.2 and Remark 4.1].
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,29 +19,28 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.errors import NotIdentifiableError, ParameterError
+from maskwell.core.joint_keys import distinct_rows
+from maskwell.core.labels import texts
+from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct import DirectEstimate, Released
-from maskwell.estimation.invariant import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
+from maskwell.estimation.invariant_shares import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
 from maskwell.estimation.moments import flags_of_moments
 from maskwell.estimation.result import Estimate
-from maskwell.release.analysis.composing import (
-    Cell,
-    TextKey,
-    composed,
-    joined_states,
-    numbered_by_text,
-    parts_of,
-    text_key,
-)
-from maskwell.release.analysis.kept import is_kept
-from maskwell.release.analysis.routes import Route
+from maskwell.release.analysis.kept_tables import is_kept
+from maskwell.release.analysis.table_routes import Route
+from maskwell.release.folder.receipt import Group
+from maskwell.release.risk.table_flow import CodedStage, TableFlow
 
+MOST_TRANSITIONS = 2 * 10**6
+MOST_CELLS = 3000
 MOST_CATEGORIES = 2000
 SINGULAR = 1e12
 ROUNDING = 1e-12
 DATA_DEPENDENT = (
     "a matrix was worked out from the file itself: the randomization part of the variance is given the file"
 )
+Cell = tuple[Hashable, ...]
+TextKey = tuple[str | None, ...]
 
 
 def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, target: str) -> DirectEstimate | None:
@@ -66,9 +74,9 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
 
 def _moved(Q: Real, masses: Real, arriving: Real) -> Real:
     """``D_a - Q D_s Q'``, a what arrives; what is zero but for rounding is zero: records that never move."""
-    found = np.diag(arriving) - (Q * masses) @ Q.T
+    moved = np.diag(arriving) - (Q * masses) @ Q.T
     noise = ROUNDING * np.sqrt(np.abs(np.outer(arriving, arriving)))
-    return np.where(np.abs(found) <= noise, 0.0, found)
+    return np.where(np.abs(moved) <= noise, 0.0, moved)
 
 
 def _known_masses(route: Route) -> Real:
@@ -96,8 +104,8 @@ def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
 
 def _of_states(states: Sequence[Cell], cells: CellTable) -> Real:
     """Sums over the records of each state; records without a value were not randomized and are in none."""
-    found = _places(states, cells)
-    return np.bincount(found[found >= 0], _second(cells)[found >= 0], minlength=len(states)).astype(np.float64)
+    places = _places(states, cells)
+    return np.bincount(places[places >= 0], _second(cells)[places >= 0], minlength=len(states)).astype(np.float64)
 
 
 def _arrived(outputs: Sequence[Cell], cells: CellTable, table: CellTable, known: dict[TextKey, int]) -> Real:
@@ -161,18 +169,18 @@ def _check_columns(route: Route, table: CellTable) -> None:
         )
 
 
-def _in_states(released: list[Cell], cells: CellTable) -> Released:
+def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
     """The records of the file by released cell."""
-    found = _places(released, cells)
-    if -1 in found:
-        label = cells.label(found.tolist().index(-1))
+    places = _places(released, cells)
+    if -1 in places:
+        label = cells.label(places.tolist().index(-1))
         name = cells.columns[label.index(None)]
         raise ParameterError(
             f"some records have no value of {name!r}, which the matrices of this table need",
             hint=f"estimate it with {name!r} as one more column, and leave such records out: --missing drop",
         )
     counts, *sums = (
-        None if values is None else np.bincount(found, values, minlength=len(released))
+        None if values is None else np.bincount(places, values, minlength=len(released))
         for values in (cells.counts, cells.weights, cells.squares)
     )
     return Released.of(counts, *sums)
@@ -180,16 +188,16 @@ def _in_states(released: list[Cell], cells: CellTable) -> Released:
 
 def _places(states: Sequence[Cell], cells: CellTable) -> Array:
     """The place of each cell among the states; -1 for those that no matrix knows because a value is missing."""
-    places = {text_key(state): place for place, state in enumerate(states)}
-    found = np.array([places.get(text_key(label), -1) for label in cells.labels()], dtype=np.int64)
-    for place in np.flatnonzero(found < 0).tolist():
+    known = {text_key(state): place for place, state in enumerate(states)}
+    places = np.array([known.get(text_key(label), -1) for label in cells.labels()], dtype=np.int64)
+    for place in np.flatnonzero(places < 0).tolist():
         if None not in cells.label(place):
             raise ParameterError(
                 "the file holds values that these matrices cannot make",
                 hint="use the receipt of this very file",
                 values=", ".join(map(str, cells.label(place))),
             )
-    return found
+    return places
 
 
 def _left_inverse(P: Real) -> Real:
@@ -223,3 +231,82 @@ def _moments(categories: list[Cell], G: Real, data: Released, target: str) -> Es
         fingerprint="receipt",
         flags=flags_of_moments(pi, variance, sampling, full=True, n=data.n),
     )
+
+
+# ---- the matrix of several groups
+
+
+def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Cell]) -> tuple[Any, Sequence[Cell]]:
+    """The matrix that takes true cells (columns of the matrix) to released ones, and the texts of the released cells.
+
+    ``columns`` are those of the cells; they hold all that tell the states of the groups.
+    """
+    from scipy.sparse import csc_array, identity
+
+    P = identity(len(cells), format="csc")
+    flow = TableFlow.from_labels(columns, [text_key(cell) for cell in cells])
+    for group in groups:
+        after = flow.one_by_one().through(_coded(group), columns, _check_transitions)
+        places, of_entry = distinct_rows([after.codes[name] for name in columns], len(after.mass))
+        P = csc_array((after.mass, (of_entry, after.origin)), shape=(len(places), len(flow.mass))) @ P
+        codes = {name: places[:, i] for i, name in enumerate(columns)}
+        flow = TableFlow(codes, after.labels, np.ones(len(places)))
+    return P, flow.cells(columns)
+
+
+def _coded(group: Group) -> CodedStage:
+    assert group.design is not None
+    states, outputs = ([text_key(label) for label in labels] for labels in (group.states, group.outputs))
+    return CodedStage.from_labels(group, group.design, states, outputs)
+
+
+def _check_transitions(coded: CodedStage, state: Array) -> None:
+    if coded.transition_count(state) + int((state < 0).sum()) > MOST_TRANSITIONS:
+        raise TooLargeError(
+            f"the matrices of these columns have more than {MOST_TRANSITIONS:,} entries together",
+            hint="estimate fewer columns together",
+        )
+
+
+def text_key(labels: Sequence[Hashable]) -> TextKey:
+    """Labels by their texts: a file may have been saved with numbers for texts."""
+    return tuple(None if label is None else texts(label)[-1] for label in labels)
+
+
+def joined_states(
+    groups: Sequence[Group], columns: Sequence[str], levels: Mapping[str, Sequence[Hashable]]
+) -> list[Cell]:
+    """All cells whose part in each group is one of its states; columns of no group have all their levels."""
+    cells: list[dict[str, Hashable]] = [{}]
+    for group in groups:
+        cells = [
+            {**cell, **dict(zip(group.cells, state, strict=True))}
+            for cell in cells
+            for state in group.states
+            if all(cell.get(name, label) == label for name, label in zip(group.cells, state, strict=True))
+        ]
+        _check_few(len(cells))
+    for name in columns:
+        if not any(name in group.cells for group in groups):
+            _check_few(len(cells) * len(levels[name]))
+            cells = [{**cell, name: label} for cell in cells for label in levels[name]]
+    return [tuple(cell[name] for name in columns) for cell in cells]
+
+
+def _check_few(count: int) -> None:
+    if count > MOST_CELLS:
+        raise TooLargeError(
+            f"a table of more than {MOST_CELLS:,} cells cannot be estimated with its matrices",
+            hint="estimate fewer columns together",
+        )
+
+
+def parts_of(cells: Sequence[Cell], columns: Sequence[str], wanted: Sequence[str]) -> list[Cell]:
+    """The labels of each cell in the wanted columns."""
+    places = [columns.index(name) for name in wanted]
+    return [tuple(cell[i] for i in places) for cell in cells]
+
+
+def numbered_by_text(parts: Sequence[Cell], known: dict[TextKey, int]) -> Array:
+    """A number for each cell, the same for those with the same texts; new ones are added to ``known``."""
+    return np.array([known.setdefault(text_key(part), len(known)) for part in parts], dtype=np.int64)

@@ -36,7 +36,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
-from maskwell.release.risk.posteriors import check_prior
+from maskwell.release.risk.attribute_disclosure import check_prior
 from maskwell.release.stages.stage import Stage
 
 LIMIT = 10**7
@@ -148,13 +148,13 @@ class TwoReleases:
 
     def summary(self) -> PathParities:
         """The largest parity of all paths of each kind."""
-        found: dict[str, Parity] = dict.fromkeys(("unchanged", "change", "changed"), Fraction(1))
+        largest: dict[str, Parity] = dict.fromkeys(("unchanged", "change", "changed"), Fraction(1))
         for stays, differs in self._extremes():
             cells = {"unchanged": (stays, stays), "change": (stays, differs), "changed": (differs, differs)}
             for name, (one, other) in cells.items():
                 if other is not None and one is not None:
-                    found[name] = max(found[name], _ratio(one[1], other[0]), _ratio(other[1], one[0]))
-        return PathParities(**found)
+                    largest[name] = max(largest[name], _ratio(one[1], other[0]), _ratio(other[1], one[0]))
+        return PathParities(**largest)
 
     def _extremes(self) -> Iterator[tuple[Extremes, Extremes | None]]:
         """For each pair of reports the least and the largest chance over paths that stay and over those that change."""
@@ -185,15 +185,15 @@ def path_parities(stage: Stage, *, kept: bool) -> PathParities | None:
     """
     steps = stage.steps if kept and stage.steps is not None else (stage.design, None)
     blocks = _blocks(stage)
-    if not blocks or sum(len(own) ** (3 if steps[1] is None else 4) for own in blocks) > EXACT_LIMIT:
+    if not blocks or sum(len(states) ** (3 if steps[1] is None else 4) for states in blocks) > EXACT_LIMIT:
         return None
-    found = []
-    for own in blocks:
-        reports = None if steps[1] is None else own  # a second step takes all that the first can give
-        parts = [None if step is None else _part(step, own, reports) for step in steps]
-        found.append(TwoReleases.of(parts[0], kept=kept, again=parts[1]).summary())
+    parities = []
+    for states in blocks:
+        reports = None if steps[1] is None else states  # a second step takes all that the first can give
+        parts = [None if step is None else _part(step, states, reports) for step in steps]
+        parities.append(TwoReleases.of(parts[0], kept=kept, again=parts[1]).summary())
     names = ("unchanged", "change", "changed")
-    return PathParities(*(max([getattr(one, name) for one in found], default=Fraction(1)) for name in names))
+    return PathParities(*(max([getattr(one, name) for one in parities], default=Fraction(1)) for name in names))
 
 
 def _blocks(stage: Stage) -> list[list[int]]:
@@ -201,8 +201,8 @@ def _blocks(stage: Stage) -> list[list[int]]:
     design = stage.design
     groups = design.components() if isinstance(design, Sparse) else np.zeros(design.k, dtype=np.int64)
     order = np.argsort(groups, kind="stable")
-    found = np.split(order, np.cumsum(np.bincount(groups))[:-1])
-    return [own.tolist() for own in found if len(own) > 1]
+    blocks = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+    return [states.tolist() for states in blocks if len(states) > 1]
 
 
 def _part(design: CodedDesign, states: Sequence[int], reports: Sequence[int] | None) -> Law:
@@ -275,22 +275,22 @@ def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
     designs = as_list(designs, "designs")
     if not designs:
         raise ParameterError("no release", hint="give the design of at least one")
-    given = [design_of(P) for P in designs]
-    if len({design.k for design in given}) > 1:
+    releases = [design_of(P) for P in designs]
+    if len({design.k for design in releases}) > 1:
         raise MatrixError(
             "releases of different true categories", hint="give designs with the same number of true categories"
         )
-    joint = check_prior(pi, given[0].k)[None, :]
-    found = []
-    for design in given:
+    joint = check_prior(pi, releases[0].k)[None, :]
+    chances = []
+    for design in releases:
         if joint.shape[0] * design.m * design.k > LIMIT:
             raise TooLargeError(
                 f"{len(joint):,} combinations before a release of {design.m:,} values",
                 hint="look at fewer releases, or at fewer categories",
             )
         joint = _merged((joint[:, None, :] * design.matrix()).reshape(-1, design.k))
-        found.append(float(joint.max(axis=1).sum()))
-    return np.array(found)
+        chances.append(float(joint.max(axis=1).sum()))
+    return np.array(chances)
 
 
 def _merged(joint: Real) -> Real:

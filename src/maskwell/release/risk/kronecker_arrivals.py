@@ -15,20 +15,102 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
-from maskwell.release.risk.components import Component
-from maskwell.release.risk.following import followed, highest_along, highest_from
-from maskwell.release.risk.summands import SMALL, Summands, powers_needed, row_sums, summands_of
+from maskwell.release.risk.binomial_sums import SMALL, BinomialSums, expanded, powers_needed, row_sums, sums_of_terms
+
+if TYPE_CHECKING:
+    from maskwell.release.risk.arrivals import Component
 
 GRID = 2 * 10**7
 """Cells of one block, true or released, that are worked on at once."""
 
 _FADED = 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class KroneckerArrivals:
+    """Arrivals by blocks; released cells are numbered block after block."""
+
+    counts: Array
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> KroneckerArrivals:
+        """Blocks of cells that agree in the fixed part of the key.
+
+        Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
+        all their cells together.
+        """
+        order = np.argsort(fixed, kind="stable")
+        cuts = np.flatnonzero(np.diff(fixed[order])) + 1
+        return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
+
+    @cached_property
+    def offsets(self) -> Array:
+        """The number of the first released cell of each block."""
+        return np.concatenate([[0], np.cumsum([int(np.prod(block.shape)) for block in self.blocks])])
+
+    @cached_property
+    def own(self) -> Array:
+        """The released cell that is each cell's own key."""
+        return self._over_cells(lambda block, first: block.own + first).astype(np.int64)
+
+    @cached_property
+    def kept(self) -> Real:
+        """Chance that a record is released with its own key."""
+        return self._over_cells(lambda block, _: block.staying)
+
+    def _over_cells(self, values: Callable[[Block, int], Array]) -> Array:
+        out = np.zeros(len(self.counts))
+        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
+            out[block.cells] = values(block, first)
+        return out
+
+    def summands(self, rows: Array) -> BinomialSums:
+        """The terms of some rows, given in increasing order."""
+        cuts = np.searchsorted(rows, self.offsets)
+        parts = [
+            block.summands(rows[a:b] - first)
+            for block, first, a, b in zip(self.blocks, self.offsets.tolist(), cuts[:-1], cuts[1:], strict=False)
+            if b > a
+        ]
+        return _joined(parts)
+
+    def terms(self, row: int) -> tuple[Array, Real]:
+        """Records and probabilities of one row."""
+        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        block = self.blocks[number]
+        at = np.unravel_index(row - int(self.offsets[number]), block.shape)
+        each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
+        return block.counts, np.prod(each, axis=0)
+
+    def easiest(self, cells: Array, own: Real) -> Real:
+        """The strict risk of cells under the released value that is best for whoever looks, or a bound from above."""
+        place = np.full(len(self.counts), -1)
+        place[cells] = np.arange(len(cells))
+        risks = own.copy()
+        for block in self.blocks:
+            at = place[block.cells]
+            asked = at >= 0
+            risks[at[asked]] = block.easiest(np.where(asked, own[at], 0.0))[asked]
+        return risks
+
+    def best_guesses(self) -> Real:
+        """For each released cell the expected records of the true key that most of them have."""
+        return np.concatenate([block.best_guesses() for block in self.blocks])
+
+    def expected_uniques(self) -> float:
+        """Expected number of released cells with one record."""
+        return sum(block.expected_uniques() for block in self.blocks)
+
+
+# ---- cells that can be released as the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +237,7 @@ class Block:
                 break
         return Tail(rows, np.stack(sums, axis=1), log_none, odds)
 
-    def summands(self, rows: Array) -> Summands:
+    def summands(self, rows: Array) -> BinomialSums:
         """Own and large terms listed, all others by their power sums; rows in increasing order."""
         listed, tail = self._listed(rows), self.tail
         if not np.isin(rows, tail.rows).all():
@@ -174,7 +256,7 @@ class Block:
         )
 
     @cached_property
-    def whole(self) -> Summands:
+    def whole(self) -> BinomialSums:
         """Every released cell, as far as the chances of none and of one arrival need it."""
         listed, tail = self._listed(np.arange(int(np.prod(self.shape)))), self.tail
         return replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
@@ -211,14 +293,14 @@ class Block:
             out, place = highest_from(out, P, axis, place)
         return out.ravel(), np.maximum(place.ravel() - 1, 0)
 
-    def _listed(self, rows: Array) -> Summands:
+    def _listed(self, rows: Array) -> BinomialSums:
         place = np.full(int(np.prod(self.shape)), -1)
         place[rows] = np.arange(len(rows))
         cell, away, q = self.large
         row = np.concatenate([place[self.own], place[away]])
         used = row >= 0
         n, p = np.concatenate([self.counts, self.counts[cell]]), np.concatenate([self.staying, q])
-        return summands_of(row[used], n[used], p[used], len(rows))
+        return sums_of_terms(row[used], n[used], p[used], len(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,93 +319,6 @@ class Tail:
     sums: Real
     log_none: Real
     odds: Real
-
-
-def _gathered(values: Real, place: Array, rows: int) -> Real:
-    """Rows put in their places, those with the same place added up."""
-    out = np.zeros((rows, values.shape[1]))
-    if len(np.unique(place)) == len(place):
-        out[place] = values
-    else:
-        np.add.at(out, place, values)
-    return out
-
-
-@dataclass(frozen=True, eq=False)
-class Product:
-    """Arrivals by blocks; released cells are numbered block after block."""
-
-    counts: Array
-    blocks: tuple[Block, ...]
-
-    @classmethod
-    def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> Product:
-        """Blocks of cells that agree in the fixed part of the key.
-
-        Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
-        all their cells together.
-        """
-        order = np.argsort(fixed, kind="stable")
-        cuts = np.flatnonzero(np.diff(fixed[order])) + 1
-        return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
-
-    @cached_property
-    def offsets(self) -> Array:
-        """The number of the first released cell of each block."""
-        return np.concatenate([[0], np.cumsum([int(np.prod(block.shape)) for block in self.blocks])])
-
-    @cached_property
-    def own(self) -> Array:
-        """The released cell that is each cell's own key."""
-        return self._over_cells(lambda block, first: block.own + first).astype(np.int64)
-
-    @cached_property
-    def kept(self) -> Real:
-        """Chance that a record is released with its own key."""
-        return self._over_cells(lambda block, _: block.staying)
-
-    def _over_cells(self, values: Callable[[Block, int], Array]) -> Array:
-        out = np.zeros(len(self.counts))
-        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
-            out[block.cells] = values(block, first)
-        return out
-
-    def summands(self, rows: Array) -> Summands:
-        """The terms of some rows, given in increasing order."""
-        cuts = np.searchsorted(rows, self.offsets)
-        parts = [
-            block.summands(rows[a:b] - first)
-            for block, first, a, b in zip(self.blocks, self.offsets.tolist(), cuts[:-1], cuts[1:], strict=False)
-            if b > a
-        ]
-        return _joined(parts)
-
-    def terms(self, row: int) -> tuple[Array, Real]:
-        """Records and probabilities of one row."""
-        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
-        block = self.blocks[number]
-        at = np.unravel_index(row - int(self.offsets[number]), block.shape)
-        each = [P[i, states] for P, i, states in zip(block.matrices, at, block.state.T, strict=True)]
-        return block.counts, np.prod(each, axis=0)
-
-    def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks, or a bound from above."""
-        place = np.full(len(self.counts), -1)
-        place[cells] = np.arange(len(cells))
-        found = own.copy()
-        for block in self.blocks:
-            at = place[block.cells]
-            asked = at >= 0
-            found[at[asked]] = block.easiest(np.where(asked, own[at], 0.0))[asked]
-        return found
-
-    def best_guesses(self) -> Real:
-        """For each released cell the expected records of the true key that most of them have."""
-        return np.concatenate([block.best_guesses() for block in self.blocks])
-
-    def expected_uniques(self) -> float:
-        """Expected number of released cells with one record."""
-        return sum(block.expected_uniques() for block in self.blocks)
 
 
 def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
@@ -351,7 +346,7 @@ def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
     return block
 
 
-def _joined(parts: Sequence[Summands]) -> Summands:
+def _joined(parts: Sequence[BinomialSums]) -> BinomialSums:
     """The rows of all, one after the other."""
     names = ("shift", "certain", "reach", "log_none", "odds", "highest", "n", "p")
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
@@ -359,9 +354,55 @@ def _joined(parts: Sequence[Summands]) -> Summands:
         sums = [getattr(part, name) for part in parts]
         joined[name] = np.concatenate([_wide(one, max(each.shape[1] for each in sums)) for one in sums])
     first = np.cumsum([0, *(len(part.shift) for part in parts)])
-    return Summands(row=np.concatenate([part.row + k for part, k in zip(parts, first, strict=False)]), **joined)
+    return BinomialSums(row=np.concatenate([part.row + k for part, k in zip(parts, first, strict=False)]), **joined)
 
 
 def _wide(sums: Real, powers: int) -> Real:
     """Power sums with zeros for further powers."""
     return np.pad(sums, ((0, 0), (0, max(0, powers - sums.shape[1]))))
+
+
+def _gathered(values: Real, place: Array, rows: int) -> Real:
+    """Rows put in their places, those with the same place added up."""
+    out = np.zeros((rows, values.shape[1]))
+    if len(np.unique(place)) == len(place):
+        out[place] = values
+    else:
+        np.add.at(out, place, values)
+    return out
+
+
+# ---- entries of the product
+
+
+def followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
+    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
+
+    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
+    """
+    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
+    for P, states in zip(matrices, columns.T, strict=True):
+        part, state = np.nonzero(least.min(initial=1.0) < P)
+        order = np.argsort(state, kind="stable")
+        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
+        taken, entry = expanded(starts, states[of])
+        entry = order[entry]
+        q = p[taken] * P[part[entry], state[entry]]
+        kept = q > least[of[taken]]
+        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
+    return of, row, p
+
+
+def highest_along(values: Real, P: Real, axis: int) -> Real:
+    """``max_j P_ij value_j`` along one axis."""
+    moved = np.moveaxis(values, axis, -1)
+    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
+
+
+def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
+    """The same, and from which cell each comes: ``origin`` numbers the cells that the values belong to."""
+    moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
+    best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
+    highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]
+    first = [np.take_along_axis(cells, at, -1)[..., 0] for at in best]
+    return tuple(np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (highest, first))  # type: ignore[return-value]

@@ -34,7 +34,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.direct import DirectEstimate, Released
-from maskwell.estimation.released_variance import (
+from maskwell.estimation.release_variance import (
     COVARIANCE_LIMIT,
     check_coefficients,
     check_keeps,
@@ -86,8 +86,8 @@ def estimate_invariant(
     Source: [Adeshiyan2011, eq. (4.10)]; variance derived, in place of the display before (4.16), which needs N.
 
     >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> found = estimate_invariant([11, 9, 3], P)
-    >>> found.pi_hat.round(3).tolist(), found.standard_error.round(3).tolist()
+    >>> shares = estimate_invariant([11, 9, 3], P)
+    >>> shares.pi_hat.round(3).tolist(), shares.standard_error.round(3).tolist()
     ([0.478, 0.391, 0.13], [0.143, 0.152, 0.1])
     """
     design, data = design_of(P), Released.of(released, weights, squares)
@@ -116,10 +116,10 @@ def estimate_moved(
     ``released`` and the rest as for :func:`estimate_unknown`. With weights the first part is that of
     ``sum w^2 (e - p)(e - p)'`` over the records. Source: derived, as for :func:`estimate_invariant`.
 
-    >>> from maskwell.estimation.released_variance import conditional_covariance
+    >>> from maskwell.estimation.release_variance import conditional_covariance
     >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> found = estimate_moved([11, 9, 3], conditional_covariance(P, [12, 8, 3]), categories="abc")
-    >>> found.standard_error.round(3).tolist()   # with the true counts, that nobody but the data holder has
+    >>> shares = estimate_moved([11, 9, 3], conditional_covariance(P, [12, 8, 3]), categories="abc")
+    >>> shares.standard_error.round(3).tolist()   # with the true counts, that nobody but the data holder has
     [0.15, 0.145, 0.1]
     """
     data = Released.of(released, weights, squares)
@@ -156,8 +156,8 @@ def estimate_unknown(
     Source: [Adeshiyan2011, eqs. (4.17), (4.18)], [NayakZhangAdeshiyan2016, Theorem 2.1]; the estimate of the bound,
     blocks and weights derived.
 
-    >>> found = estimate_unknown([110, 60, 30], categories=["a", "b", "c"])
-    >>> found.confidence_interval()[0].round(3).tolist()   # 200 released records tell at least as much as 100
+    >>> shares = estimate_unknown([110, 60, 30], categories=["a", "b", "c"])
+    >>> shares.confidence_interval()[0].round(3).tolist()   # 200 released records tell at least as much as 100
     [0.453, 0.644]
     >>> estimate_unknown([110, 60, 30], target="file", blocks=[0, 0, 1]).standard_error.round(3).tolist()
     [0.031, 0.031, 0.0]
@@ -210,8 +210,8 @@ def bound_for(coefficients: Any, released: Any) -> ReleaseBound:
     matrix whose columns are all N / n. Source: [Adeshiyan2011, eq. (4.17)], [NayakZhangAdeshiyan2016, Theorem 2.1];
     conservative estimate derived.
 
-    >>> found = bound_for([1, -1, 0], [110, 60, 30])   # how far the first category is ahead of the second
-    >>> round(found.estimate, 2), [round(end, 3) for end in found.interval()]
+    >>> lead = bound_for([1, -1, 0], [110, 60, 30])   # how far the first category is ahead of the second
+    >>> round(lead.estimate, 2), [round(end, 3) for end in lead.interval()]
     (0.25, [0.075, 0.425])
     """
     data = Released.of(released)
@@ -333,8 +333,8 @@ def _effective(data: Released, sampling: Real, randomization: Real, target: str,
     else:
         variance = sampling * (1 - 1 / size) ** 2 + randomization * (1 - 1 / size) ** 2
     least = size / (2 - 1 / size) if target == "population" else size
-    told = np.divide(open_, variance, out=np.full(len(open_), np.inf), where=variance > 0)
-    return np.where((open_ > 0) & (variance >= 0), told, least)
+    records = np.divide(open_, variance, out=np.full(len(open_), np.inf), where=variance > 0)
+    return np.where((open_ > 0) & (variance >= 0), records, least)
 
 
 def _variances(part: Real) -> Real:

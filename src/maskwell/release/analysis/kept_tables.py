@@ -73,16 +73,39 @@ def is_kept(groups: Sequence[Randomized], columns: Collection[str]) -> bool:
     return len(kinds) < 2
 
 
-def involved(groups: Sequence[R], columns: Collection[str]) -> tuple[tuple[R, ...], tuple[str, ...]]:
-    """The groups that matter for a table, and the columns that their matrices need together."""
-    needed = dict.fromkeys(columns)
-    found: list[R] = []
+def acting(groups: Sequence[R], columns: Collection[str]) -> tuple[R, ...]:
+    """The groups that change what is released of some columns, in order: those that move one, and those they build on.
+
+    >>> from maskwell.release.folder.receipt import Group
+    >>> town = Group(variables=("town",), within=(), linked=(), method="pram", invariance="counts")
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> len(acting([town, roof], ["roof"])), len(acting([town, roof], ["town"]))   # roofs move within released towns
+    (2, 1)
+    """
+    needed, chosen = {*columns}, []
     for group in reversed(groups):
-        if {*moved_by(group)} & needed.keys():
-            found.insert(0, group)
-            needed |= dict.fromkeys(cells_of(group))
-    linked = {name for group in found for name in group.linked}
-    return tuple(found), tuple(name for name in needed if name not in linked)
+        if needed & {*moved_by(group)}:
+            chosen.append(group)
+            needed |= {*cells_of(group)}
+    return tuple(chosen[::-1])
+
+
+def needed_columns(groups: Sequence[Randomized], columns: Collection[str]) -> tuple[str, ...]:
+    """Columns of the file that must be counted together to know what is released of some: first these themselves.
+
+    >>> from maskwell.release.folder.receipt import Group
+    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
+    >>> needed_columns([roof], ["roof", "sex"])   # how a roof is randomized depends on the town
+    ('roof', 'sex', 'town')
+    """
+    names = [name for group in acting(groups, columns) for name in cells_of(group)]
+    return tuple(dict.fromkeys([*columns, *names]))
+
+
+def unchanged_columns(groups: Sequence[Randomized], columns: Collection[str]) -> tuple[str, ...]:
+    """Further columns that stay as they are, and within which some of these are randomized."""
+    moved = {name for group in groups for name in moved_by(group)}
+    return tuple(name for name in needed_columns(groups, columns) if name not in moved and name not in columns)
 
 
 def kept_columns(groups: Sequence[Randomized], group: Randomized) -> list[str]:

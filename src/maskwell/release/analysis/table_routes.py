@@ -1,0 +1,297 @@
+"""How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
+
+Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices. Where all matrices
+are designs that were fixed before the file was seen, reports are estimated as those of any survey, under its plan.
+
+Whose shares they are: a randomization keeps counts or sums of weights, not both. Weighted shares, those of the
+population, can be estimated where nothing was randomized, where sums of weights were kept, and where matrices are
+turned around; other shares are those of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.option_names import option
+from maskwell.designs.coded import CodedDesign
+from maskwell.engines.base import Source
+from maskwell.engines.cell_counting import open_rows
+from maskwell.engines.columns import Assignment
+from maskwell.engines.memory_rows import MemoryTable
+from maskwell.errors import ParameterError
+from maskwell.release.analysis.kept_tables import acting, is_kept, kept_columns, needed_columns
+from maskwell.release.folder.receipt import Group, Receipt, labelled_as
+from maskwell.release.folder.receipt_contents import in_words
+
+OPEN, EXACT, KEPT, SOLVED = "open", "exact", "kept", "solved"
+BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
+RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
+SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
+NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
+WEIGHTS_ONLY = "the errors of a released file hold for records drawn independently"
+SAMPLING_COLUMNS = ("weights", "inclusion", "strata", "clusters", "population")
+OTHER_WEIGHTS = ("weights", "inclusion", "population", "replicates")
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """How a table is estimated.
+
+    Attributes
+    ----------
+    kind
+        "open": nothing moved its columns. "exact": they were swapped, its counts stay exactly. "kept": counts are
+        unbiased as they stand. "solved": with the matrices.
+    columns
+        Of the table.
+    groups
+        Those that moved its columns, or columns that these depend on, in the order in which they were carried out.
+    cells
+        Columns that the matrices of these groups need together.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    groups: tuple[Group, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """Columns that some group moved."""
+        return frozenset(name for group in self.groups for name in group.moved)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sums of weights are kept, and not counts."""
+        return any(group.invariance == "weights" for group in self.groups)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether numbers of records can be estimated, but no sums of weights."""
+        return bool(self.groups) and self.kind != SOLVED and not self.weighted
+
+
+def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False) -> Route:
+    """How the table of these columns is estimated; ParameterError where it cannot be.
+
+    A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
+    """
+    groups = acting(receipt.groups, columns)
+    linked = {name for group in groups for name in group.linked}
+    cells = tuple(name for name in needed_columns(groups, columns) if name not in linked)
+    kind = _kind(groups, columns)
+    if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
+        kind = SOLVED
+    if kind == SOLVED:
+        _check_known(receipt.groups, groups, columns)
+    return Route(kind, tuple(columns), groups, cells)
+
+
+def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
+    if not groups:
+        return OPEN
+    if not is_kept(groups, columns):
+        return SOLVED
+    return EXACT if all(group.method == "swap" for group in groups) else KEPT
+
+
+def check_missing(route: Route, missing: str) -> None:
+    """Raise where records without a value are to be left out, and values can be lost or found by randomization."""
+    for group in route.groups if missing == "drop" and route.kind == SOLVED else ():
+        for name in {*group.variables} & {*route.columns}:
+            place = group.cells.index(name)
+            if any(state[place] is None for state in group.states):
+                raise ParameterError(
+                    f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
+                    hint="count it as a category: --missing category",
+                )
+
+
+def _check_known(every: Sequence[Group], groups: Sequence[Group], columns: Sequence[str]) -> None:
+    hidden = next((group for group in groups if group.design is None), None)
+    if hidden is None:
+        return
+    table = in_words(columns)
+    if hidden.kept:
+        kept = kept_columns(every, hidden)
+        others = f"tables of {in_words(kept)} are kept; ask the data holder for others" if kept else ""
+        raise ParameterError(
+            f"the table of {table} is not kept, and the matrix of {in_words(hidden.variables)} is withheld",
+            hint=others or "ask the data holder for this table",
+        )
+    raise ParameterError(
+        f"the matrix of {in_words(hidden.variables)} is withheld, and counts are biased without it",
+        hint="ask the data holder for this table",
+    )
+
+
+# ---- whose shares they are
+
+
+def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
+    """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
+    absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
+    used = asked if asked is not None or route.counts_only or absent else receipt.weights
+    _check_weights(route, receipt, used)
+    return used
+
+
+def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
+    """What a reader must know about weights that the receipt names, in words; nothing where they were asked for."""
+    if asked is not None or receipt.weights is None:
+        return ()
+    if used is not None:
+        return (BY_WEIGHT.format(used),)
+    if route.counts_only:
+        said = RECORDS.format(in_words([name for group in route.groups for name in group.variables]))
+        solvable = route_of(receipt, route.columns, weighted=True).kind == SOLVED
+        return (f"{said}{SOLVABLE.format(receipt.weights) if solvable else ''}",)
+    return (NO_WEIGHTS.format(receipt.weights),)
+
+
+def _check_weights(route: Route, receipt: Receipt, weights: str | None) -> None:
+    """Weighted tables need matrices that keep weighted counts, and the other way round."""
+    if not route.groups or route.kind == SOLVED:
+        return
+    names = in_words([name for group in route.groups for name in group.variables])
+    if route.weighted and weights != receipt.weights:
+        raise ParameterError(
+            f"sums of weights were kept for {names}, not numbers of records",
+            hint=f"count every record with its weight, {receipt.weights}",
+        )
+    if not route.weighted and weights is not None:
+        raise ParameterError(
+            f"numbers of records were kept for {names}, not sums of weights",
+            hint="count records, without weights: weighted tables are not unbiased here",
+        )
+
+
+@contextmanager
+def released_rows(data: Any, names: Sequence[str]) -> Iterator[tuple[Source, str]]:
+    """The rows of a file or of a table in memory, and what messages call them."""
+    place = data if isinstance(data, MemoryTable) else str(data) if isinstance(data, str | Path) else MemoryTable(data)
+    with open_rows(place, names) as source:
+        yield source, str(place)
+
+
+# ---- a table that is that of a survey
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedSurvey:
+    """A table of a released file that is estimated as that of a survey: its designs are known and were fixed before.
+
+    Attributes
+    ----------
+    designs, direct
+        Columns with their designs, and columns that were not moved.
+    missing, weights
+        How missing values count, and the column of weights: as asked, or else as the receipt says.
+    remarks
+        What a reader should know about that, in words.
+    """
+
+    designs: list[tuple[tuple[str, ...], CodedDesign]]
+    direct: list[str]
+    missing: str
+    weights: str | None
+    remarks: tuple[str, ...]
+
+    @property
+    def assignments(self) -> list[Assignment]:
+        """The columns with their designs, as they are counted."""
+        return [Assignment(columns, design) for columns, design in self.designs]
+
+
+def survey_of_release(
+    data: Any,
+    receipt: Receipt,
+    columns: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    target: str = "population",
+    missing: str | None = None,
+    sampling: Mapping[str, Any] | None = None,
+    method: str = "moments",
+) -> ReleasedSurvey | None:
+    """The table where a receipt holds designs for its columns, and the population is the target; None for others.
+
+    Parameters
+    ----------
+    data, receipt, columns, by, target, missing
+        As for :func:`estimate_released`.
+    sampling
+        Columns that tell how rows were sampled, by the names of the parameters of a plan.
+    method
+        Of the estimates: with weights of the receipt only "moments".
+    """
+    if target == "file":
+        return None
+    route = route_of(receipt, columns)
+    designs = assigned(route)
+    moved = {name for group in receipt.groups for name in group.moved}
+    if designs is None or moved & {*by}:
+        return None  # domains of released values are not those of true ones
+    how = receipt.missing if missing is None else missing
+    check_missing(route, how)
+    _check_unmoved(sampling or {}, moved)
+    weights, remarks = _survey_weights(data, receipt, route, sampling or {}, method)
+    randomized = {name for names, _ in designs for name in names}
+    return ReleasedSurvey(designs, [name for name in columns if name not in randomized], how, weights, remarks)
+
+
+def _survey_weights(
+    data: Any, receipt: Receipt, route: Route, sampling: Mapping[str, Any], method: str
+) -> tuple[str | None, tuple[str, ...]]:
+    """The weights of the receipt where no others were asked for, and what to say about it."""
+    if receipt.weights is None or any(sampling.get(name) for name in OTHER_WEIGHTS):
+        return sampling.get("weights"), ()
+    with released_rows(data, []) as (source, _):
+        used = weights_used(route, receipt, None, source.schema.names)
+    if used is not None and method == "ml":
+        raise ParameterError(
+            f"{option('method')} ml, where every record counts with its weight ({used}), as the receipt says",
+            hint="use moments: they are unbiased with weights",
+        )
+    return used, weights_remarks(route, receipt, None, used)
+
+
+def _check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
+    """Raise where a column that tells how rows were sampled was randomized."""
+    for name in SAMPLING_COLUMNS:
+        value = sampling.get(name)
+        names = value.split(",") if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else []
+        if wrong := moved & {*names}:
+            raise ParameterError(
+                f"{option(name)} {','.join(names)}: the values of {min(wrong)!r} were randomized",
+                hint="leave it out, or name a column that was not randomized",
+            )
+
+
+def check_release_sampling(sampling: Mapping[str, Any]) -> None:
+    """Raise where more than weights is asked of a file whose matrices are withheld, or were worked out from it."""
+    more = [name for name, value in sampling.items() if value and name not in ("weights", "lonely")]
+    if more:
+        raise ParameterError(
+            f"{option(more[0])} with a matrix that is withheld or worked out from the file",
+            hint=f"leave it out: {WEIGHTS_ONLY}",
+        )
+
+
+def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
+    """The columns of each matrix where each is a design of its own columns, all of them in the table; else None.
+
+    Then reports are estimated as those of a survey with these designs, under any sampling plan. Not so with a matrix
+    that was worked out from the file: errors of a survey do not hold for it.
+    """
+    designs = []
+    for group in route.groups:
+        if group.design is None or group.kept or group.within or not {*group.variables} <= {*route.columns}:
+            return None
+        designs.append((group.variables, labelled_as(group.design, group.states, group.outputs)))
+    follows = {name for group in route.groups for name in group.linked} & {*route.columns}
+    return None if follows or route.kind != SOLVED else designs

@@ -1,0 +1,313 @@
+"""Sums of many independent binomials, row by row, in a short form from which their distributions follow.
+
+A released cell receives ``T = sum_j Bin(N_j, p_j)`` records. What a row of such terms is worth is kept as
+
+* power sums ``sum N p^m`` of the many small p, and ``sum N (1 - p)^m`` of those near one, counted from above;
+* the few terms between, each for itself (at most ten for each true cell, since its probabilities sum to one).
+
+The logarithm of the characteristic function is then, with v = 1 - exp(i w) and its conjugate v~,
+
+    log phi(w) = i w C - sum_m (A_m v^m + B_m v~^m) / m + sum over listed terms of N log(1 - p v)
+
+where ``C`` counts the records with p near one, ``A_m`` and ``B_m`` are the power sums. Derived: the expansion of
+log(1 - p v), which for p <= 0.1 and |v| <= 2 is cut off below 1e-15. No term is ever divided out.
+
+For each target (a row of such sums and the probability p with which the target arrives there) the distribution of
+
+    T' = T without the target
+
+is found on a window that holds all but 1e-17 of it. Windows of one length are transformed together, and only at the
+frequencies where the characteristic function is above 1e-18: for large cells a few dozen, whatever their size.
+Source: derived; the window and the two real arrays of [Adeshiyan2011, section 4.7.4] computed as in the theory page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.errors import TooLargeError
+
+SMALL = 0.1
+"""Probabilities up to this, or as near to one, enter by their power sums."""
+
+_EXACT = 39.0
+"""Natural logarithm of the accuracy at which the expansion is cut off."""
+
+_NOTHING = 1e-30
+
+_THINNED = (3, 6, 12)
+
+ENTRIES = 4 * 10**7
+"""Probabilities that are kept at once."""
+
+_TAIL = 39.2  # -log of the mass left out on each side
+
+_FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
+
+_NEARLY_ALL = 0.9
+
+_WORK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class BinomialSums:
+    """Rows of binomial terms.
+
+    Attributes
+    ----------
+    shift
+        Shape (rows,): records with p > 0.9, of whom few do not arrive.
+    certain, reach
+        Shape (rows,): records with p = 1, and records with p > 0: the least and the most that can arrive.
+    ups, downs
+        Shape (rows, powers): power sums of p <= 0.1, and of 1 - p < 0.1.
+    row, n, p
+        The terms between: which row, how many records, which probability; sorted by row.
+    log_none, odds
+        Shape (rows,): ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` over p < 1: chance of no arrival, and of one.
+    highest
+        Shape (rows,): the largest p.
+    """
+
+    shift: Array
+    certain: Array
+    reach: Array
+    ups: Real
+    downs: Real
+    row: Array
+    n: Array
+    p: Real
+    log_none: Real
+    odds: Real
+    highest: Real
+
+    @property
+    def mean(self) -> Real:
+        """Expected arrivals, shape (rows,)."""
+        return self.shift + self.ups[:, 0] - self.downs[:, 0] + self._listed(self.p)
+
+    @property
+    def variance(self) -> Real:
+        """Variance of the arrivals, shape (rows,)."""
+        spread = self.ups[:, 0] - self.ups[:, 1] + self.downs[:, 0] - self.downs[:, 1]
+        return np.asarray(spread + self._listed(self.p * (1 - self.p)))
+
+    @property
+    def chance_of_none(self) -> Real:
+        """Pr(T = 0), shape (rows,)."""
+        return np.where(self.certain > 0, 0.0, np.exp(self.log_none))
+
+    @property
+    def chance_of_one(self) -> Real:
+        """Pr(T = 1), shape (rows,): ``Pr(T = 0) * odds``, or the same where one record is certain to arrive."""
+        none = np.exp(self.log_none)
+        return np.select([self.certain == 0, self.certain == 1], [none * self.odds, none], 0.0)
+
+    def _listed(self, values: Real) -> Real:
+        return row_sums(self.row, self.n * values, len(self.shift))
+
+
+def powers_needed(largest: float) -> int:
+    """How many powers of p leave nothing out above 1e-16, for p up to ``largest`` and |v| up to 2.
+
+    >>> powers_needed(0.1), powers_needed(0.001)
+    (25, 7)
+    """
+    return max(2, int(np.ceil(_EXACT / -np.log(2 * min(max(largest, 1e-12), SMALL)))))
+
+
+def sums_of_terms(row: Array, n: Array, p: Real, rows: int) -> BinomialSums:
+    """From listed terms, in any order: row, number of records, probability."""
+    kept = (n > 0) & (p > 0)
+    row, n, p = row[kept], np.asarray(n[kept]), np.asarray(p[kept], dtype=np.float64)
+    small, near = p <= SMALL, p >= 1 - SMALL
+    between = np.flatnonzero(~small & ~near)
+    between = between[np.argsort(row[between], kind="stable")]
+
+    def total(values: Array, where: Array | slice = slice(None)) -> Real:
+        return row_sums(row[where], values[where], rows)
+
+    sure = p == 1
+    q = np.where(sure, 0.5, p)
+    return BinomialSums(
+        shift=total(n, near).astype(np.int64),
+        certain=total(n, sure).astype(np.int64),
+        reach=total(n).astype(np.int64),
+        ups=power_sums(row[small], n[small], p[small], rows),
+        downs=power_sums(row[near], n[near], 1 - p[near], rows),
+        row=row[between],
+        n=n[between],
+        p=p[between],
+        log_none=total(np.where(sure, 0.0, n * np.log1p(-q))),
+        odds=total(np.where(sure, 0.0, n * q / (1 - q))),
+        highest=highest_of(row, p, rows),
+    )
+
+
+def chance_of_one(row: Array, n: Array, p: Real, rows: int) -> Real:
+    """Pr(T = 1) of each row, from listed terms with n > 0 and p > 0."""
+    sure = p == 1
+    q = np.where(sure, 0.0, p)
+    none = np.exp(row_sums(row, n * np.log1p(-q), rows))
+    certain = row_sums(row, n * sure, rows)
+    return np.select([certain == 0, certain == 1], [none * row_sums(row, n * q / (1 - q), rows), none], 0.0)
+
+
+def row_sums(row: Array, values: Array, rows: int) -> Real:
+    """Sums of the values of each row, shape (rows,)."""
+    return np.asarray(np.bincount(row, weights=values, minlength=rows), dtype=np.float64)
+
+
+def power_sums(row: Array, n: Array, p: Real, rows: int) -> Real:
+    """``sum N p^m`` for m = 1, 2, ... as far as it matters, shape (rows, powers)."""
+    powers = powers_needed(float(p.max(initial=0.0)))
+    out = np.zeros((rows, powers))
+    term = n * p
+    for m in range(powers):
+        out[:, m] = row_sums(row, term, rows)
+        term = term * p
+        if m in _THINNED:  # by then most are nothing
+            left = term > _NOTHING
+            row, p, term = row[left], p[left], term[left]
+    return out
+
+
+def highest_of(row: Array, p: Real, rows: int) -> Real:
+    """The largest p of each row, 0 where there is none."""
+    out = np.zeros(rows)
+    np.maximum.at(out, row, p)
+    return out
+
+
+def check_few_entries(count: int) -> None:
+    """Raise where there are more probabilities than are kept at once."""
+    if count > ENTRIES:
+        raise TooLargeError(
+            f"{count:,} probabilities of the key are too many to keep; at most {ENTRIES:,} are",
+            hint="protect the keys in blocks (inverse-frequency, optimal), or ask for fewer keys",
+        )
+
+
+def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
+    """For each of some columns all its entries: the place of the column in the list, and the entry.
+
+    >>> expanded(np.array([0, 2, 3]), np.array([1, 0]))
+    (array([0, 1, 1]), array([2, 0, 1]))
+    """
+    sizes = starts[columns + 1] - starts[columns]
+    check_few_entries(total := int(sizes.sum()))
+    taken = np.repeat(np.arange(len(columns)), sizes)
+    offset = starts[columns] - (np.cumsum(sizes) - sizes)
+    entry = np.arange(total)
+    return taken, entry + np.repeat(offset, sizes) if offset.any() else entry
+
+
+# ---- distributions, by the characteristic function
+
+
+@dataclass(frozen=True, eq=False)
+class CountDistributions:
+    """Distributions of T' for some targets.
+
+    Attributes
+    ----------
+    targets
+        Which targets, by number.
+    first
+        Shape (targets,): the value of T' in the first column.
+    pmf
+        Shape (targets, length): Pr(T' = first + column); zero or more, with an absolute error near 1e-16.
+    """
+
+    targets: Array
+    first: Array
+    pmf: Real
+
+
+def count_distributions(rows: BinomialSums, row: Array, p: Real) -> Iterator[CountDistributions]:
+    """The windows of all targets, in groups of equal length; target i looks at ``row[i]`` with probability ``p[i]``."""
+    variance = np.maximum(rows.variance[row] - p * (1 - p), 0.0)
+    mean = rows.mean[row] - p
+    reach = 13.1 + np.sqrt(171.7 + 2 * _TAIL * variance)  # Bernstein's inequality, solved for the distance
+    first = np.maximum(rows.certain[row] - (p == 1), np.floor(mean - reach)).astype(np.int64)
+    last = np.minimum(rows.reach[row] - (p > 0), np.ceil(mean + reach)).astype(np.int64)
+    length = 1 << np.ceil(np.log2(last - first + 2)).astype(np.int64)  # with room for T = T' + 1
+    starts = np.searchsorted(rows.row, np.arange(len(rows.shift) + 1))
+    for size in np.unique(length).tolist():
+        same = np.flatnonzero(length == size)
+        frequencies = _frequencies(size, float(variance[same].min()))
+        step = max(1, _WORK // max(size, len(frequencies) * 8))
+        for begin in range(0, len(same), step):
+            own = same[begin : begin + step]
+            log_size, angle = _logarithm(rows, starts, row[own], p[own], first[own], frequencies)
+            yield CountDistributions(own, first[own], _inverted(log_size, angle, size))
+
+
+def _frequencies(size: int, variance: float) -> Real:
+    """The frequencies of a transform of this size up to where |phi| <= exp(-2 var sin^2(w / 2)) fades."""
+    sine = 1.0 if variance <= _FADED else np.sqrt(_FADED / variance)
+    count = min(size // 2, int(np.ceil(2 * np.arcsin(sine) * size / (2 * np.pi)))) + 1
+    return 2 * np.pi * np.arange(count) / size
+
+
+def _logarithm(rows: BinomialSums, starts: Array, row: Array, p: Real, first: Array, w: Real) -> tuple[Real, Real]:
+    """Modulus (its logarithm) and angle of ``phi(w) exp(-i w first)`` of T', shape (targets, frequencies)."""
+    ups = _without(rows.ups[row], p, p <= SMALL)
+    downs = _without(rows.downs[row], 1 - p, p >= 1 - SMALL)
+    powers = np.arange(1, max(ups.shape[1], downs.shape[1]) + 1)[:, None]
+    v = (2 * np.sin(w / 2) ** 2 - 1j * np.sin(w)) ** powers / powers
+    v.imag[0] += w  # the mean is taken out of the angle and put back below, so that large counts lose no digits
+    log_size = -(ups @ v.real[: ups.shape[1]] + downs @ v.real[: downs.shape[1]])
+    angle = downs @ v.imag[: downs.shape[1]] - ups @ v.imag[: ups.shape[1]]
+    moved = rows.shift[row] - (p >= 1 - SMALL) - first + ups[:, 0] - downs[:, 0]
+    angle += moved[:, None] * w
+    looked_at, place = np.unique(row, return_inverse=True)
+    for out, listed in zip((log_size, angle), _listed(rows, starts, looked_at, w), strict=True):
+        out += listed[place]
+    between = np.flatnonzero((p > SMALL) & (p < 1 - SMALL))
+    for out, one in zip((log_size, angle), _terms(np.ones(len(between)), p[between], w), strict=True):
+        out[between] -= one
+    return log_size, angle
+
+
+def _without(sums: Real, p: Real, counted: Array) -> Real:
+    """Power sums after taking out one record where it is counted in them."""
+    powers = np.arange(1, sums.shape[1] + 1)
+    return sums - np.where(counted[:, None], p[:, None] ** powers, 0.0)
+
+
+def _listed(rows: BinomialSums, starts: Array, looked_at: Array, w: Real) -> tuple[Real, Real]:
+    """The listed terms of some rows, summed, shape (rows looked at, frequencies)."""
+    sizes = starts[looked_at + 1] - starts[looked_at]
+    place = np.repeat(np.arange(len(looked_at)), sizes)
+    term = np.arange(len(place)) + np.repeat(starts[looked_at] - (np.cumsum(sizes) - sizes), sizes)
+    log_size, angle = np.zeros((2, len(looked_at), len(w)))
+    step = max(1, _WORK // len(w))
+    for begin in range(0, len(term), step):
+        own, at = term[begin : begin + step], place[begin : begin + step]
+        first = np.flatnonzero(np.diff(at, prepend=-1))
+        for out, values in zip((log_size, angle), _terms(rows.n[own], rows.p[own], w), strict=True):
+            out[at[first]] += np.add.reduceat(values, first, axis=0)
+    return log_size, angle
+
+
+def _terms(n: Array, p: Real, w: Real) -> tuple[Real, Real]:
+    """``N log(1 - p + p exp(i w))`` as logarithm of the modulus and angle, shape (terms, frequencies)."""
+    half = np.sin(w / 2) ** 2
+    lost = np.outer(4 * p * (1 - p), half)
+    real, imaginary = 1 - np.outer(2 * p, half), np.outer(p, np.sin(w))
+    # near p = 1/2 and w = pi nothing is left of 1 - lost but rounding, which the root would make a million times larger
+    near = lost > _NEARLY_ALL
+    log_size = np.log1p(-np.where(near, 0.0, lost))
+    log_size[near] = 2 * np.log(np.hypot(real[near], imaginary[near]))
+    return n[:, None] / 2 * log_size, n[:, None] * np.arctan2(imaginary, real)
+
+
+def _inverted(log_size: Real, angle: Real, size: int) -> Real:
+    """The probabilities; what rounding makes negative, near 1e-17, is zero."""
+    phi = np.exp(log_size) * np.exp(-1j * angle)
+    return np.maximum(np.fft.irfft(phi, n=size, axis=1), 0.0)

@@ -1,0 +1,263 @@
+"""Identity disclosure of all cells of a file at once.
+
+From who arrives where; under an exchange, where records are not drawn independently and T may be known; and with
+sampling weights, where the file is a sample and a target may or may not be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Flag, as_list, as_whole_numbers, check_kind
+from maskwell.core.arrays import Array, Real
+from maskwell.core.survey_numbers import check_counts
+from maskwell.designs.dense import design_of
+from maskwell.errors import CountsError, MatrixError
+from maskwell.release.analysis.kept_tables import acting
+from maskwell.release.risk.arrivals import Arrivals, SparseArrivals
+from maskwell.release.risk.binomial_sums import BinomialSums, highest_of, row_sums
+from maskwell.release.risk.match_chances import (
+    check_level,
+    strict_bound,
+    strict_risk,
+    strict_when_highest,
+    target_risks,
+)
+from maskwell.release.stages.stage import Stage
+
+SEARCHED = 2000
+"""Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
+
+_NEAR_ONE = 0.1
+
+_TERMS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class CellRisks:
+    """Risks of the records of each cell; every array has shape (cells,).
+
+    Attributes
+    ----------
+    cells, counts, before
+        Which cells, their records, and the risk in the original file, one over the records with the same key.
+    kept
+        Chance that a record is released with its own key.
+    unconditional
+        Chance of a correct match if one of the released records with the record's key is picked.
+    in_range, t_low, t_high
+        The largest chance of a correct match given T = t, over the range that holds T with the stated probability.
+    strict
+        The same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others
+        than from themselves, those of the least risk have a bound from above.
+    any_release
+        The same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
+        over all released values and all t. Where too many would have to be looked at, a bound from above.
+    p_unique
+        Chance that exactly one record is released with this key.
+    true_unique
+        Chance that this one is the record itself, where it was unique; else 0.
+    """
+
+    cells: Array
+    counts: Array
+    before: Real
+    kept: Real
+    unconditional: Real
+    in_range: Real
+    t_low: Array
+    t_high: Array
+    strict: Real
+    any_release: Real
+    p_unique: Real
+    true_unique: Real
+
+
+def cell_risks(
+    counts: Any, design: Any, *, cells: Any = None, level: float = 0.95, every_release: bool = True
+) -> CellRisks:
+    """Risks of all nonempty cells under one design.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell, shape (k,).
+    design
+        How a record of each cell is released: a design, or a matrix whose columns sum to one.
+    cells
+        Numbers of the cells that are asked for; all that have records if left out.
+    level
+        Probability of the range for the number of released records.
+    every_release
+        Whether to look for ``any_release``; else it is ``strict``.
+
+    >>> risks = cell_risks([1, 2, 4, 3], [[0.2, 0.1, 0.1, 0.1]] + [[0.8 / 3, 0.3, 0.3, 0.3]] * 3)
+    >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
+    ([1.0, 0.5, 0.25, 0.33], [0.2, 0.1, 0.1, 0.1])
+    """
+    check_kind(Flag, every_release=every_release)
+    design = design_of(design)
+    records = check_counts(counts).astype(np.int64)
+    if len(records) != design.k:
+        raise MatrixError(
+            f"{len(records)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
+        )
+    return risks_of(SparseArrivals.from_design(records, design), cells=cells, level=level, every_release=every_release)
+
+
+def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, every_release: bool = True) -> CellRisks:
+    """Risks of cells, from who arrives where."""
+    check_level(level)
+    asked = _asked(arrivals.counts, cells)
+    rows, place = np.unique(arrivals.own[asked], return_inverse=True)
+    terms, p = arrivals.summands(rows), arrivals.kept[asked]
+    alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
+    risks = target_risks(terms, place, p, level=level)
+    strict = _strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range)
+    return CellRisks(
+        cells=asked,
+        counts=arrivals.counts[asked],
+        before=1 / alike,
+        kept=p,
+        unconditional=risks.unconditional,
+        in_range=risks.in_range,
+        t_low=risks.t_low,
+        t_high=risks.t_high,
+        strict=strict,
+        any_release=arrivals.easiest(asked, strict) if every_release else strict,
+        p_unique=terms.chance_of_one[place],
+        true_unique=_true_unique(terms, place, p, alike),
+    )
+
+
+def _asked(counts: Array, cells: Any) -> Array:
+    if cells is None:
+        return np.flatnonzero(counts > 0)
+    asked = as_whole_numbers(as_list(cells, "cells"), "cells")
+    if asked.ndim != 1 or (asked < 0).any() or (asked >= len(counts)).any():
+        raise CountsError(f"cells are not all from 0 to {len(counts) - 1}", hint="give the places of cells")
+    empty = asked[counts[asked] == 0]
+    if len(empty):
+        raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")
+    return asked
+
+
+def _strict(
+    arrivals: Arrivals, terms: BinomialSums, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
+) -> Real:
+    """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
+    risks = strict_when_highest(terms, place, p)
+    others = np.flatnonzero(np.isnan(risks))
+    risks[others] = strict_bound(terms, place[others], p[others], counts[others])
+    unsettled = others[risks[others] > in_range[others] * (1 + 1e-12)]
+    for target in unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED].tolist():
+        risks[target] = strict_risk(*arrivals.terms(int(rows[place[target]])), float(p[target]))
+    return np.maximum(risks, in_range)
+
+
+def _true_unique(terms: BinomialSums, place: Array, p: Real, alike: Real) -> Real:
+    """``p`` times the chance that nobody else arrives, for records that are unique; else 0."""
+    others_certain = terms.certain[place] - (p == 1)
+    nobody = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
+    return np.where((alike == 1) & (others_certain == 0), p * nobody, 0.0)
+
+
+# ---- an exchange of values between records
+
+
+def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether every released cell of the key has as many records as the true one: one exchange of the whole key."""
+    own = acting(stages, keys)
+    return len(own) == 1 and own[0].method == "swap" and {*keys} <= {*own[0].columns, *own[0].linked}
+
+
+def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
+    """Whether a part of the key is exchanged between records."""
+    return any(stage.method == "swap" for stage in acting(stages, keys))
+
+
+def exchanged_risks(risks: CellRisks) -> CellRisks:
+    """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
+
+    How many arrive then depends on who else does, and can tell who is there: of 36 records of six values, where each
+    value takes one record of every value, a sixth that is released with some other key proves that the one which had
+    it before has stayed. The N records of a cell are still alike. So of t released ones at most t / N of each are
+    expected, and none of them is found with more than 1 / N. Derived.
+    """
+    most = 1 / risks.counts
+    return replace(risks, in_range=most, strict=most, any_release=most)
+
+
+def swapped_risks(arrivals: SparseArrivals) -> CellRisks:
+    """The chance of a correct match, ``p_xx / N_x`` for every record of x. Derived; no range and no luck is in it."""
+    sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
+    cells = np.flatnonzero(arrivals.counts > 0)
+    alike, kept = sizes[arrivals.own[cells]], arrivals.kept[cells]
+    risk = kept / alike
+    elsewhere = arrivals.p / np.maximum(sizes[arrivals.row], 1)
+    return CellRisks(
+        cells=cells,
+        counts=arrivals.counts[cells],
+        before=1 / alike,
+        kept=kept,
+        unconditional=risk,
+        in_range=risk,
+        t_low=alike.astype(np.int64),
+        t_high=alike.astype(np.int64),
+        strict=risk,
+        any_release=highest_of(arrivals.cell, elsewhere, len(arrivals.counts))[cells],
+        p_unique=(alike == 1).astype(np.float64),
+        true_unique=np.where(alike == 1, kept, 0.0),
+    )
+
+
+# ---- the file as a sample
+
+
+def individual_risk(records: Array, weights: Real) -> Real:
+    """The risk of each cell where the file is a sample, shape (cells,).
+
+    A cell of the key holds f records whose weights sum to F, the estimated number of people in the population. Given
+    f, the population count follows a negative binomial distribution with p = f / F, and the risk is the mean of one
+    over it,
+
+        r = p * integral from 0 to 1 of u^(f - 1) / (p + (1 - p) u) du
+          = (p / q) log(1 / p)                  for f = 1,     q = 1 - p,
+          = p / q - (p / q)^2 log(1 / p)        for f = 2,
+          ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
+
+    Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
+
+    Parameters
+    ----------
+    records
+        Records of each cell.
+    weights
+        Sum of their weights. Where it is below the number of records, the cell is taken to be the whole population.
+
+    >>> individual_risk(np.array([1, 2, 8]), np.array([541.0, 110.0, 8.0])).round(4).tolist()
+    [0.0117, 0.0171, 0.125]
+    """
+    records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
+    if records.shape != weights.shape or not (records > 0).all():
+        raise CountsError("records and weights do not fit", hint="give both for each cell, and at least one record")
+    p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
+    q = 1 - p
+    return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))
+
+
+def _once(p: Real, q: Real) -> Real:
+    away = np.where(q > 0, q, 1.0)
+    return np.where(q > 0, -p * np.log1p(-np.where(p > 0, q, 0.0)) / away, 1.0)
+
+
+def _twice(p: Real, q: Real) -> Real:
+    """By its series in q where p is near one, since the two terms cancel there."""
+    k = np.arange(_TERMS)
+    series = p * (q[:, None] ** k / ((k + 1) * (k + 2))).sum(axis=1)
+    ratio = p / np.where(q > _NEAR_ONE, q, 1.0)
+    return np.where(q > _NEAR_ONE, ratio + ratio**2 * np.log(np.where(p > 0, p, 1.0)), series)

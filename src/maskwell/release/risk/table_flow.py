@@ -1,0 +1,246 @@
+"""Tables pushed through the stages of a release, without writing matrices out.
+
+A stage with the matrix P turns the table M (rows: what it leaves alone, columns: its states) into ``M P'``. To know the
+released columns C one needs, before a stage that changes some of them, all the columns that tell its states. A label
+that is no state of a stage, such as a missing value, stays as it is. Where every cell keeps its number as one more
+column that nothing changes, the table becomes the matrix of all stages together: what each cell is released as. Source:
+[Adeshiyan2011, section 4.2, Theorem 4.2]; derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+from maskwell.core.cells import CellTable
+from maskwell.core.joint_keys import KeyFinder, distinct_rows, joint_keys
+from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
+from maskwell.designs.design import Transitions
+from maskwell.release.analysis.kept_tables import Randomized, cells_of, needed_columns
+from maskwell.release.stages.stage import Stage
+
+Labels = tuple[Hashable, ...]
+Linked = Mapping[str, Mapping[Labels, Hashable]]
+
+
+def expected_table(
+    stages: Sequence[Stage] | Sequence[CodedStage], table: CellTable, columns: Sequence[str]
+) -> CellTable:
+    """The expected counts of these columns in the released file, from a table that has all that are needed.
+
+    Stages that were numbered before are taken as they are.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
+    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
+    ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
+    >>> file = CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})
+    >>> expected_table([stage], file, ["x", "y"]).grid().tolist()   # each margin is kept, the association is not
+    [[15.0, 5.0], [5.0, 5.0]]
+    """
+    coded = [one if isinstance(one, CodedStage) else CodedStage.of(one) for one in stages]
+    flow = TableFlow.of(table, needed_columns([one.stage for one in coded], columns))
+    return flow.after(coded, columns).table(tuple(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class CodedStage:
+    """A stage of a release, or a group of its receipt, with numbers in place of labels, column by column.
+
+    Attributes
+    ----------
+    stage
+        The stage or group itself.
+    design
+        Its matrix.
+    levels
+        Labels of each column that it reads or changes.
+    states, outputs
+        Codes of the true and of the released states, by column; linked columns only in the second.
+    """
+
+    stage: Randomized
+    design: CodedDesign
+    levels: dict[str, list[Hashable]]
+    states: dict[str, Array]
+    outputs: dict[str, Array]
+
+    @classmethod
+    def of(cls, stage: Stage) -> CodedStage:
+        """A stage with all its columns."""
+        return cls.from_labels(stage, stage.design, stage.states, stage.outputs, stage.linked)
+
+    @classmethod
+    def from_labels(
+        cls,
+        stage: Randomized,
+        design: CodedDesign,
+        states: Sequence[Labels],
+        outputs: Sequence[Labels],
+        linked: Linked | None = None,
+    ) -> CodedStage:
+        """Numbers in the order in which labels are met."""
+        columns, first = cells_of(stage), len(stage.within)
+        codes: dict[str, dict[Hashable, int]] = {name: {} for name in (*columns, *(linked or {}))}
+
+        def numbers(name: str, labels: Sequence[Hashable]) -> Array:
+            places = codes[name]
+            return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+
+        true, released = ([*zip(*labels, strict=True)] or [()] * len(columns) for labels in (states, outputs))
+        before = {name: numbers(name, labels) for name, labels in zip(columns, true, strict=True)}
+        after = {name: numbers(name, labels) for name, labels in zip(columns, released, strict=True)}
+        for name, follows in (linked or {}).items():
+            after[name] = numbers(name, [follows.get(tuple(output[first:])) for output in outputs])
+        return cls(stage, design, {name: [*places] for name, places in codes.items()}, before, after)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that tell the state."""
+        return cells_of(self.stage)
+
+    @property
+    def changed(self) -> set[str]:
+        """Columns whose values it changes."""
+        return {name for name in self.outputs if name not in self.stage.within}
+
+    @cached_property
+    def transitions(self) -> Transitions:
+        """What can happen to its states."""
+        return self.design.transitions(limit=ENTRY_LIMIT)
+
+    @cached_property
+    def _finder(self) -> KeyFinder:
+        return KeyFinder(self._keys([self.states[name] for name in self.columns]))
+
+    def _keys(self, codes: Sequence[Array]) -> Array:
+        return joint_keys(codes, [len(self.levels[name]) for name in self.columns], len(codes[0]))
+
+    def find(self, labels: Mapping[str, Sequence[Hashable]], codes: Mapping[str, Array]) -> Array:
+        """The state of each cell of a table whose columns have other codes for their labels; -1 where there is none."""
+        mine = [self._translation(name, labels[name])[codes[name]] for name in self.columns]
+        known = np.logical_and.reduce([column >= 0 for column in mine])
+        return np.where(known, self._finder.find(self._keys([np.maximum(column, 0) for column in mine])), -1)
+
+    def _translation(self, name: str, labels: Sequence[Hashable]) -> Array:
+        """The codes of other labels of a column, -1 for those that it does not know."""
+        places = {label: code for code, label in enumerate(self.levels[name])}
+        return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+
+    def transition_count(self, states: Array) -> int:
+        """How many transitions cells in these states have together; none where a cell has no state."""
+        reached = np.bincount(self.transitions.truths, minlength=self.design.k)
+        return int(reached[states[states >= 0]].sum())
+
+
+Check = Callable[[CodedStage, Array], None]
+"""Asked before a stage with the state of each cell: raises where the stage is not to be carried out."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableFlow:
+    """Cells on their way through stages.
+
+    Attributes
+    ----------
+    codes, labels
+        Codes of the cells by column, each of shape (cells,), and the labels behind the codes.
+    mass
+        Shape (cells,): expected records.
+    origin
+        Shape (cells,): a number that stays with the mass wherever it goes, such as that of a true cell; None where
+        nobody asks.
+    """
+
+    codes: dict[str, Array]
+    labels: dict[str, list[Hashable]]
+    mass: Real
+    origin: Array | None = None
+
+    @classmethod
+    def of(cls, table: CellTable, columns: Sequence[str]) -> TableFlow:
+        """The records of a table, in some of its columns."""
+        part = table.project(columns)
+        codes = {name: part.codes[:, i].astype(np.int64) for i, name in enumerate(columns)}
+        return cls(codes, {name: [*part.levels[i]] for i, name in enumerate(columns)}, part.counts.astype(np.float64))
+
+    @classmethod
+    def from_labels(cls, columns: Sequence[str], cells: Sequence[Labels]) -> TableFlow:
+        """Cells by their labels, one record in each."""
+        labels: dict[str, list[Hashable]] = {name: [] for name in columns}
+        parts = [*zip(*cells, strict=True)] or [()] * len(columns)
+        codes = {name: _extended(labels[name], part) for name, part in zip(columns, parts, strict=True)}
+        return cls(codes, labels, np.ones(len(cells)))
+
+    def one_by_one(self) -> TableFlow:
+        """The same cells with a mass of one each that keeps the number of its cell."""
+        return replace(self, mass=np.ones(len(self.mass)), origin=np.arange(len(self.mass)))
+
+    def after(self, stages: Sequence[CodedStage], columns: Sequence[str], check: Check | None = None) -> TableFlow:
+        """After all stages that change what is released of some columns; further columns are dropped on the way."""
+        flow, plain = self, [one.stage for one in stages]
+        for place, one in enumerate(stages):
+            needed = needed_columns(plain[place + 1 :], columns)
+            if one.changed & {*needed}:
+                flow = flow.through(one, needed, check)
+        return flow
+
+    def through(self, coded: CodedStage, needed: Sequence[str], check: Check | None = None) -> TableFlow:
+        """After one stage, in the columns that are still needed; cells that it does not know stay as they are."""
+        state = coded.find(self.labels, self.codes)
+        if check is not None:
+            check(coded, state)
+        inside = state >= 0
+        still = [name for name in needed if name not in coded.changed]
+        moved = [name for name in needed if name in coded.changed]
+        own = [] if self.origin is None else [self.origin]
+        groups, of_cell = distinct_rows(
+            [column[inside] for column in (*own, *(self.codes[name] for name in still))], int(inside.sum())
+        )
+        targets, of_output = distinct_rows([coded.outputs[name] for name in moved], coded.design.m)
+        arrived = self._product(coded, state, (of_cell, len(groups)), (of_output, len(targets)))
+        labels = {name: [*self.labels[name]] for name in needed}
+        codes = {name: groups[arrived.row, len(own) + i] for i, name in enumerate(still)}
+        for i, name in enumerate(moved):
+            met = [coded.levels[name][code] for code in targets[:, i]]
+            codes[name] = _extended(labels[name], met)[arrived.col]
+        return TableFlow(
+            {name: np.concatenate([codes[name], self.codes[name][~inside]]) for name in needed},
+            labels,
+            np.concatenate([arrived.data, self.mass[~inside]]),
+            None if self.origin is None else np.concatenate([groups[arrived.row, 0], self.origin[~inside]]),
+        )
+
+    def _product(self, coded: CodedStage, state: Array, rows: tuple[Array, int], columns: tuple[Array, int]) -> Any:
+        """``M P'`` with the rows of P added up to what is needed of the released states."""
+        from scipy.sparse import coo_array, csr_array
+
+        (of_cell, groups), (of_output, targets) = rows, columns
+        inside, k = state >= 0, coded.design.k
+        M = csr_array(coo_array((self.mass[inside], (of_cell, state[inside])), shape=(groups, k)))
+        reports, truths, p = coded.transitions
+        P = csr_array(coo_array((p, (of_output[reports], truths)), shape=(targets, k)))
+        return coo_array(M @ P.T)
+
+    def cells(self, columns: Sequence[str]) -> list[Labels]:
+        """The labels of each cell."""
+        return [*zip(*(map(self.labels[name].__getitem__, self.codes[name].tolist()) for name in columns), strict=True)]
+
+    def table(self, columns: tuple[str, ...]) -> CellTable:
+        """As a table of cells."""
+        cells, of_cell = distinct_rows([self.codes[name] for name in columns], len(self.mass))
+        counts = np.bincount(of_cell, self.mass, minlength=len(cells))
+        return CellTable(columns, tuple(tuple(self.labels[name]) for name in columns), cells, counts)
+
+
+def _extended(labels: list[Hashable], met: Sequence[Hashable]) -> Array:
+    """Codes of labels that were met; those that are new are added to the labels."""
+    places = {label: code for code, label in enumerate(labels)}
+    codes = np.array([places.setdefault(label, len(places)) for label in met], dtype=np.int64)
+    labels[:] = [*places]
+    return codes

@@ -1,0 +1,278 @@
+"""``risk``: how easily somebody who knows a few columns of a person finds the person's record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.arrays import Array
+from maskwell.core.cells import CellTable
+from maskwell.core.exact import Number, as_fraction
+from maskwell.core.option_names import option
+from maskwell.engines.cell_counting import count_tables, open_rows
+from maskwell.engines.cell_values import write_cell_values
+from maskwell.engines.memory_rows import MemoryTable
+from maskwell.errors import DataFileError, ParameterError
+from maskwell.release.analysis.kept_tables import needed_columns, unchanged_columns
+from maskwell.release.folder.receipt import Receipt, load_receipt, stages_of
+from maskwell.release.risk.file_risk import VariableContribution, assess_risk, variable_contributions
+from maskwell.release.risk.risk_report import (
+    INTRUDERS,
+    FileRisk,
+    LevelContribution,
+    RiskReport,
+    level_contributions,
+    record_risks,
+)
+from maskwell.release.stages.stage import Stage
+from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
+from maskwell.verbs.inputs import Names, names_of, rows_of
+
+if TYPE_CHECKING:
+    from maskwell.engines.randomize import Progress
+    from maskwell.reports.pictures.canvas import Picture
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskResult:
+    """The risk of a file, and of its release where there is one.
+
+    Attributes
+    ----------
+    report
+        All figures: a :class:`RiskReport`, whose values are at hand here too.
+    rows
+        Where the records are: a path, or a table in memory.
+    table
+        Counts of the file over the keys and the columns that tell how they were randomized.
+    stages
+        The randomizations of the release.
+    released
+        Counts of the released file over the keys, where it was given.
+    files
+        The released file and the receipt by their paths, where they were given so.
+    """
+
+    report: RiskReport
+    rows: str | MemoryTable
+    table: CellTable
+    stages: tuple[Stage, ...] = ()
+    released: CellTable | None = None
+    files: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def before(self) -> FileRisk:
+        """The file as it is."""
+        return self.report.before
+
+    @property
+    def after(self) -> FileRisk | None:
+        """The file as it is released; None without a receipt."""
+        return self.report.after
+
+    @property
+    def max_risk(self) -> float:
+        """The largest chance of a correct match of any record, after the release where there is one."""
+        return float(self.report.headline["risk"])
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether no record is above the limit; None without one."""
+        kept: bool | None = self.report.headline["kept"]
+        return kept
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know, in words."""
+        return (*self.report.flags, NO_RECEIPT) if self._unknown else self.report.flags
+
+    @cached_property
+    def variable_contributions(self) -> list[VariableContribution]:
+        """What each key adds to the risk, the largest first."""
+        return variable_contributions(self.table, self.report.keys, self.stages, level=self.report.level)
+
+    @cached_property
+    def level_contributions(self) -> list[LevelContribution]:
+        """The risk of each label of each key, those with the largest mean risk first."""
+        return level_contributions(self.report)
+
+    def record_risks(self) -> dict[str, Array]:
+        """The risks of every record, in the order of the file; columns as in ``report.per_cell``."""
+        names = self.report.table.columns
+        labels: dict[str, list[Any]] = {name: [] for name in names}
+        with open_rows(self.rows, names) as source:
+            for batch in source.batches():
+                for name in names:
+                    labels[name] += batch.column(name).to_pylist()
+        return record_risks(self.report, labels)
+
+    def write_records(self, output: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the risks of every record of a file to a file of its kind."""
+        if isinstance(self.rows, MemoryTable):
+            raise ParameterError("the table is in memory", hint="ask for record_risks()")
+        write_cell_values(self.rows, os.fspath(output), self.report.table, self.report.per_cell, force=force)
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether there is a released file of which nothing tells how it was made."""
+        return self.released is not None and self.report.after is None
+
+    def to_dict(self, *, contributions: bool = False) -> dict[str, Any]:
+        """Everything as plain values, as ``maskwell risk --json`` gives it."""
+        content = self.report.to_dict() | self._released_dict()
+        if contributions:
+            content["contributions"] = {
+                "variables": [one.to_dict() for one in self.variable_contributions],
+                "levels": [one.to_dict() for one in self.level_contributions],
+            }
+        return content
+
+    def _released_dict(self) -> dict[str, Any]:
+        """What a released file shows by itself, where no receipt tells how it was made."""
+        if self.released is None or not self._unknown:
+            return {}
+        seen = assess_risk(self.released, self.report.keys).before
+        known = {"records": seen.records, "cells": seen.cells, "k_anonymity": seen.k_anonymity, "uniques": seen.uniques}
+        return {"after": dict.fromkeys(self.before.to_dict()) | known, "flags": list(self.flags)}
+
+    def to_text(self, *, contributions: bool = False) -> list[str]:
+        """Lines for a terminal."""
+        released, receipt = self.files
+        return risk_report(
+            self.report,
+            file=str(self.rows),
+            released=self.released,
+            names={"released": released, "receipt": receipt},
+            added=self.variable_contributions if contributions else [],
+            levels=self.level_contributions if contributions else [],
+        )
+
+    def plot(self) -> Picture:
+        """The risk of records before and after the release."""
+        from maskwell.reports.pictures.risk_curves import plot_risk_report
+
+        return plot_risk_report(self.report)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.to_text()[:-1])
+
+
+def risk(
+    data: Any,
+    keys: Names,
+    *,
+    released: Any = None,
+    receipt: Receipt | str | os.PathLike[str] | None = None,
+    weights: str | None = None,
+    match: Number | None = None,
+    intruder: str | None = None,
+    level: Number = 0.95,
+    progress: Progress | None = None,
+) -> RiskResult:
+    """How easily somebody who knows the keys of a person finds the person's record.
+
+    Parameters
+    ----------
+    data
+        The original file: its path, or a table of pandas, polars or Arrow, or a mapping from names to columns.
+    keys
+        Columns that an intruder may know of a person: a list, or a text with commas between them.
+    released
+        The released file, as a path or a table: counted as it came out.
+    receipt
+        The internal receipt of the release, or its path: how the file was made. Then the risk of the release is told.
+    weights
+        Column of sampling weights: then the risk in the population is estimated, too.
+    match
+        A bound on the chance of a correct match; ``kept`` says whether no record is above it.
+    intruder
+        Whom the chance is for: "any-look", "own-key", "own-key-95" or "released-counts"; that of the receipt, or
+        "any-look", if left out.
+    level
+        Probability of the range of released counts.
+    progress
+        Told how far it is.
+
+    >>> people = {"town": ["A", "A", "A", "B", "B", "B"], "job": ["baker", "clerk", "clerk", "clerk", "clerk", "smith"]}
+    >>> result = risk(people, ["town", "job"], match=0.5)
+    >>> result.before.uniques, result.max_risk, result.kept   # the baker and the smith are found for sure
+    (2, 1.0, False)
+    """
+    rows, names = rows_of(data), _checked_names(keys)
+    stages, told = _stages(receipt)
+    table, drawn = _counted(rows, names, stages, released, weights, progress)
+    if told is not None and table.n != told.rows:
+        raise DataFileError(
+            f"{rows} has {table.n:,} records, the receipt tells of {told.rows:,}",
+            hint="give the file that was released",
+        )
+    report = assess_risk(
+        table,
+        names,
+        stages,
+        released=drawn,
+        threshold=_threshold(match),
+        level=float(as_fraction(level, option("level"))),
+        weights=weights is not None,
+        intruder=intruder or (INTRUDERS[0] if told is None else told.intruder),
+        seen=None if drawn is None else [name for name in drawn.columns if name not in names],
+    )
+    return RiskResult(report, rows, table, tuple(stages), drawn, (_path(released), _path(receipt)))
+
+
+def _checked_names(keys: Names) -> list[str]:
+    names = [*names_of(keys, "keys")]
+    typed = keys if isinstance(keys, str) else ",".join(map(str, names))
+    if not any(names):
+        raise ParameterError(
+            f"{option('keys')} {typed!r} names no column",
+            hint=f"name what an intruder knows: {option('keys', 'town,job')}",
+        )
+    if not all(names) or len({*names}) < len(names):
+        raise ParameterError(
+            f"{option('keys')} {typed}: a column is empty or named twice", hint="name each column once"
+        )
+    return names
+
+
+def _stages(receipt: Receipt | str | os.PathLike[str] | None) -> tuple[list[Stage], Receipt | None]:
+    """The stages of a receipt, and the receipt."""
+    if receipt is None:
+        return [], None
+    told = receipt if isinstance(receipt, Receipt) else load_receipt(os.fspath(receipt))
+    return stages_of(told), told
+
+
+def _counted(
+    rows: str | MemoryTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage],
+    released: Any,
+    weights: str | None,
+    progress: Progress | None,
+) -> tuple[CellTable, CellTable | None]:
+    """Counts of the file, and of the released file over the keys and the unchanged columns that it has."""
+    (table,) = count_tables(rows, [needed_columns(stages, keys)], weights=weights, progress=progress)
+    if released is None:
+        return table, None
+    drawn = rows_of(released)
+    with open_rows(drawn, []) as source:
+        there = {*source.schema.names}
+    seen = [name for name in unchanged_columns(stages, keys) if name in there]
+    return table, count_tables(drawn, [[*keys, *seen]], progress=progress)[0]
+
+
+def _threshold(match: Number | None) -> float | None:
+    if match is None:
+        return None
+    bound = as_fraction(match, option("match"))
+    if not 0 < bound <= 1:
+        raise ParameterError(f"{option('match')} {match} is not above 0 and at most 1", hint="for instance 0.5")
+    return float(bound)
+
+
+def _path(data: Any) -> str | None:
+    return os.fspath(data) if isinstance(data, str | os.PathLike) else None
