@@ -22,7 +22,7 @@ from scipy.stats import binom
 from tests.support.arrays import Array
 
 from maskwell.core.randomness import SeededRandom
-from maskwell.engines.memory_rows import MemoryRows
+from maskwell.engines.memory_tables import MemoryRows
 from maskwell.engines.releasing import release_batches
 from maskwell.release.carrying_out import row_plan
 from maskwell.release.in_memory import release_table

@@ -164,7 +164,7 @@ def given_demand(options: Mapping[str, Any]) -> Demand | None:
 
 
 def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
-    from maskwell.engines.curves import read_curves
+    from maskwell.engines.handwritten_files import read_curves
     from maskwell.privacy.criteria import Demand
 
     lower, upper = read_curves(path, between=between)

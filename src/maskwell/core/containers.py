@@ -22,9 +22,9 @@ Labels = Sequence[Hashable]
 Versions = Sequence[Labels]  # the labels as they are and, when matching by text, as other types: the first that fits
 
 ADAPTERS = {
-    "pandas": "maskwell.engines.containers.pandas_",
-    "polars": "maskwell.engines.containers.polars_",
-    "pyarrow": "maskwell.engines.containers.arrow_",
+    "pandas": "maskwell.engines.pandas_columns",
+    "polars": "maskwell.engines.polars_columns",
+    "pyarrow": "maskwell.engines.arrow_columns",
 }
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from maskwell.engines.base import Sink
+from maskwell.engines.file_kinds import Sink
 
 WAITING = 2
 """Batches that may wait to be written: enough that neither side stands still, and memory stays flat."""

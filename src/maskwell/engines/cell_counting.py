@@ -17,14 +17,13 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
-from maskwell.engines.base import ENGINES, Source
+from maskwell.engines.arrow_checks import ANY, has_values
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.files import ending_of, find_column, open_source
-from maskwell.engines.kinds import ANY, has_values
-from maskwell.engines.labels import Labels
+from maskwell.engines.file_kinds import Source, ending_of, engine_of, find_column, open_source
+from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.levels import LevelCoder
+from maskwell.engines.plan_columns import numbers_of
 from maskwell.engines.randomize import Progress
-from maskwell.engines.values import numbers_of
 from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
 
 DENSE_CELLS = 1 << 21
@@ -154,7 +153,7 @@ def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTa
 def open_rows(path: str, names: Sequence[str]) -> Iterator[Source]:
     """Open a file whose columns hold categories; those of SPSS, Stata and SAS come as the codes that are stored."""
     ending = ending_of(path)
-    stored = ENGINES[ending] == "maskwell.engines.labelled"
+    stored = engine_of(path).holds_codes
     with open_source(path, coded=() if stored else names, exact=ending not in WRITTEN_AS) as source:
         yield source
 

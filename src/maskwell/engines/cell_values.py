@@ -9,9 +9,9 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cell_table import CellTable
-from maskwell.engines.arrow import require
+from maskwell.engines.arrow_arrays import require
 from maskwell.engines.cell_counting import coders_of, open_rows
-from maskwell.engines.files import find_column, open_sink
+from maskwell.engines.file_kinds import find_column, open_sink
 from maskwell.engines.levels import LevelCoder
 from maskwell.engines.release_rows import StateFinder
 

@@ -16,7 +16,7 @@ from maskwell.core.phrases import HINT, listed, shorten, shown_values
 from maskwell.designs.base import Design
 from maskwell.designs.blocks import Blocks
 from maskwell.designs.kronecker import Kronecker, leaves_of
-from maskwell.engines.kinds import column_errors
+from maskwell.engines.arrow_checks import column_errors
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 SHOWN = 10

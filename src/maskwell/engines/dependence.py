@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.engines.kinds import column_errors
-from maskwell.engines.value_counting import (
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.value_counts import (
     CELLS,
     FEWEST_CELLS,
     MOST_CELLS,
     ColumnFacts,
     Guesses,
-    Labels,
+    LabelCodes,
     Restored,
     ValueCounter,
     starts,
@@ -107,14 +107,14 @@ class DependenceCounter:
         for name, labels in beside.items():
             self._count_totals(name, labels)
         for name, encoded in own.items():
-            self._alone[name].add(encoded, beside or {"": Labels(np.zeros(rows, np.int64), 1)})
+            self._alone[name].add(encoded, beside or {"": LabelCodes(np.zeros(rows, np.int64), 1)})
         self._add_pairs(own, beside)
         self._add_copies(own, columns, rows)
         if self._ordered:
             self._add_places(own, beside)
         self.rows += rows
 
-    def _count_totals(self, name: str, labels: Labels) -> None:
+    def _count_totals(self, name: str, labels: LabelCodes) -> None:
         counts = np.bincount(labels.codes, minlength=labels.size)
         before = self._totals.get(name, np.zeros(0, np.int64))
         whole = np.zeros(max(len(counts), len(before)), np.int64)
@@ -122,7 +122,7 @@ class DependenceCounter:
         whole[: len(counts)] += counts
         self._totals[name] = whole
 
-    def _add_pairs(self, own: Mapping[str, Encoded], beside: Mapping[str, Labels]) -> None:
+    def _add_pairs(self, own: Mapping[str, Encoded], beside: Mapping[str, LabelCodes]) -> None:
         """Columns together with another one, those that have few values in the first rows."""
         if self._pairs is None:
             few = [name for name, encoded in own.items() if len(encoded.numbers) <= MOST_TOGETHER]
@@ -154,9 +154,9 @@ class DependenceCounter:
             if rows >= FEWEST_VALUES and not _alike(len(own[a].numbers), len(ids[b].numbers)):
                 del self._copies[a, b]
             else:
-                counter.add(own[a], {b: Labels(ids[b].places, len(ids[b].numbers), ids[b].numbers)})
+                counter.add(own[a], {b: LabelCodes(ids[b].places, len(ids[b].numbers), ids[b].numbers)})
 
-    def _add_places(self, own: Mapping[str, Encoded], beside: Mapping[str, Labels]) -> None:
+    def _add_places(self, own: Mapping[str, Encoded], beside: Mapping[str, LabelCodes]) -> None:
         """Where a row stands among neighbours with the same value."""
         for name, encoded in own.items():
             number = encoded.numbers[encoded.places]
@@ -241,6 +241,6 @@ def _alike(first: int, second: int) -> bool:
     return abs(first - second) <= LIKE * max(first, second)
 
 
-def _labels(codes: Array, shift: int) -> Labels:
+def _labels(codes: Array, shift: int) -> LabelCodes:
     """Codes from -1 as labels; label 0 is left out."""
-    return Labels(codes.astype(np.int64) + shift, int(codes.max(initial=-1)) + shift + 1)
+    return LabelCodes(codes.astype(np.int64) + shift, int(codes.max(initial=-1)) + shift + 1)

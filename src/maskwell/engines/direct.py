@@ -7,9 +7,9 @@ from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.designs.uniform import Uniform
-from maskwell.engines.arrow import require
-from maskwell.engines.files import find_column, open_source
-from maskwell.engines.kinds import column_errors
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.file_kinds import find_column, open_source
 from maskwell.errors import DataFileError, ParameterError
 
 MOST_VALUES = 1000

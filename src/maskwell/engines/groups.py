@@ -20,7 +20,7 @@ from maskwell.core.phrases import shorten
 from maskwell.designs.base import Design
 from maskwell.designs.kronecker import Kronecker
 from maskwell.engines.answers import ReportReader, looked_for
-from maskwell.engines.arrow import require
+from maskwell.engines.arrow_arrays import require
 from maskwell.engines.columns import Assignment, Problems, joint_codes
 from maskwell.errors import ParameterError, ReportError
 

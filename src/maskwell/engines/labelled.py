@@ -22,16 +22,12 @@ from typing import Any, BinaryIO
 from maskwell.core.atomic import partial_folder
 from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import file_errors, in_schema, reason_of, require
-from maskwell.engines.base import BATCH_ROWS, Coded
-from maskwell.engines.labelled_columns import column_type, read_column, written_column
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
+from maskwell.engines.arrow_checks import WRITE_AGAIN, validated
+from maskwell.engines.file_kinds import BATCH_ROWS, Coded, Engine
+from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.reader_process import ReaderProcess, answer_questions
-from maskwell.engines.validation import WRITE_AGAIN, validated
 from maskwell.errors import DataFileError, MissingExtraError
-
-TEXTS_ONLY = False
-HOLDS_BYTES = False
 
 READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 _STATA_END = b"</stata_dta>"
@@ -342,3 +338,6 @@ _WRITERS = {".sav": _write_sav, ".dta": _write_dta, ".xpt": _write_xpt}
 
 def _some(columns: Mapping[str, ColumnLabels], what: str) -> dict[str, Any] | None:
     return {name: getattr(about, what) for name, about in columns.items() if getattr(about, what)} or None
+
+
+LABELLED = Engine(open_source, open_sink, holds_codes=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.engines.arrow import require
-from maskwell.engines.kinds import column_errors
-from maskwell.engines.labels import ColumnLabels
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.errors import TooLargeError, UnknownCategoryError, WrongTypeError
 
 MOST_LEVELS = 10**5

@@ -18,8 +18,7 @@ from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.engines.answers import looked_for
-from maskwell.engines.arrow import describe, described, masks_from_bits, require, texts_from_bits, without_traces
-from maskwell.engines.base import BATCH_ROWS, rows_of_cells
+from maskwell.engines.arrow_arrays import describe, described, masks_from_bits, require, texts_from_bits, without_traces
 from maskwell.engines.columns import (
     Assignment,
     Problems,
@@ -29,7 +28,16 @@ from maskwell.engines.columns import (
     raise_first,
     separate_codes,
 )
-from maskwell.engines.files import ending_of, engine_of, find_column, lost_in, open_sink, open_source
+from maskwell.engines.file_kinds import (
+    BATCH_ROWS,
+    ending_of,
+    engine_of,
+    find_column,
+    lost_in,
+    open_sink,
+    open_source,
+    rows_of_cells,
+)
 from maskwell.errors import DataFileError, ParameterError
 
 Progress = Callable[[int, float | None], None]
@@ -127,7 +135,7 @@ def randomize_file(
     names = check_assignments(assignments)
     for assignment in assignments:
         _check_one_column_each(assignment)
-    texts_only = not engine_of(output).HOLDS_BYTES
+    texts_only = not engine_of(output).holds_bytes
     check_output(output, force=force, inputs=[path, *inputs])
     source_of_draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)

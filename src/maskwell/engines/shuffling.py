@@ -17,7 +17,7 @@ import numpy as np
 from maskwell.core.arrays import Array
 from maskwell.core.random_order import random_order
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow import file_errors, require
+from maskwell.engines.arrow_arrays import file_errors, require
 
 BUCKET_BYTES = 1 << 25
 MOST_BUCKETS = 256

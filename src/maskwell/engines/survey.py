@@ -16,14 +16,13 @@ from maskwell.core.factors import Factor
 from maskwell.core.phrases import listed
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
+from maskwell.engines.arrow_checks import REPORTS, VALUES
 from maskwell.engines.columns import Assignment, raise_first
-from maskwell.engines.files import find_column, open_source
+from maskwell.engines.file_kinds import find_column, open_source
 from maskwell.engines.groups import SampleReader, Samples, variables_of
-from maskwell.engines.kinds import REPORTS, VALUES
-from maskwell.engines.plan_columns import PlanColumns, PlanReader
+from maskwell.engines.plan_columns import PlanColumns, PlanReader, whole_numbers
 from maskwell.engines.randomize import Progress, pieces
 from maskwell.engines.tally import check_made_by
-from maskwell.engines.values import whole_numbers
 from maskwell.errors import DataFileError, MissingValueError, ParameterError
 
 ROWS_AT_ONCE = 1 << 18

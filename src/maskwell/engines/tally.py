@@ -15,7 +15,8 @@ from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
 from maskwell.designs.coded import tally_codes
 from maskwell.engines.answers import ReportReader, looked_for
-from maskwell.engines.arrow import bits_from_array, describe, missing_rows, require
+from maskwell.engines.arrow_arrays import bits_from_array, describe, missing_rows, require
+from maskwell.engines.arrow_checks import REPORTS
 from maskwell.engines.columns import (
     Assignment,
     Problems,
@@ -25,10 +26,9 @@ from maskwell.engines.columns import (
     joint_design,
     raise_first,
 )
-from maskwell.engines.files import find_column, open_source
-from maskwell.engines.kinds import REPORTS
+from maskwell.engines.file_kinds import find_column, open_source
+from maskwell.engines.plan_columns import whole_numbers
 from maskwell.engines.randomize import PIECE_BYTES, Progress, pieces
-from maskwell.engines.values import whole_numbers
 from maskwell.errors import DataFileError, ReportError
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.engines.arrow import require
+from maskwell.engines.arrow_arrays import require
 from maskwell.engines.levels import integers_of
 
 _WORDS = np.random.Generator(np.random.PCG64(20_260)).integers(0, 1 << 63, 1 << 10, dtype=np.uint64) * np.uint64(2) + (

@@ -18,7 +18,7 @@ from maskwell.core.cell_table import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, shorten
 from maskwell.core.printed import round_up
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.value_counting import ColumnFacts, Restored
+from maskwell.engines.value_counts import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.risk.components import needed_columns
@@ -74,7 +74,7 @@ class SideChannel:
         Of the values that would be guessed wrong without the column, the share that it corrects.
     by
         What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.engines.value_counting.Restored`.
+        :class:`~maskwell.engines.value_counts.Restored`.
     size
         Records in groups smaller than this are identified.
     alone

@@ -14,7 +14,7 @@ import numpy as np
 from maskwell.core.arguments import check_kind
 from maskwell.core.arrays import Array, Real
 from maskwell.core.printed import Printed
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.notes import Note, area_mark, notes_height, point_mark, write_notes
 from maskwell.reports.picture import NARROW, SMALL, WIDE, Canvas, Picture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskwell.core.printed import Printed
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 from maskwell.release.released import Release
 from maskwell.release.risk.contributions import level_contributions, variable_contributions
 from maskwell.release.risk.file_risk import RiskReport

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from maskwell.core.escaping import one_line
 from maskwell.core.phrases import listed, shorten
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 from maskwell.release.folder.advice import in_words
 from maskwell.release.released import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, RiskReport

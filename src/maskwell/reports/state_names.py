@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from maskwell.core.escaping import one_line
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 
 PARTS = " · "
 
@@ -28,7 +28,7 @@ def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labe
 
     >>> name_of(("north", None))
     'north · missing'
-    >>> from maskwell.engines.labels import ColumnLabels
+    >>> from maskwell.engines.labelled_columns import ColumnLabels
     >>> name_of((2, "x"), ["sex", "y"], Labels(".sav", {"sex": ColumnLabels(values={2.0: "female"})}))
     'female · x'
     """

@@ -12,7 +12,7 @@ import pytest
 
 from maskwell.engines import dependence
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.value_counting import ColumnFacts, Restored, ValueCounter
+from maskwell.engines.value_counts import ColumnFacts, Restored, ValueCounter
 from maskwell.engines.value_numbers import encode
 
 pa = pytest.importorskip("pyarrow")

@@ -23,10 +23,15 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.core.atomic import atomic_file  # noqa: E402
-from maskwell.engines.arrow import bits_from_array, masks_from_bits, texts_from_bits  # noqa: E402
-from maskwell.engines.base import ENGINES  # noqa: E402
+from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits  # noqa: E402
 from maskwell.engines.columns import Assignment, common_rows, joint_codes, joint_design, separate_codes  # noqa: E402
-from maskwell.engines.files import ending_of, engine_of, open_sink, open_source  # noqa: E402
+from maskwell.engines.file_kinds import (  # noqa: E402
+    ENGINES,  # noqa: E402
+    ending_of,
+    engine_of,
+    open_sink,
+    open_source,
+)
 from maskwell.engines.randomize import ColumnRandomizer, randomize_file  # noqa: E402
 from maskwell.engines.tally import tally_file  # noqa: E402
 
@@ -48,7 +53,7 @@ def test_an_ending_that_tells_nothing(name: str) -> None:
 @pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending != ".sas7bdat"])  # which is read only
 @pytest.mark.parametrize("rows", [0, 1, 70_000])
 def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
-    if ENGINES[ending].endswith(".labelled"):
+    if engine_of(f"a{ending}").holds_codes:
         pytest.importorskip("pyreadstat")
     path = str(tmp_path / f"t{ending}")
     numbers, gaps = [str(i) for i in range(rows)], [None if i % 2 else "x" for i in range(rows)]
@@ -68,7 +73,7 @@ def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
 
 @pytest.mark.parametrize("ending", ENGINES)
 def test_engines_say_what_they_hold(ending: str) -> None:
-    assert isinstance(engine_of(f"a{ending}").TEXTS_ONLY, bool)
+    assert isinstance(engine_of(f"a{ending}").texts_only, bool)
 
 
 def test_the_stream_format_of_arrow_is_read(tmp_path: Path) -> None:

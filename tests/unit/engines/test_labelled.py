@@ -22,10 +22,11 @@ prs = pytest.importorskip("pyreadstat")
 
 
 from maskwell.engines import labelled  # noqa: E402
-from maskwell.engines.base import BATCH_ROWS  # noqa: E402
-from maskwell.engines.files import open_source  # noqa: E402
-from maskwell.engines.labelled_columns import read_column, written_column  # noqa: E402
-from maskwell.engines.labels import ColumnLabels, Labels  # noqa: E402
+from maskwell.engines.file_kinds import (
+    BATCH_ROWS,  # noqa: E402
+    open_source,  # noqa: E402
+)
+from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column  # noqa: E402  # noqa: E402
 from maskwell.engines.randomize import randomize_file  # noqa: E402
 from maskwell.engines.tally import tally_file  # noqa: E402
 

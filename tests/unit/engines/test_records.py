@@ -18,9 +18,13 @@ from tests.support.fuzzing import numbers
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
 
-from maskwell.engines import records  # noqa: E402
-from maskwell.engines.delimited import DelimitedSource  # noqa: E402
-from maskwell.engines.records import first_end, is_open, last_end  # noqa: E402
+from maskwell.engines import delimited  # noqa: E402
+from maskwell.engines.delimited import (  # noqa: E402
+    DelimitedSource,  # noqa: E402
+    first_end,
+    is_open,
+    last_end,
+)
 from maskwell.errors import DataFileError  # noqa: E402
 
 
@@ -53,7 +57,7 @@ def open_at_end(data: bytes) -> bool:
 
 @pytest.mark.parametrize("tail", [1, 3, 9, 1 << 9])
 def test_records_end_where_no_quote_is_open(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_TAIL", tail)
+    monkeypatch.setattr(delimited, "_TAIL", tail)
     for number in numbers(1000):
         data = made(number)
         ends = [i + 1 for i, sign in enumerate(data) if sign == ord("\n") and not open_at_end(data[:i])]
@@ -84,8 +88,8 @@ FIELDS = [*PROPER, 'in"ch', '"a"b"c', '""a', 'a""b', '"""x"y']
 def test_the_size_of_blocks_changes_nothing(
     size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BLOCK_BYTES", size)
-    monkeypatch.setattr(records, "_TAIL", tail)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
+    monkeypatch.setattr(delimited, "_TAIL", tail)
     path = tmp_path / "a.csv"
     for number in numbers(60):
         draw = random.Random(number)
@@ -103,8 +107,8 @@ def test_the_size_of_blocks_changes_nothing(
 def test_stray_quotes_are_read_as_in_one_block(
     size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BLOCK_BYTES", size)
-    monkeypatch.setattr(records, "_TAIL", tail)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
+    monkeypatch.setattr(delimited, "_TAIL", tail)
     path = tmp_path / "a.csv"
     for number in numbers(250):
         body = made(number, b'a"""\n\n\r')
@@ -117,7 +121,7 @@ def test_stray_quotes_are_read_as_in_one_block(
 def test_a_mark_of_byte_order_within_the_rows_is_part_of_a_value(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BLOCK_BYTES", size)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
     path = tmp_path / "a.csv"
     path.write_text("\ufefffirst,second\n\ufeff,a\n\ufeffb,\ufeff\nc,d\n\ufeff\ufeff,e\n\ufeff", encoding="utf-8")
     with pytest.raises(DataFileError, match="data row 5 has 1 fields"):
@@ -148,8 +152,8 @@ def test_a_quote_that_is_never_closed_is_named_with_its_row(tmp_path: Path) -> N
 def test_a_row_without_an_end_is_refused(
     content: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "LONGEST_RECORD", 1 << 10)
-    monkeypatch.setattr(records, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(delimited, "LONGEST_RECORD", 1 << 10)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(DataFileError, match=said):
         read(tmp_path / "a.csv")

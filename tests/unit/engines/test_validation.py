@@ -17,13 +17,15 @@ from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from maskwell.engines import validation  # noqa: E402
-from maskwell.engines.arrow import describe, without_traces  # noqa: E402
+from maskwell.engines import arrow_checks  # noqa: E402
+from maskwell.engines.arrow_arrays import describe, without_traces  # noqa: E402
 from maskwell.engines.columns import Assignment  # noqa: E402
-from maskwell.engines.files import open_source  # noqa: E402
-from maskwell.engines.memory_rows import MemoryRows  # noqa: E402
+from maskwell.engines.file_kinds import open_source  # noqa: E402
+from maskwell.engines.memory_tables import (
+    MemoryRows,  # noqa: E402
+    open_table,  # noqa: E402
+)
 from maskwell.engines.randomize import randomize_file  # noqa: E402
-from maskwell.engines.tables import open_table  # noqa: E402
 from maskwell.engines.tally import tally_file  # noqa: E402
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
@@ -133,7 +135,7 @@ def test_rows_that_no_file_could_hold(tmp_path: Path, kind: Any) -> None:
 
 @pytest.mark.parametrize("ending", [".arrow", ".parquet"])
 def test_a_file_that_unpacks_to_much_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
-    monkeypatch.setattr(validation, "LARGE", 1 << 20)
+    monkeypatch.setattr(arrow_checks, "LARGE", 1 << 20)
     path, zeros = tmp_path / f"a{ending}", "0" * 30_000_000
     table = pa.table({"y": ["yes", "no"], "t": [zeros, zeros]})
     if ending == ".arrow":

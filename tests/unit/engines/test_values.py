@@ -7,7 +7,7 @@ from tests.support.quiet import quiet
 
 pa = pytest.importorskip("pyarrow")
 
-from maskwell.engines.values import labels_of, numbers_of  # noqa: E402
+from maskwell.engines.plan_columns import labels_of, numbers_of  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError  # noqa: E402
 
 

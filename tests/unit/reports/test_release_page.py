@@ -11,7 +11,7 @@ import pytest
 from tests.support.drawings import overlapping, texts_outside
 
 from maskwell.core.cell_table import CellTable
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.release.assessing import assess_tables
 from maskwell.release.folder.advice import advice_of

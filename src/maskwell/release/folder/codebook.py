@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.escaping import in_spreadsheet, is_formula, visible_lines
 from maskwell.core.labels import texts
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.release.folder.stage_json import label_json
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwell.core.phrases import shorten
-from maskwell.engines.arrow import describe
-from maskwell.engines.files import open_source
-from maskwell.engines.value_counting import CELLS, FEWEST_CELLS, Labels, ValueCounter
+from maskwell.engines.arrow_arrays import describe
+from maskwell.engines.file_kinds import open_source
+from maskwell.engines.value_counts import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.engines.value_numbers import encode
 from maskwell.errors import PublishError
 from maskwell.release.side_channels import identifies
@@ -85,7 +85,7 @@ def _check_identifiers(source: Any, release: Release) -> None:
     places = [place for place, name in enumerate(source.schema.names) if name not in known]
     counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
     for batch in source.batches(places) if places else ():
-        one = {"": Labels(np.zeros(len(batch), np.int64), 1)}
+        one = {"": LabelCodes(np.zeros(len(batch), np.int64), 1)}
         for column, counter in zip(batch.columns, counters.values(), strict=True):
             counter.add(encode(column), one)
     for place, counter in counters.items():

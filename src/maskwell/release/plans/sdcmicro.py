@@ -16,7 +16,7 @@ from typing import Any
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.exact import Number
 from maskwell.designs.dense import Dense
-from maskwell.engines.matrices import read_matrix
+from maskwell.engines.handwritten_files import read_matrix
 from maskwell.errors import LabelError, MatrixError, PlanError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection

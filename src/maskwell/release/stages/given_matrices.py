@@ -10,7 +10,7 @@ from maskwell.designs.base import Design
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import Dense
 from maskwell.designs.wire import load_design
-from maskwell.engines.matrices import MatrixFile, read_matrix
+from maskwell.engines.handwritten_files import MatrixFile, read_matrix
 from maskwell.errors import MatrixError, PlanError, UnknownCategoryError
 from maskwell.release.plans.entries import by_text
 

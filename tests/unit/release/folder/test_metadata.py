@@ -17,7 +17,7 @@ from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_wit
 
 from maskwell.core.cell_table import CellTable
 from maskwell.core.escaping import visible
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.release.folder.codebook import codebook_csv, codebook_of
 from maskwell.release.folder.ddi import NAMESPACE, ddi_codebook
 from maskwell.release.folder.frictionless import datapackage

@@ -111,7 +111,7 @@ class ColumnFacts:
         return float(self.in_groups[: max(0, min(size, SIZES))].sum()) / self.rows if self.rows else 0.0
 
 
-class Labels(NamedTuple):
+class LabelCodes(NamedTuple):
     """Another column beside the values: codes from 0 to ``size - 1``, and numbers for them where they have some."""
 
     codes: Array
@@ -132,7 +132,7 @@ class Guesses(NamedTuple):
     sure: float
 
 
-class Cells:
+class ValueCells:
     """How often each value occurs with each label, in pieces that are added up when there are many."""
 
     def __init__(self) -> None:
@@ -167,14 +167,14 @@ class ValueCounter:
         self._limit = limit
         self._below = _ALL
         self._often = np.zeros(0, np.uint64), np.zeros(0)
-        self.cells: dict[str, Cells] = {}
+        self.cells: dict[str, ValueCells] = {}
 
     @property
     def exact(self) -> bool:
         """Whether every value is followed."""
         return bool(self._below == _ALL)
 
-    def add(self, column: Encoded, beside: Mapping[str, Labels]) -> None:
+    def add(self, column: Encoded, beside: Mapping[str, LabelCodes]) -> None:
         """Count the next rows."""
         places, numbers = column
         followed = None if self.exact else self._followed(numbers)
@@ -186,7 +186,7 @@ class ValueCounter:
             cells, counts = _count(places * labels.size + codes, len(numbers) * labels.size)
             value, label = np.divmod(cells, labels.size)
             own = label.astype(np.uint64) if labels.numbers is None else labels.numbers[label]
-            table = self.cells.setdefault(name, Cells())
+            table = self.cells.setdefault(name, ValueCells())
             table.add(numbers[value], own, counts)
         if any(table.kept > self._limit for table in self.cells.values()):
             self._make_room()
