@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import design_from_dict as design_from_dict
     from maskwell.designs.wire import load_design as load_design
     from maskwell.designs.wire import save_design as save_design
-    from maskwell.engines.cell_counting import count_tables as count_tables
+    from maskwell.engines.cell_counts import count_tables as count_tables
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.direct import DirectEstimate as DirectEstimate
     from maskwell.estimation.fit import GoodnessOfFit as GoodnessOfFit
@@ -460,7 +460,7 @@ _HOMES = {
     "maskwell.release.utility.regressions": ["compare_regressions"],
     "maskwell.release.utility.report": ["UtilityReport"],
     "maskwell.core.cell_table": ["CellTable"],
-    "maskwell.engines.cell_counting": ["count_tables"],
+    "maskwell.engines.cell_counts": ["count_tables"],
     "maskwell.release.risk.cell_risks": ["CellRisks", "cell_risks"],
     "maskwell.release.risk.contributions": ["level_contributions", "record_risks", "variable_contributions"],
     "maskwell.release.risk.file_risk": ["RiskReport", "assess_risk"],

@@ -22,8 +22,8 @@ from scipy.stats import binom
 from tests.support.arrays import Array
 
 from maskwell.core.randomness import SeededRandom
-from maskwell.engines.memory_tables import MemoryRows
 from maskwell.engines.releasing import release_batches
+from maskwell.engines.row_sources import MemoryRows
 from maskwell.release.carrying_out import row_plan
 from maskwell.release.in_memory import release_table
 from maskwell.release.plans.plan import ReleasePlan

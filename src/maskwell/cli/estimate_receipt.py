@@ -115,7 +115,7 @@ def as_survey(asked: AskedOfRelease, method: str) -> AsSurvey | None:
     """The table where a receipt holds designs for its columns, and the population is the target; None for others."""
     if asked.columns is None or asked.target == "file":
         return None
-    from maskwell.engines.columns import Assignment
+    from maskwell.engines.assignments import Assignment
     from maskwell.release.analysis.routes import assigned, check_missing, route_of
     from maskwell.release.folder.receipt import load_receipt
 
@@ -138,7 +138,7 @@ def _weighted(
     asked: AskedOfRelease, receipt: Receipt, route: Route, method: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The sampling plan with the weights of the receipt where no others were asked for, and what to say about it."""
-    from maskwell.engines.cell_counting import open_rows
+    from maskwell.engines.cell_counts import open_rows
     from maskwell.release.analysis.weighting import weights_remarks, weights_used
 
     given = dict(asked.sampling)

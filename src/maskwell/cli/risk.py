@@ -115,7 +115,7 @@ def _stages(receipt: str | None) -> tuple[list[Stage], int | None, str]:
 def _counted(
     file: str, keys: list[str], stages: Sequence[Stage], options: dict[str, Any]
 ) -> tuple[CellTable, CellTable | None]:
-    from maskwell.engines.cell_counting import count_tables
+    from maskwell.engines.cell_counts import count_tables
     from maskwell.engines.releasing import file_columns
     from maskwell.release.risk.components import needed_columns
     from maskwell.release.risk.file_risk import unchanged_columns
@@ -181,7 +181,7 @@ def _write_outputs(
 ) -> dict[str, str]:
     """Write what was asked for; the picture gets its name only when the records are written."""
     from maskwell.core.atomic import atomic_file
-    from maskwell.engines.cell_values import write_cell_values
+    from maskwell.engines.cell_counts import write_cell_values
 
     force, written = options["force"], {}
     with ExitStack() as files:

@@ -18,7 +18,7 @@ from maskwell.engines.arrow_arrays import (
     schema_without_views,
 )
 from maskwell.engines.arrow_checks import check_rows, check_schema, check_unpacked, validated
-from maskwell.engines.file_kinds import BATCH_ROWS, Coded, Engine, rows_of_cells
+from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine, rows_of_cells
 from maskwell.errors import DataFileError
 
 READ_BYTES = 1 << 20

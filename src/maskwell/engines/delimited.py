@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from maskwell.engines.arrow_arrays import file_errors, require
-from maskwell.engines.file_kinds import Coded, Engine
+from maskwell.engines.row_sources import Coded, Engine
 from maskwell.errors import DataFileError
 
 _BOM = b"\xef\xbb\xbf"

@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.column_codes import NumberedColumn, joined_columns, numbered_column
 from maskwell.engines.value_counts import (
     CELLS,
     FEWEST_CELLS,
@@ -23,7 +24,6 @@ from maskwell.engines.value_counts import (
     starts,
     without_none,
 )
-from maskwell.engines.value_numbers import Encoded, encode, joined
 
 PLACES = 50
 """Places in a group that are told apart."""
@@ -122,7 +122,7 @@ class DependenceCounter:
         whole[: len(counts)] += counts
         self._totals[name] = whole
 
-    def _add_pairs(self, own: Mapping[str, Encoded], beside: Mapping[str, LabelCodes]) -> None:
+    def _add_pairs(self, own: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
         """Columns together with another one, those that have few values in the first rows."""
         if self._pairs is None:
             few = [name for name, encoded in own.items() if len(encoded.numbers) <= MOST_TOGETHER]
@@ -131,9 +131,9 @@ class DependenceCounter:
             chosen = [*product(rest, second), *combinations(second, 2), *self._other_pairs(own, rest)]
             self._pairs = {pair: ValueCounter(self._limit) for pair in chosen}
         for (a, b), counter in self._pairs.items():
-            counter.add(joined(own[a], own[b]), beside)
+            counter.add(joined_columns(own[a], own[b]), beside)
 
-    def _other_pairs(self, own: Mapping[str, Encoded], names: Sequence[str]) -> list[tuple[str, str]]:
+    def _other_pairs(self, own: Mapping[str, NumberedColumn], names: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of columns with so few values that all combinations can be counted."""
 
         def size(pair: tuple[str, str]) -> int:
@@ -142,7 +142,7 @@ class DependenceCounter:
         found = sorted((pair for pair in combinations(names, 2) if size(pair) <= FEWEST_CELLS), key=size)
         return found[: max(FEWEST_PAIRS, MOST_PAIRS // max(1, len(self.targets)))]
 
-    def _add_copies(self, own: Mapping[str, Encoded], columns: Mapping[str, Any], rows: int) -> None:
+    def _add_copies(self, own: Mapping[str, NumberedColumn], columns: Mapping[str, Any], rows: int) -> None:
         """Columns with as many values as an id, in every batch."""
         if self.rows and not self._copies:
             return
@@ -156,7 +156,7 @@ class DependenceCounter:
             else:
                 counter.add(own[a], {b: LabelCodes(ids[b].places, len(ids[b].numbers), ids[b].numbers)})
 
-    def _add_places(self, own: Mapping[str, Encoded], beside: Mapping[str, LabelCodes]) -> None:
+    def _add_places(self, own: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
         """Where a row stands among neighbours with the same value."""
         for name, encoded in own.items():
             number = encoded.numbers[encoded.places]
@@ -167,7 +167,7 @@ class DependenceCounter:
             place = np.minimum(at - began, PLACES)
             if len(number):
                 self._runs[name] = number[-1], int(at[-1] - began[-1]) + 1
-            self._places[name].add(Encoded(place, np.arange(PLACES + 2, dtype=np.uint64)), beside)
+            self._places[name].add(NumberedColumn(place, np.arange(PLACES + 2, dtype=np.uint64)), beside)
 
     def facts(self) -> list[ColumnFacts]:
         """What was found of each column."""
@@ -218,11 +218,11 @@ class DependenceCounter:
                 yield b
 
 
-def _encoded(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Encoded]:
+def _encoded(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, NumberedColumn]:
     found = {}
     for name in names:
         with column_errors(name):
-            found[name] = encode(columns[name])
+            found[name] = numbered_column(columns[name])
     return found
 
 

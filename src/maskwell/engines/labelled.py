@@ -24,9 +24,9 @@ from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
 from maskwell.engines.arrow_checks import WRITE_AGAIN, validated
-from maskwell.engines.file_kinds import BATCH_ROWS, Coded, Engine
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.reader_process import ReaderProcess, answer_questions
+from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
 from maskwell.errors import DataFileError, MissingExtraError
 
 READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}

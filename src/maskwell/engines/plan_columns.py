@@ -18,8 +18,8 @@ from maskwell.core.labels import plain
 from maskwell.core.survey_columns import check_inclusion, check_weights
 from maskwell.engines.arrow_arrays import missing_rows, require
 from maskwell.engines.arrow_checks import column_errors
-from maskwell.engines.columns import joint_codes, separate_codes
-from maskwell.engines.file_kinds import find_column
+from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
+from maskwell.engines.row_sources import MemoryTable, find_column
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, ReportError
 
 ROUNDING = 1e-9
@@ -80,7 +80,7 @@ class PlanColumns:
         """Columns whose values are numbers, without the replicates."""
         return [name for name in (self.weights, self.inclusion, *self.population) if isinstance(name, str)]
 
-    def replicate_names(self, schema: Any, path: str) -> list[str]:
+    def replicate_names(self, schema: Any, path: str | MemoryTable) -> list[str]:
         """The columns of the replicate weights, in the order of the file."""
         if self.replicates is None:
             return []
@@ -95,7 +95,7 @@ class PlanColumns:
             )
         return found
 
-    def names(self, schema: Any, path: str) -> list[str]:
+    def names(self, schema: Any, path: str | MemoryTable) -> list[str]:
         """All columns that must be read, each of which is there."""
         found = [*dict.fromkeys([*self.numeric, *self.labelled, *self.replicate_names(schema, path)])]
         for name in found:
@@ -106,7 +106,7 @@ class PlanColumns:
 class PlanReader:
     """Reads the columns of a plan, batch after batch, in the words that :class:`Cells` takes them."""
 
-    def __init__(self, plan: PlanColumns, schema: Any, path: str) -> None:
+    def __init__(self, plan: PlanColumns, schema: Any, path: str | MemoryTable) -> None:
         self._plan = plan
         self._replicates = plan.replicate_names(schema, path)
 
@@ -322,10 +322,9 @@ def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
     [1, 0, 1]
     """
     check_no_missing(column, name, row, needed)
-    coded = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False))
+    codes, dictionary = places_of(column)
     with column_errors(name):
-        labels = coded.dictionary.to_pylist()
+        labels = dictionary.to_pylist()
     return Factor.from_codes(codes, labels, f"column {name!r}")
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.engines.value_numbers import MISSING, Encoded
+from maskwell.engines.column_codes import MISSING_NUMBER, NumberedColumn
 
 CELLS = 1 << 22
 """Cells that all tables may hold together, some 100 megabytes."""
@@ -174,7 +174,7 @@ class ValueCounter:
         """Whether every value is followed."""
         return bool(self._below == _ALL)
 
-    def add(self, column: Encoded, beside: Mapping[str, LabelCodes]) -> None:
+    def add(self, column: NumberedColumn, beside: Mapping[str, LabelCodes]) -> None:
         """Count the next rows."""
         places, numbers = column
         followed = None if self.exact else self._followed(numbers)
@@ -228,7 +228,7 @@ class ValueCounter:
     def facts(self, name: str) -> ColumnFacts:
         """What the values of the column are like; records without one are left out."""
         values, counts = self._sizes() if self.cells else (np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        there = values != MISSING
+        there = values != MISSING_NUMBER
         weights, counts = self._weights(values)[there], counts[there]
         groups = np.bincount(np.minimum(counts, SIZES), weights * counts, minlength=SIZES + 1).astype(float)
         return ColumnFacts(name, round(float(groups.sum())), float(weights.sum()), self.exact, groups)

@@ -5,15 +5,25 @@ from __future__ import annotations
 import html
 import importlib
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.escaping import visible
+from maskwell.errors import MissingExtraError
 
 
 def drawn(name: str, result: Any, **options: Any) -> Any:
     """A picture by its public name; looked up when asked for, because this room does not know the pictures."""
     return getattr(importlib.import_module("maskwell"), name)(result, **options)
+
+
+def data_frame(columns: Mapping[str, Any]) -> Any:
+    """A pandas table of these columns."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
+    return pd.DataFrame(dict(columns))
 
 
 def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str]) -> str:

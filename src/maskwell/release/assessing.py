@@ -8,10 +8,10 @@ from pathlib import Path
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cell_table import CellTable
-from maskwell.engines.cell_counting import WRITTEN_AS, count_columns, count_tables, part_of
-from maskwell.engines.file_kinds import ending_of
-from maskwell.engines.randomize import Progress
+from maskwell.engines.cell_counts import WRITTEN_AS, count_columns, count_tables, part_of
 from maskwell.engines.releasing import RowsReleased, file_columns
+from maskwell.engines.row_batches import Progress
+from maskwell.engines.row_sources import ending_of
 from maskwell.errors import ParameterError
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.plan_file import read_plan

@@ -14,7 +14,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.designs.sampler import KeyedSampler, Sampler
 from maskwell.designs.sparse import Sparse
-from maskwell.engines.cell_counting import merged
+from maskwell.engines.cell_counts import merged
 from maskwell.engines.release_rows import Draws, RowStage
 from maskwell.engines.releasing import RowPlan
 from maskwell.release.matrices.swapping import SwapSampler

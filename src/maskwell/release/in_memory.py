@@ -8,9 +8,9 @@ from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.randomness import SECURE, RandomSource, check_source
-from maskwell.engines.cell_counting import count_rows
-from maskwell.engines.memory_tables import MemoryRows
+from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.releasing import release_batches
+from maskwell.engines.row_sources import MemoryRows
 from maskwell.release.assessing import assess_tables, judged, released_tables, with_side_channels
 from maskwell.release.carrying_out import row_plan
 from maskwell.release.folder.publishing import check_randomness

@@ -13,10 +13,10 @@ from pathlib import Path
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.designs.base import Design
-from maskwell.engines.cell_values import write_cell_values
+from maskwell.engines.cell_counts import write_cell_values
 from maskwell.engines.formula import read_formula
-from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_rows
+from maskwell.engines.row_batches import Progress
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessing import assess_file, judged, released_tables
 from maskwell.release.carrying_out import row_plan

@@ -10,7 +10,7 @@ from threading import Thread
 from maskwell.core.arguments import check_kind, check_path
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.randomize import Progress
+from maskwell.engines.row_batches import Progress
 from maskwell.errors import MissingExtraError
 from maskwell.release.folder.receipt import Receipt
 from maskwell.release.plans.plan import ReleasePlan

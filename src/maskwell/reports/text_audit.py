@@ -12,7 +12,7 @@ from typing import Any
 from maskwell.core.exact import Parity, told_apart
 from maskwell.core.printed import Printed
 from maskwell.designs.base import EXACT_LIMIT, Design
-from maskwell.engines.columns import Assignment
+from maskwell.engines.assignments import Assignment
 from maskwell.privacy.audit import PRIORS, REPETITIONS
 from maskwell.privacy.certificate import parity_from_text
 from maskwell.privacy.criteria import posterior_range

@@ -14,10 +14,13 @@ import maskwell as mw  # noqa: E402
 from maskwell.core.categories import Categories  # noqa: E402
 from maskwell.designs.dense import Dense  # noqa: E402
 from maskwell.designs.kronecker import Kronecker  # noqa: E402
-from maskwell.engines.answers import Answers, ReportReader  # noqa: E402
-from maskwell.engines.columns import Assignment, answers_in, raise_first  # noqa: E402
-from maskwell.engines.survey import tally_groups  # noqa: E402
-from maskwell.engines.tally import tally_file  # noqa: E402
+from maskwell.engines.assignments import Answers, Assignment, answers_in  # noqa: E402
+from maskwell.engines.column_codes import raise_first  # noqa: E402
+from maskwell.engines.report_counts import (  # noqa: E402
+    tally_file,
+    tally_groups,
+)
+from maskwell.engines.report_reader import ReportReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
 from maskwell.procedures.repeated import repeated  # noqa: E402
 from maskwell.procedures.warner import warner  # noqa: E402

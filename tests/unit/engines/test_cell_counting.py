@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maskwell.engines import cell_counting
-from maskwell.engines.cell_counting import count_columns, count_tables
+from maskwell.engines import cell_counts
+from maskwell.engines.cell_counts import count_columns, count_tables
 from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
 
 pa = pytest.importorskip("pyarrow")
@@ -33,8 +33,8 @@ def rows(n: int, seed: int = 5) -> list[tuple[str | None, str, int]]:
 def test_cells_are_those_of_a_dictionary(
     tmp_path: Path, ending: str, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell_counting, "DENSE_CELLS", dense)
-    monkeypatch.setattr(cell_counting, "KEPT_PIECES", 50)
+    monkeypatch.setattr(cell_counts, "DENSE_CELLS", dense)
+    monkeypatch.setattr(cell_counts, "KEPT_PIECES", 50)
     data = rows(3000)
     path = tmp_path / f"people.{ending}"
     if ending == "csv":
@@ -61,9 +61,9 @@ def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import levels
+    from maskwell.engines import column_codes
 
-    monkeypatch.setattr(levels, "MOST_LEVELS", 50)
+    monkeypatch.setattr(column_codes, "MOST_LEVELS", 50)
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": pa.array(range(200))}), path)
     with pytest.raises(TooLargeError, match="'x' has more than 50 different values") as caught:
@@ -72,7 +72,7 @@ def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_all_columns_are_counted_even_those_with_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_counting, "MOST_LISTED", 20)
+    monkeypatch.setattr(cell_counts, "MOST_LISTED", 20)
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
     x, y = count_columns(str(path))
@@ -97,7 +97,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_counting, "MOST_POSSIBLE", 100)
+    monkeypatch.setattr(cell_counts, "LARGEST_KEY", 100)
     path = tmp_path / "x.csv"
     path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
     with pytest.raises(TooLargeError, match="possible combinations"):
@@ -105,7 +105,7 @@ def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch:
 
 
 def test_an_empty_batch_has_no_codes() -> None:
-    from maskwell.engines.levels import LevelCoder
+    from maskwell.engines.column_codes import LevelCoder
 
     assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
 

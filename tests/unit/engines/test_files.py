@@ -24,16 +24,21 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.core.atomic import atomic_file  # noqa: E402
 from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits  # noqa: E402
-from maskwell.engines.columns import Assignment, common_rows, joint_codes, joint_design, separate_codes  # noqa: E402
-from maskwell.engines.file_kinds import (  # noqa: E402
-    ENGINES,  # noqa: E402
+from maskwell.engines.assignments import Assignment, joint_design  # noqa: E402
+from maskwell.engines.column_codes import (  # noqa: E402
+    common_rows,
+    joint_codes,
+    separate_codes,
+)
+from maskwell.engines.column_randomizer import ColumnRandomizer, randomize_file  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import (  # noqa: E402
+    ENGINES,
     ending_of,
     engine_of,
     open_sink,
     open_source,
 )
-from maskwell.engines.randomize import ColumnRandomizer, randomize_file  # noqa: E402
-from maskwell.engines.tally import tally_file  # noqa: E402
 
 ABC = Categories.of(["a", "b", "c"])
 KARY = Uniform.from_gamma(3, ABC)

@@ -13,8 +13,9 @@ from maskwell.core.categories import Categories  # noqa: E402
 from maskwell.designs.dense import Dense  # noqa: E402
 from maskwell.designs.subset import Subset  # noqa: E402
 from maskwell.designs.uniform import Uniform  # noqa: E402
-from maskwell.engines.columns import Assignment, raise_first  # noqa: E402
-from maskwell.engines.groups import SampleReader, Samples, variables_of  # noqa: E402
+from maskwell.engines.assignments import Assignment, Samples, variables_of  # noqa: E402
+from maskwell.engines.column_codes import raise_first  # noqa: E402
+from maskwell.engines.report_reader import SampleReader  # noqa: E402
 from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError  # noqa: E402
 
 YES_NO = Categories.of(["yes", "no"])

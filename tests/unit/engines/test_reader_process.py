@@ -18,10 +18,10 @@ prs = pytest.importorskip("pyreadstat")
 pd = pytest.importorskip("pandas")
 
 from maskwell.engines import labelled, reader_process  # noqa: E402
-from maskwell.engines.columns import Assignment  # noqa: E402
-from maskwell.engines.file_kinds import open_source  # noqa: E402
+from maskwell.engines.assignments import Assignment  # noqa: E402
 from maskwell.engines.reader_process import ReaderProcess  # noqa: E402
-from maskwell.engines.tally import tally_file  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import open_source  # noqa: E402
 
 COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
 
@@ -77,7 +77,7 @@ def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
     for name in ("json.py", "pyreadstat.py", "struct.py"):
         (tmp_path / name).write_text("open('ran', 'w')\n", encoding="utf-8")
     asked = (
-        f"from maskwell.engines.file_kinds import open_source\nwith open_source({path!r}) as s: print(s.schema.names)"
+        f"from maskwell.engines.row_sources import open_source\nwith open_source({path!r}) as s: print(s.schema.names)"
     )
     program = tmp_path / "elsewhere" / "program.py"
     program.parent.mkdir()

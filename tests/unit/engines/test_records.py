@@ -20,7 +20,7 @@ csv = pytest.importorskip("pyarrow.csv")
 
 from maskwell.engines import delimited  # noqa: E402
 from maskwell.engines.delimited import (  # noqa: E402
-    DelimitedSource,  # noqa: E402
+    DelimitedSource,
     first_end,
     is_open,
     last_end,

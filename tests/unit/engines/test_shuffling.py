@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from maskwell.core.randomness import SECURE, SeededRandom
-from maskwell.engines import shuffling
-from maskwell.engines.shuffling import ShuffledRows
+from maskwell.engines import row_batches
+from maskwell.engines.row_batches import ShuffledRows
 
 pa = pytest.importorskip("pyarrow")
 SCHEMA = pa.schema([("x", pa.int64()), ("y", pa.string())])
@@ -29,7 +29,7 @@ def shuffled(batches: list[list[int]], tmp_path: Path, random: object = SECURE) 
 
 @pytest.mark.parametrize("size", [1 << 26, 64], ids=["in memory", "in files"])
 def test_every_row_comes_once(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffling, "BUCKET_BYTES", size)
+    monkeypatch.setattr(row_batches, "BUCKET_BYTES", size)
     found = shuffled([list(range(100)), list(range(100, 137)), []], tmp_path)
     assert sorted(found) == list(range(137))
     assert found != list(range(137))
@@ -39,7 +39,7 @@ def test_every_row_comes_once(tmp_path: Path, size: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("size", [1 << 26, 16], ids=["in memory", "in files"])
 def test_all_orders_are_equally_likely(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chi-square over the 24 orders of four rows, 2,400 draws; limit for a false alarm of 1e-6 at 23 degrees: 72.2."""
-    monkeypatch.setattr(shuffling, "BUCKET_BYTES", size)
+    monkeypatch.setattr(row_batches, "BUCKET_BYTES", size)
     random = SeededRandom(3)
     times = Counter(tuple(shuffled([[0, 1], [2, 3]], tmp_path, random)) for _ in range(2400))
     assert set(times) == set(permutations(range(4)))
@@ -50,7 +50,7 @@ def test_dictionaries_that_change_from_batch_to_batch_wait_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row groups of a Parquet file have dictionaries of their own."""
-    monkeypatch.setattr(shuffling, "BUCKET_BYTES", 1 << 10)
+    monkeypatch.setattr(row_batches, "BUCKET_BYTES", 1 << 10)
     schema = pa.schema([("g", pa.dictionary(pa.int32(), pa.string())), ("v", pa.int64())])
     rows = ShuffledRows(schema, 1000, 20, tmp_path, SECURE)
     for b in range(10):
@@ -63,7 +63,7 @@ def test_dictionaries_that_change_from_batch_to_batch_wait_in_files(
 
 
 def test_long_texts_go_to_files_though_they_were_not_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffling, "BUCKET_BYTES", 1 << 16)
+    monkeypatch.setattr(row_batches, "BUCKET_BYTES", 1 << 16)
     rows = ShuffledRows(SCHEMA, 1000, 16, tmp_path, SECURE)
     rows.write(pa.record_batch([pa.array(range(1000)), pa.array(["long " * 200] * 1000)], schema=SCHEMA))
     assert list(tmp_path.iterdir()), "a million bytes do not wait in memory"

@@ -14,11 +14,13 @@ from maskwell.core.categories import Categories  # noqa: E402
 from maskwell.core.cells import Cells  # noqa: E402
 from maskwell.designs.dense import Dense  # noqa: E402
 from maskwell.designs.uniform import Uniform  # noqa: E402
-from maskwell.engines import survey  # noqa: E402
-from maskwell.engines.columns import Assignment  # noqa: E402
-from maskwell.engines.direct import direct_design  # noqa: E402
+from maskwell.engines import report_counts  # noqa: E402
+from maskwell.engines.assignments import (  # noqa: E402
+    Assignment,
+    direct_design,
+)
 from maskwell.engines.plan_columns import PlanColumns, population_of  # noqa: E402
-from maskwell.engines.survey import tally_groups, tally_survey  # noqa: E402
+from maskwell.engines.report_counts import tally_groups, tally_survey  # noqa: E402
 from maskwell.errors import (  # noqa: E402
     DataFileError,
     MaskwellError,
@@ -80,8 +82,8 @@ PLAN = PlanColumns(weights="w", strata="h", clusters=("c",), by=("sex",))
 
 def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch) -> None:
     path, columns = rows
-    monkeypatch.setattr(survey, "ROWS_AT_ONCE", 333)
-    monkeypatch.setattr(survey, "WAITING", 2)
+    monkeypatch.setattr(report_counts, "ROWS_AT_ONCE", 333)
+    monkeypatch.setattr(report_counts, "WAITING_CELLS", 2)
     tally = tally_survey(path, BOTH, PLAN)
     assert lines(tally.cells) == by_hand(columns)
     assert (tally.rows, tally.dropped, tally.cells.rows) == (3000, 0, 3000)

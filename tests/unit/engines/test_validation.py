@@ -19,14 +19,14 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.engines import arrow_checks  # noqa: E402
 from maskwell.engines.arrow_arrays import describe, without_traces  # noqa: E402
-from maskwell.engines.columns import Assignment  # noqa: E402
-from maskwell.engines.file_kinds import open_source  # noqa: E402
-from maskwell.engines.memory_tables import (
-    MemoryRows,  # noqa: E402
-    open_table,  # noqa: E402
+from maskwell.engines.assignments import Assignment  # noqa: E402
+from maskwell.engines.column_randomizer import randomize_file  # noqa: E402
+from maskwell.engines.column_tables import open_table  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import (  # noqa: E402
+    MemoryRows,
+    open_source,
 )
-from maskwell.engines.randomize import randomize_file  # noqa: E402
-from maskwell.engines.tally import tally_file  # noqa: E402
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
 ROWS = 37

@@ -14,10 +14,9 @@ from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.arrays import Array
 from maskwell.core.cell_table import CellTable
 from maskwell.core.printed import Printed
-from maskwell.engines.cell_counting import count_rows, open_rows
-from maskwell.engines.file_kinds import Source
-from maskwell.engines.memory_tables import MemoryRows
-from maskwell.engines.randomize import Progress
+from maskwell.engines.cell_counts import count_rows, open_rows
+from maskwell.engines.row_batches import Progress
+from maskwell.engines.row_sources import MemoryRows, Source
 from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.direct import DirectEstimate
 from maskwell.estimation.invariant import estimate_unknown

@@ -11,9 +11,9 @@ import numpy as np
 
 from maskwell.core.phrases import shorten
 from maskwell.engines.arrow_arrays import describe
-from maskwell.engines.file_kinds import open_source
+from maskwell.engines.column_codes import numbered_column
+from maskwell.engines.row_sources import open_source
 from maskwell.engines.value_counts import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
-from maskwell.engines.value_numbers import encode
 from maskwell.errors import PublishError
 from maskwell.release.side_channels import identifies
 
@@ -87,7 +87,7 @@ def _check_identifiers(source: Any, release: Release) -> None:
     for batch in source.batches(places) if places else ():
         one = {"": LabelCodes(np.zeros(len(batch), np.int64), 1)}
         for column, counter in zip(batch.columns, counters.values(), strict=True):
-            counter.add(encode(column), one)
+            counter.add(numbered_column(column), one)
     for place, counter in counters.items():
         name = source.schema.names[place]
         if identifies(plan, counter.facts(name)):

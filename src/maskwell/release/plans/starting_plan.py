@@ -12,7 +12,7 @@ from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.cell_table import CellTable
 from maskwell.core.escaping import one_line
 from maskwell.core.phrases import shorten
-from maskwell.engines.cell_counting import MOST_LISTED
+from maskwell.engines.cell_counts import MOST_LISTED
 from maskwell.errors import PlanError
 from maskwell.release.plans.column_guesses import FEW, MANY, Guess, guess_columns
 from maskwell.release.plans.plan_text import write_entry

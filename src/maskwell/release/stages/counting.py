@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from maskwell.core.cell_table import CellTable
-from maskwell.engines.cell_counting import count_tables
+from maskwell.engines.cell_counts import count_tables
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.randomize import Progress
+from maskwell.engines.row_batches import Progress
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.stages.tables_wanted import stage_columns, wanted_tables
 

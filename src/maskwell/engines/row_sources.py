@@ -1,4 +1,4 @@
-"""Where rows live: files by their ending, and what the engine of a kind of file must offer.
+"""Where rows live: files by their ending and tables in memory, and what the engine of a kind of file must offer.
 
 An engine is one module with an :class:`Engine`, and its endings in ``ENGINES``. It is imported on first use, so that
 the libraries behind it are needed only by those who use it. Rows travel as Arrow record batches, never as a whole
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import HINT, listed
-from maskwell.engines.arrow_checks import VALUES, check_column_type
-from maskwell.errors import DataFileError
+from maskwell.core.phrases import HINT, fault_of, listed
+from maskwell.engines.arrow_arrays import reason_of, require
+from maskwell.engines.arrow_checks import VALUES, check_column_type, validated_values
+from maskwell.errors import DataFileError, WrongTypeError
 
 Coded: TypeAlias = Mapping[str, Categories | None]
 """Columns that hold categories, with the categories that are looked for in them."""
@@ -183,8 +184,11 @@ def engine_of(path: str) -> Engine:
 
 
 @contextmanager
-def open_source(path: str, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
-    """Open a file of any known kind for reading; ``coded`` and ``exact`` as in :class:`OpensSource`."""
+def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
+    """Open a file of any known kind, or a table in memory; ``coded`` and ``exact`` as in :class:`OpensSource`."""
+    if isinstance(path, MemoryTable):
+        yield MemoryRows(path.data)
+        return
     engine = engine_of(path)
     if path != "-" and not Path(path).is_file():
         raise _no_file(path)
@@ -230,14 +234,14 @@ def lost_in(style: Any, path: str) -> tuple[str, ...]:
     return tuple(style.lost_in(ending_of(path))) if hasattr(style, "lost_in") else ()
 
 
-def find_column(schema: Any, name: str, path: str, use: str = VALUES) -> int:
+def find_column(schema: Any, name: str, path: object, use: str = VALUES) -> int:
     """The position of a column that can be put to this use, or an error that names those there are."""
     try:
         positions = schema.get_all_field_indices(name)
     except UnicodeEncodeError:  # half a character, which is in no name
         positions = []
     if len(positions) != 1:
-        raise no_column(schema.names, name, path)
+        raise no_column(schema.names, name, str(path))
     check_column_type(schema.field(positions[0]), use)
     return int(positions[0])
 
@@ -258,3 +262,78 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
     if len(names) == 1 and ";" in names[0]:
         hint = "the columns seem to be separated by ';': save the file with commas"
     return DataFileError(f"{where} has no column {name!r}", hint=hint, column=name, columns=list(names))
+
+
+# ---- tables in memory
+
+
+class MemoryTable:
+    """A table in memory where the path of a file could stand; messages call it "the table"."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __str__(self) -> str:
+        return "the table"
+
+    __repr__ = __str__
+
+
+class MemoryRows:
+    """The rows of a table of pandas, polars or Arrow, or of a mapping from names to columns."""
+
+    style = None
+
+    def __init__(self, data: Any) -> None:
+        self._table = validated_values(_arrow(data))
+        self._given = data
+        self.schema = self._table.schema
+        if not len(self._table):
+            raise DataFileError("the table has no rows", hint="give a table with at least one row")
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        table = self._table if only is None else self._table.select(sorted(only))
+        yield from table.to_batches(max_chunksize=BATCH_ROWS)
+
+    def done(self) -> float | None:
+        """Everything is at hand."""
+        return 1.0
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
+        """Rows as a table of the kind that was given; an index of pandas starts anew."""
+        table = require().Table.from_batches(batches, schema)
+        kind = type(self._given).__module__.partition(".")[0]
+        if kind == "pandas":
+            return table.to_pandas()
+        if kind == "polars":
+            import polars as pl
+
+            return pl.from_arrow(table)
+        return table.to_pydict() if isinstance(self._given, Mapping) else table
+
+
+def _arrow(data: Any) -> Any:
+    arrow = require()
+    try:
+        if isinstance(data, arrow.Table):
+            return data
+        if isinstance(data, Mapping):
+            return arrow.table(dict(data))
+        if hasattr(data, "to_arrow"):
+            return data.to_arrow()
+        if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
+            return arrow.Table.from_pandas(data, preserve_index=False)
+    except (arrow.ArrowException, TypeError, ValueError) as error:
+        raise WrongTypeError(
+            f"the table cannot be read: {reason_of(error)}",
+            hint="give columns of one kind of value each",
+            values=fault_of(error, 200),
+        ) from None
+    raise WrongTypeError(
+        f"a table is needed, not a {type(data).__name__}",
+        hint="give a DataFrame of pandas or polars, an Arrow table, or a dictionary of columns",
+    )

@@ -1,34 +1,35 @@
-"""Randomize columns of a file of any size, in one pass and with the same memory however long it is."""
+"""Randomize columns of a file of any size, in one pass and with the same memory however long it is; or of a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.atomic import atomic_file, check_output
-from maskwell.core.categories import Categories
+from maskwell.core.categories import Categories, Encoded
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.randomness import SECURE, RandomSource
 from maskwell.core.reported import Reports
 from maskwell.designs.base import Design
-from maskwell.engines.answers import looked_for
-from maskwell.engines.arrow_arrays import describe, described, masks_from_bits, require, texts_from_bits, without_traces
-from maskwell.engines.columns import (
-    Assignment,
-    Problems,
-    check_assignments,
-    common_rows,
-    joint_codes,
-    raise_first,
-    separate_codes,
+from maskwell.engines.arrow_arrays import (
+    describe,
+    described,
+    masks_from_bits,
+    require,
+    texts_from_bits,
+    without_traces,
 )
-from maskwell.engines.file_kinds import (
+from maskwell.engines.assignments import Assignment, check_assignments, expected_categories
+from maskwell.engines.column_codes import CategoryCoder, common_rows, joint_codes, raise_first, separate_codes
+from maskwell.engines.column_tables import TableInMemory
+from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass
+from maskwell.engines.row_sources import (
     BATCH_ROWS,
     ending_of,
     engine_of,
@@ -39,14 +40,6 @@ from maskwell.engines.file_kinds import (
     rows_of_cells,
 )
 from maskwell.errors import DataFileError, ParameterError
-
-Progress = Callable[[int, float | None], None]
-"""Told the rows so far and, where it is known, the share of the file."""
-
-PIECE_BYTES = 1 << 22
-MOST_TEXT = 1 << 26
-"""Bytes of texts that wait to be written together."""
-TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
 @dataclass(frozen=True)
@@ -137,37 +130,32 @@ def randomize_file(
         _check_one_column_each(assignment)
     texts_only = not engine_of(output).holds_bytes
     check_output(output, force=force, inputs=[path, *inputs])
-    source_of_draws = SECURE if random is None else random
+    draws = SECURE if random is None else random
     same_kind = ending_of(path) == ending_of(output)
-    with open_source(path, coded=looked_for(assignments, reports=False), exact=same_kind) as source:
-        lost = lost_in(source.style, output)
+    with open_source(path, coded=expected_categories(assignments, reports=False), exact=same_kind) as source:
         columns = [
-            ColumnRandomizer(a, source.schema, path, source_of_draws, texts_only=texts_only) for a in assignments
+            ColumnRandomizer(a, source.schema, path, draws, missing=missing, texts_only=texts_only) for a in assignments
         ]
         schema = without_traces(source.schema, names)
         for column in columns:
             schema = column.changed(schema)
+        at_once = min(rows_of_cells(len(schema)), *(column.rows_at_once for column in columns))
+        rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
         with (
             atomic_file(output, force=force, inputs=[path, *inputs], like=path) as file,
             open_sink(file, output, schema, style=source.style) as sink,
         ):
-            rows = written = 0
-            at_once = min(rows_of_cells(len(schema)), *(column.rows_at_once for column in columns))
             even = EvenRows(sink, at_once)
-            for batch in pieces(source.batches(), at_once):
-                changed = _randomize_batch(batch, columns, schema, rows, missing)
+            for batch in rows:
+                changed = _randomize_batch(batch, columns, schema, rows.rows)
                 if changed is not None:
                     even.write(changed)
                     written += len(changed)
-                rows += len(batch)
-                if progress is not None:
-                    progress(rows, source.done())
-            if rows == 0:
-                raise DataFileError(f"{path} has no rows", hint="give a file with at least one row", path=path)
-            raise_first((problem for column in columns for problem in column.problems), rows)
+            raise_first((problems for column in columns for problems in column.problems), rows.rows)
             even.finish()
+        lost = lost_in(source.style, output)
     summary = {n: s for c in columns for n, s in c.summary().items()}
-    return Randomized(written, rows - written, summary, output, _parity_joint(assignments), lost)
+    return Randomized(written, rows.rows - written, summary, output, _parity_joint(assignments), lost)
 
 
 def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
@@ -179,82 +167,13 @@ def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
     return math.prod(finite, start=Fraction(1)) if len(finite) == len(parities) else math.inf
 
 
-class Writes(Protocol):
-    """Anything that takes rows."""
-
-    def write(self, batch: Any) -> None:
-        """Add rows."""
-
-
-class EvenRows:
-    """Hands rows on in pieces of one length, whatever the lengths they came in.
-
-    A reader cuts a text file by bytes, so that the lengths of its batches depend on the true values. Were they kept,
-    the cuts of the output would tell about the truth. Where values are long, a piece ends earlier, at a row that the
-    rows handed on tell.
-    """
-
-    def __init__(self, sink: Writes, rows: int) -> None:
-        self._sink, self._rows, self._count, self._bytes = sink, rows, 0, 0
-        self._waiting: list[Any] = []
-
-    def write(self, batch: Any) -> None:
-        """Add rows."""
-        self._waiting.append(batch)
-        self._count, self._bytes = self._count + len(batch), self._bytes + batch.nbytes
-        while self._count >= (rows := min(self._rows, self._rows_of_long_texts())):
-            self._pass_on(rows)
-
-    def finish(self) -> None:
-        """Hand on what is left."""
-        if self._count:
-            self._pass_on(self._count)
-
-    def _rows_of_long_texts(self) -> int:
-        """How many of the waiting rows have texts of so many bytes; more than there are where none have."""
-        if self._bytes < MOST_TEXT:
-            return self._count + 1
-        lengths = np.concatenate([text_bytes(batch) for batch in self._waiting])
-        return int(np.searchsorted(np.cumsum(lengths), MOST_TEXT)) + 1
-
-    def _pass_on(self, rows: int) -> None:
-        table = require().Table.from_batches(self._waiting)
-        for batch in table.slice(0, rows).unify_dictionaries().combine_chunks().to_batches():
-            self._sink.write(batch)
-        self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
-        self._bytes = sum(batch.nbytes for batch in self._waiting)
-
-
-def text_bytes(batch: Any) -> Array:
-    """Bytes of the texts in each row.
-
-    >>> import pyarrow as pa
-    >>> text_bytes(pa.RecordBatch.from_pydict({"a": ["one", None], "b": [1, 2], "c": ["x", "yy"]})).tolist()
-    [4, 2]
-    """
-    arrow, length = require(), require("pyarrow.compute").binary_length
-    total = np.zeros(len(batch), dtype=np.int64)
-    for column in batch.columns:
-        if str(column.type) in TEXTS:
-            total += np.asarray(length(column).cast(arrow.int64()).fill_null(0))
-    return total
-
-
-def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """Batches of at most so many rows."""
-    for batch in batches:
-        for start in range(0, len(batch), rows):
-            yield batch.slice(start, rows)
-
-
-def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer], schema: Any, row: int, missing: str) -> Any:
+def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer], schema: Any, row: int) -> Any:
     """The batch with reports in place of the truth; None once any column has met a value it cannot use."""
     arrow = require()
-    encoded = [column.encode(batch, row, missing) for column in columns]
-    if any(problem for column in columns for problem in column.problems):
+    encoded = [column.encode(batch, row) for column in columns]
+    if any(problems for column in columns for problems in column.problems):
         return None
-    found = [one for group in encoded for one in group if one is not None]
-    kept, codes = common_rows(found, len(batch))
+    kept, codes = common_rows([one for group in encoded for one in group if one is not None], len(batch))
     arrays = (batch if kept is None else batch.filter(arrow.array(kept))).columns
     remaining = iter(codes)
     for column in columns:
@@ -279,15 +198,25 @@ class ColumnRandomizer:
     """One assignment at work: from true values to reports, batch after batch."""
 
     def __init__(
-        self, assignment: Assignment, schema: Any, path: str, random: RandomSource, *, texts_only: bool
+        self,
+        assignment: Assignment,
+        schema: Any,
+        path: str,
+        random: RandomSource,
+        *,
+        missing: str = "error",
+        texts_only: bool,
     ) -> None:
         self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
         self.positions = [find_column(schema, name, path) for name in self._names]
         self._fields = [schema.field(position) for position in self.positions]
-        self._check_true_values()
+        for name, field in zip(self._names, self._fields, strict=True):
+            _check_true_values(name, field)
         self._sampler = assignment.design.sampler(random)
-        self.problems = [Problems(n, leaf.inputs) for n, leaf in zip(self._names, self._leaves, strict=True)]
-        self._missing: list[int | None] = [0] * len(self._names)
+        self._coders = _true_coders(assignment, missing)
+        self.problems = [coder.problems for coder in self._coders]
+        # Where a missing value is a truth like others, their number is nobody's business.
+        self._n_missing: list[int | None] = [None if missing == "category" else 0] * len(self._names)
         self._labels = [self._label_array(d, f.type) for d, f in zip(self._leaves, self._fields, strict=True)]
 
     @property
@@ -303,17 +232,12 @@ class ColumnRandomizer:
             schema = schema.set(position, described(field.with_type(kind).with_nullable(True), self._about(leaf)))
         return schema
 
-    def encode(self, batch: Any, row: int, missing: str) -> list[Any]:
+    def encode(self, batch: Any, row: int) -> list[Encoded | None]:
         """Codes of the columns, None for each that cannot be encoded."""
-        encoded = [
-            p.encode(batch.column(i), row + 1, missing) for p, i in zip(self.problems, self.positions, strict=True)
-        ]
-        if missing == "category":  # then a missing value is a truth like others, and their number is nobody's business
-            self._missing = [None] * len(encoded)
-        else:
-            self._missing = [
-                (n or 0) + (0 if e is None else e.n_missing) for n, e in zip(self._missing, encoded, strict=True)
-            ]
+        encoded = [c.codes(batch.column(i), row + 1) for c, i in zip(self._coders, self.positions, strict=True)]
+        for place, (count, column) in enumerate(zip(self._n_missing, encoded, strict=True)):
+            if count is not None and column is not None:
+                self._n_missing[place] = count + column.n_missing
         return encoded
 
     def draw(self, codes: list[Array]) -> list[Any]:
@@ -331,17 +255,8 @@ class ColumnRandomizer:
             name: RandomizedColumn(
                 leaf.fingerprint, leaf.k, leaf.encoding, leaf.parity(), self._sampler.private, missing
             )
-            for name, leaf, missing in zip(self._names, self._leaves, self._missing, strict=True)
+            for name, leaf, missing in zip(self._names, self._leaves, self._n_missing, strict=True)
         }
-
-    def _check_true_values(self) -> None:
-        for name, field in zip(self._names, self._fields, strict=True):
-            if describe(field) is not None:
-                raise DataFileError(
-                    f"column {name!r} already holds reports of a design",
-                    hint="give the file with the true values",
-                    column=name,
-                )
 
     def _about(self, leaf: Design) -> dict[str, Any]:
         return dict(Reports(leaf.fingerprint, leaf.k, leaf.encoding, np.empty(0), self._sampler.private).describe())
@@ -361,3 +276,77 @@ class ColumnRandomizer:
         # The width of the positions is the design's, since that of the true column follows the values that occur in it.
         positions = arrow.int8() if leaf.m <= 2**7 else arrow.int16() if leaf.m <= 2**15 else arrow.int32()
         return labels.cast(arrow.dictionary(positions, labels.type.value_type, labels.type.ordered))
+
+
+def _check_true_values(name: str, field: Any) -> None:
+    """Raise where a column says that it holds reports; ``field`` is what is known of it, if anything."""
+    if field is not None and describe(field) is not None:
+        raise DataFileError(
+            f"column {name!r} already holds reports of a design", hint="give the file with the true values", column=name
+        )
+
+
+def _true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
+    """What turns each column into codes of its true categories."""
+    pairs = zip(assignment.columns, assignment.leaves, strict=True)
+    return [CategoryCoder(name, leaf.inputs, missing) for name, leaf in pairs]
+
+
+# ---- tables in memory
+
+
+def randomize_table(
+    data: Any, assignments: Sequence[Assignment], *, random: RandomSource | None = None, missing: str = "error"
+) -> Any:
+    """A table of the kind that was given, with reports in place of the truth; the other columns stay as they are.
+
+    Parameters
+    ----------
+    data
+        A DataFrame of pandas or polars, an Arrow table, or a dictionary of columns. Index, names and types are kept
+        where they can hold the reports; set reports come as texts of 0 and 1.
+    assignments, random, missing
+        As for :func:`randomize_file`.
+    """
+    names = check_assignments(assignments)
+    for assignment in assignments:
+        _check_one_column_each(assignment)
+    table = TableInMemory(data)
+    table.check(names)
+    if not table.rows:
+        raise DataFileError("the table has no rows", hint="give a table with at least one row")
+    for name in names:
+        _check_true_values(name, table.field(name))
+    kept, codes = _true_codes(table, assignments, missing)
+    reports, notes, remaining = {}, {}, iter(codes)
+    for assignment in assignments:
+        leaves, sampler = assignment.leaves, assignment.design.sampler(random)
+        drawn = sampler.sample(joint_codes([next(remaining) for _ in leaves], [leaf.k for leaf in leaves]))
+        for name, leaf, part in zip(assignment.columns, leaves, _parts(drawn, leaves), strict=True):
+            reports[name] = _labels_like(leaf, part, table.column(name), kept)
+            notes[name] = dict(part.describe())
+    return table.with_columns(reports, kept, notes)
+
+
+def _true_codes(
+    table: TableInMemory, assignments: Sequence[Assignment], missing: str
+) -> tuple[Array | None, list[Array]]:
+    """The rows that are kept (None for all), and for each column the codes of their true values."""
+    coders = [coder for assignment in assignments for coder in _true_coders(assignment, missing)]
+    encoded = [coder.codes(table.column(coder.column), 1) for coder in coders]
+    raise_first((coder.problems for coder in coders), table.rows)
+    return common_rows([one for one in encoded if one is not None], table.rows)
+
+
+def _parts(drawn: Reports, leaves: Sequence[Design]) -> list[Reports]:
+    """The reports of each factor of a product."""
+    if len(leaves) == 1:
+        return [drawn]
+    columns = zip(leaves, separate_codes(drawn.data, [leaf.m for leaf in leaves]), strict=True)
+    return [Reports(leaf.fingerprint, leaf.k, leaf.encoding, codes, drawn.private) for leaf, codes in columns]
+
+
+def _labels_like(design: Design, reports: Reports, like: Any, kept: Array | None) -> Any:
+    if isinstance(design.outputs, Categories):
+        return design.outputs.decode(reports.data, like=like, match="text", kept=kept)
+    return design.labels_of(reports, like=like, kept=kept)

@@ -1,81 +1,23 @@
-"""Tables in memory as rows to be read batch by batch, and back into the kind of table that was given.
+"""Tables of any kind, by column: files, pandas, polars, Arrow, or a mapping from names to columns.
 
-Tables of any kind, by column: files, pandas, polars, Arrow, or a mapping from names to columns; as Arrow columns.
+Columns are read as Arrow arrays; a table in memory also gives them as they are, and takes others in their place.
 """
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from maskwell.core.arrays import Array
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import reason_of, require
+from maskwell.engines.arrow_arrays import described, reason_of, require, without_traces
 from maskwell.engines.arrow_checks import REPORTS, check_column_type, validated_values
-from maskwell.engines.file_kinds import BATCH_ROWS, Coded, Source, engine_of, no_column, open_source
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
+from maskwell.engines.row_sources import Coded, Source, engine_of, no_column, open_source
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
-
-
-class MemoryRows:
-    """The rows of a table of pandas, polars or Arrow, or of a mapping from names to columns."""
-
-    style = None
-
-    def __init__(self, data: Any) -> None:
-        self._table = validated_values(_arrow(data))
-        self._given = data
-        self.schema = self._table.schema
-        if not len(self._table):
-            raise DataFileError("the table has no rows", hint="give a table with at least one row")
-
-    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
-        table = self._table if only is None else self._table.select(sorted(only))
-        yield from table.to_batches(max_chunksize=BATCH_ROWS)
-
-    def done(self) -> float | None:
-        """Everything is at hand."""
-        return 1.0
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
-        """Rows as a table of the kind that was given; an index of pandas starts anew."""
-        table = require().Table.from_batches(batches, schema)
-        kind = type(self._given).__module__.partition(".")[0]
-        if kind == "pandas":
-            return table.to_pandas()
-        if kind == "polars":
-            return importlib.import_module("polars").from_arrow(table)
-        return table.to_pydict() if isinstance(self._given, Mapping) else table
-
-
-def _arrow(data: Any) -> Any:
-    arrow = require()
-    try:
-        if isinstance(data, arrow.Table):
-            return data
-        if isinstance(data, Mapping):
-            return arrow.table(dict(data))
-        if hasattr(data, "to_arrow"):
-            return data.to_arrow()
-        if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
-            return arrow.Table.from_pandas(data, preserve_index=False)
-    except (arrow.ArrowException, TypeError, ValueError) as error:
-        raise WrongTypeError(
-            f"the table cannot be read: {reason_of(error)}",
-            hint="give columns of one kind of value each",
-            values=fault_of(error, 200),
-        ) from None
-    raise WrongTypeError(
-        f"a table is needed, not a {type(data).__name__}",
-        hint="give a DataFrame of pandas or polars, an Arrow table, or a dictionary of columns",
-    )
 
 
 class Table(ABC):
@@ -115,21 +57,70 @@ class Table(ABC):
         return array
 
 
-class MemoryTable(Table):
-    """A table that is in memory already."""
+class TableInMemory(Table):
+    """A table of pandas, polars or Arrow, or a mapping from names to columns."""
 
+    where = "the table"
     texts_only = False
 
-    def __init__(self, names: Sequence[str], pick: Any) -> None:
-        self.names, self.where, self._pick = [*map(str, names)], "the table", pick
-        self.labels = {}
+    def __init__(self, data: Any) -> None:
+        self.data, self.labels = data, {}
+        if isinstance(data, Mapping):
+            names, self.column = list(data), data.__getitem__
+        elif hasattr(data, "column_names") and hasattr(data, "column"):
+            names, self.column = data.column_names, data.column
+        elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+            names, self.column = list(data.columns), data.__getitem__
+        else:
+            raise WrongTypeError(
+                f"a table is needed, not a {type(data).__name__}",
+                hint="give a DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or a path",
+            )
+        self.names = [*map(str, names)]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; columns of different lengths are refused."""
+        if not isinstance(self.data, Mapping):
+            return len(self.data)
+        lengths = {len(column) for column in self.data.values()}
+        if len(lengths) > 1:
+            raise WrongTypeError(
+                "the table cannot be read: its columns have different lengths", hint="give columns of one length"
+            )
+        return max(lengths, default=0)
+
+    def field(self, name: str) -> Any:
+        """What an Arrow table says of a column, None for other tables."""
+        return self.data.schema.field(name) if isinstance(self.data, require().Table) else None
+
+    def with_columns(self, columns: Mapping[str, Any], kept: Array | None, notes: Mapping[str, dict[str, Any]]) -> Any:
+        """A table of the same kind with some columns in place of its own, and of the others the kept rows only.
+
+        ``notes`` are what an Arrow table says about the new columns.
+        """
+        data, kind = self.data, type(self.data).__module__.partition(".")[0]
+        if kind == "pandas":
+            rest = data if kept is None else data[kept]
+            return rest.assign(**columns)
+        if kind == "polars":
+            rest = data if kept is None else data.filter(kept)
+            return rest.with_columns(**columns)
+        if isinstance(data, require().Table):
+            rest = without_notes = data if kept is None else data.filter(require().array(kept))
+            for name, column in columns.items():
+                place = data.column_names.index(name)
+                field = described(data.schema.field(place).with_type(column.type).with_nullable(True), notes[name])
+                rest = rest.set_column(place, field, column)
+            return rest.replace_schema_metadata(without_traces(without_notes.schema, [*columns]).metadata)
+        return {name: columns[name] if name in columns else _rows_of(data[name], kept) for name in data}
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns, each one Arrow array."""
         self.check(names)
         arrow = require()
         try:
-            return {name: self._readable(name, self._pick(name), checked=False) for name in names}
+            return {name: self._readable(name, self.column(name), checked=False) for name in names}
         except MaskwellError:
             raise
         except (arrow.ArrowException, TypeError, ValueError) as error:
@@ -140,7 +131,7 @@ class MemoryTable(Table):
             ) from None
 
 
-class FileTable(Table):
+class TableInFile(Table):
     """A file that is open; only the columns that are asked for are read."""
 
     def __init__(self, path: str, source: Source) -> None:
@@ -166,19 +157,20 @@ def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
     """A table of any kind, or the path of a file; the columns ``coded`` hold these categories, maybe as labels."""
     if isinstance(data, str | Path):
         with open_source(str(data), coded=coded or {}) as source:
-            yield FileTable(str(data), source)
+            yield TableInFile(str(data), source)
         return
-    if isinstance(data, Mapping):
-        yield MemoryTable(list(data), data.__getitem__)
-    elif hasattr(data, "column_names") and hasattr(data, "column"):
-        yield MemoryTable(data.column_names, data.column)
-    elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
-        yield MemoryTable(list(data.columns), data.__getitem__)
-    else:
-        raise WrongTypeError(
-            f"a table is needed, not a {type(data).__name__}",
-            hint="give a DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or a path",
-        )
+    yield TableInMemory(data)
+
+
+def _rows_of(column: Any, kept: Array | None) -> Any:
+    """The kept rows of a column of any kind."""
+    if kept is None:
+        return column
+    if isinstance(column, list | tuple):
+        return type(column)(value for value, stays in zip(column, kept.tolist(), strict=True) if stays)
+    if hasattr(column, "filter"):  # of polars, or of Arrow
+        return column.filter(kept if hasattr(column, "to_arrow") else require().array(kept))
+    return column[kept]
 
 
 def _array(values: Any, *, checked: bool = True) -> Any:

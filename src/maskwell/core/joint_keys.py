@@ -1,0 +1,245 @@
+"""One number for each combination of codes in several columns, whatever their number: the key of a cell.
+
+Keys are numbers in mixed radix, the first column slowest, so that they rise with the combinations. A machine word
+holds keys below :data:`LARGEST_KEY`; what needs more is renumbered on the way (:func:`number_cells`, :class:`Groups`)
+or counted in Python's integers (:func:`joint_keys`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Real
+
+LARGEST_KEY = 1 << 62
+DENSE = 1 << 20  # this many places are counted into, even for few rows
+MARKED = 1 << 22  # this many places are marked, even for few keys
+
+
+def possible_cells(sizes: Iterable[int]) -> int:
+    """How many combinations columns with so many codes have; a column without codes counts as one.
+
+    >>> possible_cells([2, 3, 0])
+    6
+    """
+    return math.prod(max(1, size) for size in sizes)
+
+
+def joint_keys(columns: Sequence[Array], sizes: Sequence[int], rows: int, *, first: int = 0) -> Array:
+    """The key of each row; machine words where they hold all keys, else Python's integers.
+
+    Parameters
+    ----------
+    columns
+        Codes, one array of shape (rows,) for each column.
+    sizes
+        Number of codes of each column.
+    first
+        The lowest code: -1 where that stands for a missing value, which ``sizes`` counts too.
+
+    >>> joint_keys([np.array([0, 1]), np.array([2, 0])], [2, 3], 2)
+    array([2, 3])
+    >>> joint_keys([np.array([-1, 0])], [3], 2, first=-1)
+    array([0, 1])
+    """
+    keys = np.zeros(rows, dtype=np.int64 if possible_cells(sizes) <= LARGEST_KEY else object)
+    for codes, size in zip(columns, sizes, strict=True):
+        keys *= max(1, size)
+        keys += codes
+        if first:
+            keys -= first
+    return keys
+
+
+def separate_codes(keys: Array, sizes: Sequence[int]) -> list[Array]:
+    """The codes of each column back from keys.
+
+    >>> [codes.tolist() for codes in separate_codes(np.array([2, 3]), [2, 3])]
+    [[0, 1], [2, 0]]
+    """
+    codes = []
+    for size in reversed(sizes):
+        keys, last = np.divmod(keys, max(1, size))
+        codes.append(last)
+    return codes[::-1]
+
+
+def number_cells(sizes: Sequence[int], *tables: Array) -> list[Array]:
+    """Numbers that rise with the combinations, first column slowest; equal in all tables where the codes are.
+
+    They are keys where a machine word holds these, and never more than it holds.
+
+    Parameters
+    ----------
+    sizes
+        Number of codes of each column.
+    tables
+        Codes, arrays of shape (rows, columns).
+
+    >>> number_cells([2, 3], np.array([[0, 2], [1, 0]]), np.array([[1, 0]]))
+    [array([2, 3]), array([3])]
+    """
+    stacked = np.concatenate(tables)
+    keys, _ = _word_keys(zip(stacked.T, sizes, strict=True), len(stacked))
+    return _split_like(keys, tables)
+
+
+def renumber(space: int, *keys: Array) -> tuple[list[Array], int]:
+    """Numbers below ``space`` as 0, 1, 2, ... in their order, the same in all arrays, and how many there are.
+
+    >>> renumber(100, np.array([70, 5]), np.array([5, 99]))
+    ([array([1, 0]), array([0, 2])], 3)
+    """
+    if space > MARKED + 4 * sum(map(len, keys)):  # marking places would cost more than sorting
+        distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
+        return _split_like(place.ravel(), keys), len(distinct)
+    used = np.zeros(space, dtype=bool)
+    for numbers in keys:
+        used[numbers] = True
+    place = np.cumsum(used) - 1
+    return [place[numbers] for numbers in keys], int(used.sum())
+
+
+class KeyFinder:
+    """Finds where keys stand among known ones: the first place of each, -1 for a key that is not known.
+
+    Parameters
+    ----------
+    known
+        Shape (n,): keys, in any order.
+    space
+        All keys lie in 0..space-1. Given so and up to ``dense``, they are looked up in a table of so many places.
+
+    >>> KeyFinder(np.array([5, 3])).find(np.array([3, 4, 5])).tolist()
+    [1, -1, 0]
+    """
+
+    def __init__(self, known: Array, space: int | None = None, *, dense: int = 0) -> None:
+        self._table: Array | None = None
+        if space is not None and space <= dense:
+            self._table = np.full(space, -1, dtype=np.int32 if len(known) < 1 << 31 else np.int64)
+            self._table[known[::-1]] = np.arange(len(known))[::-1]
+        else:
+            self._order = np.argsort(known, kind="stable")
+            self._keys = known[self._order]
+
+    def find(self, keys: Array) -> Array:
+        """The place of each key among the known ones, or -1."""
+        if self._table is not None:
+            place: Array = self._table[keys]
+            return place
+        if not len(self._keys):
+            return np.full(len(keys), -1)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._order[at], -1)
+
+
+def find_keys(known: Array, keys: Array) -> Array:
+    """The place of each key among known ones, or -1, where one asks once.
+
+    >>> find_keys(np.array([5, 3]), np.array([3, 4, 5])).tolist()
+    [1, -1, 0]
+    """
+    return KeyFinder(known).find(keys)
+
+
+def distinct_rows(columns: Sequence[Array], rows: int) -> tuple[Array, Array]:
+    """The distinct rows of codes, in order, shape (groups, columns), and which of them each row is.
+
+    >>> groups, of_row = distinct_rows([np.array([1, 0, 1]), np.array([2, 2, 2])], 3)
+    >>> groups.tolist(), of_row.tolist()
+    ([[0, 2], [1, 2]], [1, 0, 1])
+    """
+    if not columns or not rows:
+        return np.zeros((min(rows, 1), len(columns)), dtype=np.int64), np.zeros(rows, dtype=np.int64)
+    sizes = [int(codes.max()) + 1 for codes in columns]
+    if possible_cells(sizes) >= LARGEST_KEY:
+        groups, of_row = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+        return groups, of_row.reshape(-1)
+    keys, of_row = np.unique(joint_keys(columns, sizes, rows), return_inverse=True)
+    return np.column_stack(separate_codes(keys, sizes)), of_row.reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows put together by a key: ``key`` (n,) below ``space``, of which only the values ``used`` occur.
+
+    Sums take one pass when the codes are few, and a sort otherwise.
+
+    >>> groups = Groups.by([(np.array([1, 0, 1]), 2), (np.array([2, 2, 2]), 3)], 3)
+    >>> len(groups), groups.sums(np.array([1.0, 2.0, 3.0])), groups.codes
+    (2, array([2., 4.]), array([1, 0, 1]))
+    """
+
+    key: Array
+    space: int
+    used: Array
+    sizes: Array
+
+    @classmethod
+    def by(cls, columns: Iterable[tuple[Array, int]], n: int) -> Groups:
+        """Groups of equal codes in all columns, each given with the number of its codes; first column slowest."""
+        key, space = _word_keys(columns, n)
+        if space > max(DENSE, 2 * n):
+            key, space = _sorted_numbers(key)
+        sizes = np.bincount(key, minlength=space)
+        used = np.flatnonzero(sizes)
+        return cls(key, space, used, sizes[used])
+
+    def __len__(self) -> int:
+        return len(self.used)
+
+    def sums(self, values: Array) -> Real:
+        """Sum of the values in each group, shape (groups,), or (groups, R) for values of shape (n, R)."""
+        if values.ndim == 1:
+            return np.asarray(np.bincount(self.key, weights=values, minlength=self.space)[self.used], dtype=np.float64)
+        return (
+            np.stack([self.sums(column) for column in values.T], axis=1)
+            if values.shape[1]
+            else np.zeros((len(self), 0))
+        )
+
+    def row_of_each(self) -> Array:
+        """One row of each group."""
+        rows = np.zeros(self.space, dtype=np.int64)
+        rows[self.key] = np.arange(len(self.key))
+        return rows[self.used]
+
+    @property
+    def codes(self) -> Array:
+        """The number of its group for each row."""
+        place = np.zeros(self.space, dtype=np.int64)
+        place[self.used] = np.arange(len(self.used))
+        return place[self.key]
+
+    def varying(self, values: Array) -> Array:
+        """Rows whose value is not that of the row which stands for their group."""
+        chosen = np.zeros(self.space, dtype=values.dtype)
+        chosen[self.key] = values
+        return np.flatnonzero(chosen[self.key] != values)
+
+
+def _word_keys(columns: Iterable[tuple[Array, int]], rows: int) -> tuple[Array, int]:
+    """Numbers that rise with the combinations and below what they lie; renumbered where a word would not hold them."""
+    keys, space = np.zeros(rows, dtype=np.int64), 1
+    for codes, size in columns:
+        if size <= 1:
+            continue
+        if space * size >= LARGEST_KEY:
+            keys, space = _sorted_numbers(keys)
+        keys = codes.astype(np.int64, copy=False) if space == 1 else keys * size + codes
+        space *= size
+    return keys, space
+
+
+def _sorted_numbers(keys: Array) -> tuple[Array, int]:
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    return numbers.astype(np.int64, copy=False).ravel(), max(1, len(distinct))
+
+
+def _split_like(keys: Array, parts: Sequence[Array]) -> list[Array]:
+    return np.split(keys, np.cumsum([len(part) for part in parts])[:-1])
