@@ -84,8 +84,8 @@ def reason_of(error: BaseException, what: str = "read") -> str:
         return error.strerror
     if isinstance(error, MemoryError):
         return "it asks for more memory than there is"
-    found = HARMLESS.search(str(error))
-    return found.group() if found else f"the data cannot be {_CODED[what]} ({type(error).__name__})"
+    harmless = HARMLESS.search(str(error))
+    return harmless.group() if harmless else f"the data cannot be {_CODED[what]} ({type(error).__name__})"
 
 
 _CODED = {"read": "decoded", "write": "encoded"}
@@ -104,10 +104,10 @@ def _hint(error: BaseException, what: str) -> str:
 
 def describe(field: Any) -> dict[str, Any] | None:
     """What the metadata of a column say about the reports in it, None when they say nothing."""
-    found = (field.metadata or {}).get(KEY)
-    if found is None:
+    note = (field.metadata or {}).get(KEY)
+    if note is None:
         return None
-    content = _json(found)
+    content = _json(note)
     return content if isinstance(content, dict) else None
 
 
@@ -308,11 +308,11 @@ def _texts(array: Any, offsets: type) -> list[Any]:
     buffer = require().py_buffer
     _, places, data = array.buffers()
     data = data or buffer(b"")
-    found: Array = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
-    first, last = int(found[0]), int(found[-1])
+    ends: Array = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
+    first, last = int(ends[0]), int(ends[-1])
     if not 0 <= first <= last <= data.size:
         raise DataFileError("a column of texts points outside its own bytes", hint="the file is damaged: write it anew")
-    return [buffer(found - found[0]), data.slice(first, last - first)]
+    return [buffer(ends - ends[0]), data.slice(first, last - first)]
 
 
 _CUT: dict[str, Callable[[Any], list[Any]]] = {

@@ -47,13 +47,13 @@ def _damaged(batch: Any, path: str, error: Exception) -> DataFileError:
     for field, column in zip(batch.schema, batch.columns, strict=True):
         try:
             column.validate(full=True)
-        except require().ArrowException as found:
-            message, hint = _said(field, path, found)
-            return DataFileError(message, hint=hint, values=fault_of(found, 200), path=path, column=field.name)
+        except require().ArrowException as fault:
+            message, hint = _damage_text(field, path, fault)
+            return DataFileError(message, hint=hint, values=fault_of(fault, 200), path=path, column=field.name)
     return DataFileError(f"{path} is damaged", hint=WRITE_AGAIN, values=fault_of(error, 200), path=path)
 
 
-def _said(field: Any, path: str, error: Exception) -> tuple[str, str]:
+def _damage_text(field: Any, path: str, error: Exception) -> tuple[str, str]:
     column = f"column {shorten(field.name)!r}"
     if "UTF8" in str(error):
         return f"{path}: some texts of {column} are not UTF-8", "write the texts of this column as UTF-8"

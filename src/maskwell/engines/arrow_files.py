@@ -180,10 +180,10 @@ class IpcSource:
         places = range(len(self.schema)) if only is None else sorted(only)
         schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
         with file_errors("read", self._path):
-            found, size = self._stored_batches([*places]), self._file.size()
+            stored, size = self._stored_batches([*places]), self._file.size()
         while True:
             with file_errors("read", self._path):
-                batch = next(found, None)
+                batch = next(stored, None)
             if batch is None:
                 return
             check_rows(len(batch), size, self._path)

@@ -146,10 +146,10 @@ class DelimitedSource:
         try:
             yield
         except require().ArrowInvalid as error:
-            found = _RAGGED.search(str(error))
-            if found is None:
+            ragged = _RAGGED.search(str(error))
+            if ragged is None:
                 raise
-            row, fields, got = map(int, found.groups())
+            row, fields, got = map(int, ragged.groups())
             raise DataFileError(
                 f"{self._path}: data row {self._rows + row} has {got} fields, and the first line has {fields}",
                 hint=f"put values that hold {_NAMES[self._separator]} or a line end in quotes",

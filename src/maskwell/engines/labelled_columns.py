@@ -76,10 +76,10 @@ class ColumnLabels:
             return False
         if categories is None:
             return True
-        wanted = {value_text(label) for label in categories.labels[:1000]} - {MISSING}
-        if wanted <= {value_text(value) for value in self.values}:
+        texts = {value_text(label) for label in categories.labels[:1000]} - {MISSING}
+        if texts <= {value_text(value) for value in self.values}:
             return False
-        return bool(wanted & set(self.values.values()))
+        return bool(texts & set(self.values.values()))
 
     def label_of(self, value: Any) -> str:
         """The label of a value, or the value itself as text."""
@@ -87,17 +87,17 @@ class ColumnLabels:
 
     def value_of(self, categories: Sequence[str], column: str) -> dict[str, Any]:
         """The value behind each label; two values with one label cannot be told apart."""
-        found: dict[str, Any] = {}
+        behind: dict[str, Any] = {}
         for value, label in self.values.items():
-            if label in found and label in categories:
+            if label in behind and label in categories:
                 raise DataFileError(
                     f"column {column!r}: two codes have the label {label!r}",
                     hint="make the design with the codes in place of the labels",
-                    values=f"{value_text(found[label])}, {value_text(value)}",
+                    values=f"{value_text(behind[label])}, {value_text(value)}",
                     column=column,
                 )
-            found.setdefault(label, value)
-        return found
+            behind.setdefault(label, value)
+        return behind
 
 
 @dataclass(frozen=True)
@@ -202,18 +202,18 @@ def date_type(kind: str, form: str | None) -> Any:
     >>> str(date_type(".sav", "DATE11")), str(date_type(".dta", "%tc")), date_type(".sav", "F8.2")
     ('date32[day]', 'timestamp[us]', None)
     """
-    arrow, found = require(), _scale(kind, form)
-    if found is None:
+    arrow, scale = require(), _scale(kind, form)
+    if scale is None:
         return None
-    return arrow.date32() if found[2] else arrow.timestamp("us")
+    return arrow.date32() if scale[2] else arrow.timestamp("us")
 
 
 def as_dates(values: Real, lost: Array, kind: str, form: str | None) -> Any:
     """A column of numbers as dates; ``lost`` are the rows without a value."""
-    arrow, found = require(), _scale(kind, form)
-    if found is None:
+    arrow, scale = require(), _scale(kind, form)
+    if scale is None:
         raise ValueError(f"{form} is no format of dates")
-    seconds, before, whole_days = found
+    seconds, before, whole_days = scale
     clean = np.where(lost, 0.0, values)
     if whole_days:
         days = np.floor(clean * seconds / _DAY) - before
@@ -261,9 +261,9 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
     """A piece of a column as an Arrow array of that type."""
     arrow = require()
     if about.text:
-        found = arrow.array(values, arrow.string())
+        stored = arrow.array(values, arrow.string())
         if exact:
-            return found
+            return stored
         texts = arrow.array([None if v == "" or _is_missing_text(v, about) else v for v in values], arrow.string())
         return _spoken_texts(texts, about) if spoken else texts
     numbers = _numbers(values)
@@ -281,7 +281,7 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
 def _numbers(values: Sequence[Any]) -> Real:
     """Numbers, with letters of extended missing values in the bits of NaN."""
     try:
-        return np.where(np.isnan(found := np.array(values, dtype=np.float64)), math.nan, found)
+        return np.where(np.isnan(numbers := np.array(values, dtype=np.float64)), math.nan, numbers)
     except ValueError:
         return np.array([_tagged(v) if isinstance(v, str) else math.nan if v is None else v for v in values])
 
@@ -401,11 +401,11 @@ def _reports(values: Any, about: ColumnLabels, name: str) -> tuple[Any, ColumnLa
     coded = values.combine_chunks().dictionary_encode()
     texts = coded.dictionary.to_pylist()
     behind = about.value_of(texts, name)
-    found = [behind.get(text, None if text == MISSING else _as_value(text, about)) for text in texts]
-    if any(value is None for text, value in zip(texts, found, strict=True) if text != MISSING):
+    reports = [behind.get(text, None if text == MISSING else _as_value(text, about)) for text in texts]
+    if any(value is None for text, value in zip(texts, reports, strict=True) if text != MISSING):
         return values, _as_text(about)
     kind = arrow.string() if about.text else arrow.float64()
-    return arrow.array(found, kind).take(coded.indices), plain
+    return arrow.array(reports, kind).take(coded.indices), plain
 
 
 def _as_text(about: ColumnLabels) -> ColumnLabels:
@@ -451,8 +451,8 @@ def _pandas_numbers(values: Any, about: ColumnLabels, ending: str) -> tuple[Any,
     if letters.any() and ending == ".dta":
         column = numbers.astype(object)
         column[letters > 0] = [chr(code) for code in letters[letters > 0].tolist()]
-        found = {chr(code) for code in np.unique(letters[letters > 0]).tolist()}
-        return pandas.Series(column, dtype=object), replace(about, tagged=tuple(sorted(found.union(about.tagged))))
+        tags = {chr(code) for code in np.unique(letters[letters > 0]).tolist()}
+        return pandas.Series(column, dtype=object), replace(about, tagged=tuple(sorted(tags.union(about.tagged))))
     if about.whole and not about.tagged and _are_whole(numbers):
         return pandas.Series(numbers).astype("Int32"), about
     return pandas.Series(numbers), about

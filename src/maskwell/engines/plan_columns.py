@@ -85,22 +85,22 @@ class PlanColumns:
         if self.replicates is None:
             return []
         named = {*self.numeric, *self.labelled}
-        found = [name for name in schema.names if name.startswith(self.replicates) and name not in named]
-        if not found:
-            shown = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
+        replicates = [name for name in schema.names if name.startswith(self.replicates) and name not in named]
+        if not replicates:
+            first_names = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
             raise DataFileError(
                 f"{path} has no columns whose names start with {self.replicates!r}",
-                hint=f"its columns: {shown}",
+                hint=f"its columns: {first_names}",
                 columns=schema.names,
             )
-        return found
+        return replicates
 
     def names(self, schema: Any, path: str | MemoryTable) -> list[str]:
         """All columns that must be read, each of which is there."""
-        found = [*dict.fromkeys([*self.numeric, *self.labelled, *self.replicate_names(schema, path)])]
-        for name in found:
+        names = [*dict.fromkeys([*self.numeric, *self.labelled, *self.replicate_names(schema, path)])]
+        for name in names:
             find_column(schema, name, path)
-        return found
+        return names
 
 
 class PlanReader:
@@ -135,15 +135,15 @@ class PlanReader:
 
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
-        found = {
+        known = {
             "weight": self._weights(columns, row),
             "stratum": None if plan.strata is None else labels_of(columns[plan.strata], plan.strata, row),
             "clusters": [labels_of(columns[name], name, row) for name in plan.clusters],
             "population": [self._size(size, columns, row) for size in plan.population],
         }
         if self._replicates:
-            found["replicates"] = np.column_stack([numbers_of(columns[n], n, row) for n in self._replicates])
-        return {name: value for name, value in found.items() if value is not None}
+            known["replicates"] = np.column_stack([numbers_of(columns[n], n, row) for n in self._replicates])
+        return {name: value for name, value in known.items() if value is not None}
 
     def _weights(self, columns: Mapping[str, Any], row: int) -> Real | None:
         name = self._plan.weights or self._plan.inclusion
@@ -337,11 +337,11 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
     try:
         numbers = column.cast(arrow.int64())
     except arrow.ArrowException:
-        what, shown = _not_whole(column.to_pylist(), row)
+        what, value = _not_whole(column.to_pylist(), row)
         raise ReportError(
             f"column {name!r} {what}",
             hint="the counts column holds how many reports each row stands for: 0, 1, 2, ...",
-            values=shown,
+            values=value,
             column=name,
         ) from None
     values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))

@@ -146,17 +146,17 @@ class ValueCells:
         self._sorted = False
         self.kept += len(values)
 
-    def found(self) -> tuple[Array, Array, Array]:
+    def sums(self) -> tuple[Array, Array, Array]:
         """Values, labels and counts, each cell once, in order."""
         if not self._sorted:
-            found = _added_up(*(np.concatenate(part) for part in zip(*self._pieces, strict=True)))
-            self._pieces = [found]
-            self._sorted, self.kept = True, len(found[0])
+            sums = _added_up(*(np.concatenate(part) for part in zip(*self._pieces, strict=True)))
+            self._pieces = [sums]
+            self._sorted, self.kept = True, len(sums[0])
         return self._pieces[0] if self._pieces else (np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, int))
 
     def keep(self, those: Array) -> None:
-        """Only some of the cells, in the order of :meth:`found`."""
-        values, labels, counts = self.found()
+        """Only some of the cells, in the order of :meth:`sums`."""
+        values, labels, counts = self.sums()
         self._pieces, self.kept = [(values[those], labels[those], counts[those])], int(those.sum())
 
 
@@ -185,20 +185,20 @@ class ValueCounter:
             codes = labels.codes if rows is None else labels.codes[rows]
             cells, counts = _count(places * labels.size + codes, len(numbers) * labels.size)
             value, label = np.divmod(cells, labels.size)
-            own = label.astype(np.uint64) if labels.numbers is None else labels.numbers[label]
+            beside_value = label.astype(np.uint64) if labels.numbers is None else labels.numbers[label]
             table = self.cells.setdefault(name, ValueCells())
-            table.add(numbers[value], own, counts)
+            table.add(numbers[value], beside_value, counts)
         if any(table.kept > self._limit for table in self.cells.values()):
             self._make_room()
 
     def _followed(self, numbers: Array) -> Array:
-        found: Array = (numbers <= self._below) | np.isin(numbers, self._often[0])
-        return found
+        followed: Array = (numbers <= self._below) | np.isin(numbers, self._often[0])
+        return followed
 
     def _make_room(self) -> None:
         """Add up what was counted; where that is too much, follow every second value only, and all frequent ones."""
         for table in self.cells.values():
-            table.found()
+            table.sums()
         while any(table.kept > self._limit // 2 for table in self.cells.values()) and self._below > 1:
             values, counts = self._sizes()
             often = values[(counts >= OFTEN) & ~np.isin(values, self._often[0])]
@@ -206,10 +206,10 @@ class ValueCounter:
             self._often = np.append(self._often[0], often), weight
             self._below = self._below >> np.uint64(1)
             for table in self.cells.values():
-                table.keep(self._followed(table.found()[0]))
+                table.keep(self._followed(table.sums()[0]))
 
     def _sizes(self) -> tuple[Array, Array]:
-        values, _, counts = next(iter(self.cells.values())).found()
+        values, _, counts = next(iter(self.cells.values())).sums()
         start = starts(values)
         return values[start], np.add.reduceat(counts, start) if len(start) else counts
 
@@ -220,9 +220,9 @@ class ValueCounter:
         """How many values each followed one stands for."""
         weights = np.full(len(values), self._weight())
         order = np.argsort(self._often[0])
-        often, own = self._often[0][order], self._often[1][order]
+        often, weight = self._often[0][order], self._often[1][order]
         there = np.isin(values, often)
-        weights[there] = _at(values[there], often, own)
+        weights[there] = _at(values[there], often, weight)
         return weights
 
     def facts(self, name: str) -> ColumnFacts:
@@ -240,7 +240,7 @@ class ValueCounter:
         Records that are alone with their value are left out: whether they are many is another question. Label 0 stands
         for none, and does not count. ``totals`` has the records of each label in the whole file.
         """
-        values, labels, counts = without_none(*self.cells[name].found())
+        values, labels, counts = without_none(*self.cells[name].sums())
         size, start = len(totals), starts(values)
         if not len(start):
             return Guesses(np.zeros(size), np.zeros(size), np.zeros(size), 0.0)
@@ -261,7 +261,7 @@ class ValueCounter:
 
     def restored_by_size(self, name: str, totals: Array) -> float:
         """The same where only the size of the group of a record is used, not its value."""
-        values, labels, counts = without_none(*self.cells[name].found())
+        values, labels, counts = without_none(*self.cells[name].sums())
         if not len(values):
             return 0.0
         size = _at(values, *self._sizes())
@@ -276,14 +276,14 @@ class ValueCounter:
 
     def restored_value(self, name: str) -> float:
         """Records whose value is the most frequent one among the records with their label; all values followed."""
-        values, labels, counts = without_none(*self.cells[name].found())
+        values, labels, counts = without_none(*self.cells[name].sums())
         order = np.lexsort((values, labels))
         start = starts(labels[order])
         return float(np.maximum.reduceat(counts[order], start).sum()) if len(start) else 0.0
 
     def follows(self, name: str) -> float:
         """Share of the followed records whose label is the most frequent one of their value."""
-        values, _, counts = self.cells[name].found()
+        values, _, counts = self.cells[name].sums()
         start = starts(values)
         return float(np.maximum.reduceat(counts, start).sum() / counts.sum()) if len(start) else 0.0
 
@@ -311,10 +311,10 @@ def without_none(values: Array, labels: Array, counts: Array) -> tuple[Array, Ar
     return values[there], labels[there], counts[there]
 
 
-def _at(values: Array, known: Array, own: Array) -> Array:
+def _at(values: Array, known: Array, belonging: Array) -> Array:
     """What belongs to each value, from sorted ones."""
-    found: Array = own[np.searchsorted(known, values)]
-    return found
+    at: Array = belonging[np.searchsorted(known, values)]
+    return at
 
 
 def _most_frequent(totals: Array) -> int:
