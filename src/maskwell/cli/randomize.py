@@ -49,14 +49,14 @@ def randomize(
     """
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.text import randomized_text
-    from maskwell.verbs import randomize as verb
+    from maskwell.verbs.randomize import randomize as randomize_columns
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the rows to a file")
     assignments, paths = read_assignments(designs)
     random = None if seed is None else SeededRandom(seed)
     with Progress() as progress:
-        done = verb.randomize(
+        done = randomize_columns(
             file,
             assignments,
             output,

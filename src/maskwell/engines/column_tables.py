@@ -16,8 +16,9 @@ from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import described, reason_of, require, without_traces
 from maskwell.engines.arrow_checks import REPORTS, check_column_type, validated_values
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.engines.row_sources import Coded, Source, engine_of, no_column, open_source
-from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
+from maskwell.engines.row_batches import RowPass
+from maskwell.engines.row_sources import Coded, MemoryTable, Source, engine_of, no_column, open_source
+from maskwell.errors import MaskwellError, WrongTypeError
 
 
 class Table(ABC):
@@ -145,10 +146,7 @@ class TableInFile(Table):
         arrow = require()
         positions = sorted(self.names.index(name) for name in names)
         kept = [self.names[i] for i in positions]
-        batches = list(self._source.batches(positions))
-        if not sum(map(len, batches)):
-            raise DataFileError(f"{self.where} has no rows", hint="give a file with at least one row", path=self.where)
-        read = arrow.Table.from_batches(batches)
+        read = arrow.Table.from_batches([*RowPass(self._source, self.where, only=positions)])
         return {name: self._readable(name, read.column(place), checked=True) for place, name in enumerate(kept)}
 
 
@@ -159,7 +157,7 @@ def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
         with open_source(str(data), coded=coded or {}) as source:
             yield TableInFile(str(data), source)
         return
-    yield TableInMemory(data)
+    yield TableInMemory(data.data if isinstance(data, MemoryTable) else data)
 
 
 def _rows_of(column: Any, kept: Array | None) -> Any:
