@@ -102,19 +102,22 @@ class TableInMemory(Table):
         """
         data, kind = self.data, type(self.data).__module__.partition(".")[0]
         if kind == "pandas":
-            rest = data if kept is None else data[kept]
-            return rest.assign(**columns)
+            return (data if kept is None else data[kept]).assign(**columns)
         if kind == "polars":
-            rest = data if kept is None else data.filter(kept)
-            return rest.with_columns(**columns)
+            return (data if kept is None else data.filter(kept)).with_columns(**columns)
         if isinstance(data, require().Table):
-            rest = without_notes = data if kept is None else data.filter(require().array(kept))
-            for name, column in columns.items():
-                place = data.column_names.index(name)
-                field = described(data.schema.field(place).with_type(column.type).with_nullable(True), notes[name])
-                rest = rest.set_column(place, field, column)
-            return rest.replace_schema_metadata(without_traces(without_notes.schema, [*columns]).metadata)
+            return self._with_arrow_columns(columns, kept, notes)
         return {name: columns[name] if name in columns else _rows_of(data[name], kept) for name in data}
+
+    def _with_arrow_columns(
+        self, columns: Mapping[str, Any], kept: Array | None, notes: Mapping[str, dict[str, Any]]
+    ) -> Any:
+        table = self.data if kept is None else self.data.filter(require().array(kept))
+        for name, column in columns.items():
+            place = self.names.index(name)
+            field = described(table.schema.field(place).with_type(column.type).with_nullable(True), notes[name])
+            table = table.set_column(place, field, column)
+        return table.replace_schema_metadata(without_traces(self.data.schema, [*columns]).metadata)
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns, each one Arrow array."""
