@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from maskwell.designs.wire import design_from_dict as design_from_dict
     from maskwell.designs.wire import load_design as load_design
     from maskwell.designs.wire import save_design as save_design
-    from maskwell.engines.cell_counting import count_tables as count_tables
+    from maskwell.engines.cell_counts import count_tables as count_tables
     from maskwell.errors import MaskwellError as MaskwellError
     from maskwell.estimation.direct import DirectEstimate as DirectEstimate
     from maskwell.estimation.fit import GoodnessOfFit as GoodnessOfFit
@@ -277,7 +277,7 @@ _HOMES = {
     "maskwell.designs.unary": ["Unary"],
     "maskwell.designs.uniform": ["Uniform"],
     "maskwell.designs.wire": ["design_from_dict", "load_design", "save_design"],
-    "maskwell.engines.cell_counting": ["count_tables"],
+    "maskwell.engines.cell_counts": ["count_tables"],
     "maskwell.errors": ["MaskwellError"],
     "maskwell.estimation.direct": ["DirectEstimate"],
     "maskwell.estimation.fit": ["GoodnessOfFit", "goodness_of_fit", "goodness_of_samples"],

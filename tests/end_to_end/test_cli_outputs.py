@@ -86,12 +86,12 @@ def test_two_outputs_that_are_the_same_file(folder: Path) -> None:
 STOPPED = """
 import os, signal, sys
 from maskwell.cli import main
-from maskwell.engines import randomize
+from maskwell.engines import column_randomizer
 def struck(*args, **options):
     for _ in range(3):
         os.kill(os.getpid(), number)
 number = getattr(signal, sys.argv[1])
-randomize.randomize_file = struck
+column_randomizer.randomize_file = struck
 sys.argv[1:] = ["randomize", "a.csv", "--design", "x=d.json", "-o", "out.csv"]
 main.main()
 """

@@ -19,7 +19,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 from tests.support.command_line import refused, run  # noqa: E402
 
 from maskwell.designs.wire import load_design  # noqa: E402
-from maskwell.engines import ipc, parquet, records  # noqa: E402
+from maskwell.engines import arrow_files, delimited  # noqa: E402
 
 ROWS = [(i, ["never", "once", "often"][i * i % 3], f"note {i}") for i in range(1000)]
 
@@ -121,10 +121,10 @@ def test_the_size_of_batches_changes_nothing(
     run("randomize", "plain.csv", "--design", "same=id.json", "-o", f"in.{kind}")
     made = []
     for size in (1 << 6, 1 << 9, 1 << 20):
-        monkeypatch.setattr(records, "BLOCK_BYTES", 16 * size)
-        monkeypatch.setattr(parquet, "BATCH_ROWS", size)
-        monkeypatch.setattr(ipc, "BATCH_ROWS", size)
-        monkeypatch.setattr(parquet, "GROUP_ROWS", 2 * size)
+        monkeypatch.setattr(delimited, "BLOCK_BYTES", 16 * size)
+        monkeypatch.setattr(arrow_files, "BATCH_ROWS", size)
+        monkeypatch.setattr(arrow_files, "BATCH_ROWS", size)
+        monkeypatch.setattr(arrow_files, "GROUP_ROWS", 2 * size)
         run("randomize", f"in.{kind}", "--design", "drugs=f.json", "-o", "out.parquet", "--seed", "5", "--force")
         run("randomize", f"in.{kind}", "--design", "drugs=f.json", "-o", "out.csv", "--seed", "5", "--force")
         made.append((Path("out.csv").read_bytes(), pq.read_table("out.parquet").to_pydict()))
@@ -348,7 +348,7 @@ def test_one_column_keeps_its_empty_lines(d: str) -> None:
 
 
 def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
     write_csv("a.csv", [(i, "Never" if i % 10 == 3 else "often" if i % 2 else "smtms", "") for i in range(1000)])
     told = "'smtms' (500 times), 'Never' (100 times)"
     said = refused(

@@ -23,8 +23,7 @@ from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from maskwell.core.documents import from_json, read_document
 from maskwell.designs import wire
 from maskwell.designs.fingerprint import fingerprint_of
-from maskwell.engines.curves import read_curves
-from maskwell.engines.matrices import read_matrix
+from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.planning.improvement import improve
 from maskwell.privacy.certificate import certify

@@ -10,7 +10,7 @@ import pytest
 from tests.support.command_line import run
 
 import maskwell as mw
-from maskwell.engines.cell_counting import count_tables
+from maskwell.engines.cell_counts import count_tables
 
 CASES = {
     "sdc_testdata": (["urbrur", "roof", "walls", "water", "sex"], [["roof"], ["walls", "water"], ["urbrur", "sex"]]),

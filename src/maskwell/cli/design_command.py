@@ -290,7 +290,7 @@ def matrix(
     """
     from maskwell.core.categories import Categories
     from maskwell.designs.dense import Dense
-    from maskwell.engines.matrices import read_matrix
+    from maskwell.engines.handwritten_files import read_matrix
 
     found = read_matrix(file)
     truths, given = (found.row_labels, found.column_labels) if rows else (found.column_labels, found.row_labels)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from maskwell.core.arrays import Real
     from maskwell.core.categories import Categories
     from maskwell.designs.design import Design
-    from maskwell.engines.columns import Assignment
+    from maskwell.engines.assignments import Assignment
     from maskwell.privacy.criteria import Demand
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -313,7 +313,7 @@ def load_design(path: str) -> Design:
 
 def read_assignments(texts: tuple[str, ...]) -> tuple[list[Assignment], dict[str, str]]:
     """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``."""
-    from maskwell.engines.columns import Assignment
+    from maskwell.engines.assignments import Assignment
 
     typed = [_split_assignment(text) for text in texts]
     found = [Assignment.of(columns, load_design(path), when) for columns, when, path in typed]

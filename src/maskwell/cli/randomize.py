@@ -48,18 +48,18 @@ def randomize(
     (.sas7bdat is read only); - is CSV on standard input or output.
     """
     from maskwell.core.randomness import SeededRandom
-    from maskwell.engines.randomize import randomize_file
     from maskwell.reports.text.design_report import randomized_report
+    from maskwell.verbs.randomize import randomize as randomize_columns
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the rows to a file")
     assignments, paths = read_assignments(designs)
     random = None if seed is None else SeededRandom(seed)
     with Progress() as progress:
-        done = randomize_file(
+        done = randomize_columns(
             file,
-            output,
             assignments,
+            output,
             random=random,
             missing=missing,
             force=force,

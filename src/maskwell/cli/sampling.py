@@ -13,7 +13,7 @@ from maskwell.errors import MaskwellError, ParameterError
 
 if TYPE_CHECKING:
     from maskwell.engines.plan_columns import PlanColumns
-    from maskwell.engines.survey import SurveyTally
+    from maskwell.engines.report_counts import SurveyTally
     from maskwell.estimation.sampling.replicates import ReplicateRule
     from maskwell.estimation.sampling.scheme import Scheme
 

@@ -157,7 +157,7 @@ def _strata(designs: Sequence[Design], asked: Mapping[str, Any]) -> Allocation:
 
 
 def _read_strata(path: str, design: Design | None, asked: Mapping[str, Any]) -> list[Stratum]:
-    from maskwell.engines.small_tables import read_small_table
+    from maskwell.engines.handwritten_files import read_small_table
 
     rows = read_small_table(path, needed=("stratum", "share", "pi"), allowed=("design", "cost"), hint=STRATA_HINT)
     found = []

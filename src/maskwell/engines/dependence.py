@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array
-from maskwell.engines.kinds import column_errors
-from maskwell.engines.value_counting import (
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.column_codes import NumberedColumn, joined_columns, numbered_column
+from maskwell.engines.value_counts import (
     CELLS,
     FEWEST_CELLS,
     MOST_CELLS,
     ColumnFacts,
     Guesses,
-    Labels,
+    LabelCodes,
     Restored,
     ValueCounter,
     starts,
     without_none,
 )
-from maskwell.engines.value_numbers import Encoded, encode, joined
 
 PLACES = 50
 """Places in a group that are told apart."""
@@ -101,20 +101,20 @@ class DependenceCounter:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
         if not self.columns:
             return
-        own = _encoded(columns, self.columns)
+        numbered = _numbered(columns, self.columns)
         beside = {name: _labels(codes[name], self._shift) for name in self.targets}
-        rows = len(next(iter(own.values())).places)
+        rows = len(next(iter(numbered.values())).places)
         for name, labels in beside.items():
             self._count_totals(name, labels)
-        for name, encoded in own.items():
-            self._alone[name].add(encoded, beside or {"": Labels(np.zeros(rows, np.int64), 1)})
-        self._add_pairs(own, beside)
-        self._add_copies(own, columns, rows)
+        for name, encoded in numbered.items():
+            self._alone[name].add(encoded, beside or {"": LabelCodes(np.zeros(rows, np.int64), 1)})
+        self._add_pairs(numbered, beside)
+        self._add_copies(numbered, columns, rows)
         if self._ordered:
-            self._add_places(own, beside)
+            self._add_places(numbered, beside)
         self.rows += rows
 
-    def _count_totals(self, name: str, labels: Labels) -> None:
+    def _count_totals(self, name: str, labels: LabelCodes) -> None:
         counts = np.bincount(labels.codes, minlength=labels.size)
         before = self._totals.get(name, np.zeros(0, np.int64))
         whole = np.zeros(max(len(counts), len(before)), np.int64)
@@ -122,43 +122,43 @@ class DependenceCounter:
         whole[: len(counts)] += counts
         self._totals[name] = whole
 
-    def _add_pairs(self, own: Mapping[str, Encoded], beside: Mapping[str, Labels]) -> None:
+    def _add_pairs(self, numbered: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
         """Columns together with another one, those that have few values in the first rows."""
         if self._pairs is None:
-            few = [name for name, encoded in own.items() if len(encoded.numbers) <= MOST_TOGETHER]
+            few = [name for name, encoded in numbered.items() if len(encoded.numbers) <= MOST_TOGETHER]
             rest = [name for name in few if name not in self._together]
             second = [name for name in self._together if name in few]
-            chosen = [*product(rest, second), *combinations(second, 2), *self._other_pairs(own, rest)]
+            chosen = [*product(rest, second), *combinations(second, 2), *self._other_pairs(numbered, rest)]
             self._pairs = {pair: ValueCounter(self._limit) for pair in chosen}
         for (a, b), counter in self._pairs.items():
-            counter.add(joined(own[a], own[b]), beside)
+            counter.add(joined_columns(numbered[a], numbered[b]), beside)
 
-    def _other_pairs(self, own: Mapping[str, Encoded], names: Sequence[str]) -> list[tuple[str, str]]:
+    def _other_pairs(self, numbered: Mapping[str, NumberedColumn], names: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of columns with so few values that all combinations can be counted."""
 
         def size(pair: tuple[str, str]) -> int:
-            return len(own[pair[0]].numbers) * len(own[pair[1]].numbers)
+            return len(numbered[pair[0]].numbers) * len(numbered[pair[1]].numbers)
 
-        found = sorted((pair for pair in combinations(names, 2) if size(pair) <= FEWEST_CELLS), key=size)
-        return found[: max(FEWEST_PAIRS, MOST_PAIRS // max(1, len(self.targets)))]
+        pairs = sorted((pair for pair in combinations(names, 2) if size(pair) <= FEWEST_CELLS), key=size)
+        return pairs[: max(FEWEST_PAIRS, MOST_PAIRS // max(1, len(self.targets)))]
 
-    def _add_copies(self, own: Mapping[str, Encoded], columns: Mapping[str, Any], rows: int) -> None:
+    def _add_copies(self, numbered: Mapping[str, NumberedColumn], columns: Mapping[str, Any], rows: int) -> None:
         """Columns with as many values as an id, in every batch."""
         if self.rows and not self._copies:
             return
-        wanted = [*dict.fromkeys(b for _, b in self._copies)] if self.rows else self._ids
-        ids = _encoded(columns, wanted)
+        followed = [*dict.fromkeys(b for _, b in self._copies)] if self.rows else self._ids
+        ids = _numbered(columns, followed)
         if not self.rows:
-            self._copies = {pair: ValueCounter(self._limit) for pair in product(own, ids)}
+            self._copies = {pair: ValueCounter(self._limit) for pair in product(numbered, ids)}
         for (a, b), counter in [*self._copies.items()]:
-            if rows >= FEWEST_VALUES and not _alike(len(own[a].numbers), len(ids[b].numbers)):
+            if rows >= FEWEST_VALUES and not _alike(len(numbered[a].numbers), len(ids[b].numbers)):
                 del self._copies[a, b]
             else:
-                counter.add(own[a], {b: Labels(ids[b].places, len(ids[b].numbers), ids[b].numbers)})
+                counter.add(numbered[a], {b: LabelCodes(ids[b].places, len(ids[b].numbers), ids[b].numbers)})
 
-    def _add_places(self, own: Mapping[str, Encoded], beside: Mapping[str, Labels]) -> None:
+    def _add_places(self, numbered: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
         """Where a row stands among neighbours with the same value."""
-        for name, encoded in own.items():
+        for name, encoded in numbered.items():
             number = encoded.numbers[encoded.places]
             last, length = self._runs.get(name, (None, 0))
             start = np.append(last is None or number[0] != last, number[1:] != number[:-1]) if len(number) else number
@@ -167,7 +167,7 @@ class DependenceCounter:
             place = np.minimum(at - began, PLACES)
             if len(number):
                 self._runs[name] = number[-1], int(at[-1] - began[-1]) + 1
-            self._places[name].add(Encoded(place, np.arange(PLACES + 2, dtype=np.uint64)), beside)
+            self._places[name].add(NumberedColumn(place, np.arange(PLACES + 2, dtype=np.uint64)), beside)
 
     def facts(self) -> list[ColumnFacts]:
         """What was found of each column."""
@@ -175,12 +175,12 @@ class DependenceCounter:
 
     def _facts(self, name: str) -> ColumnFacts:
         counter = self._alone[name]
-        found = counter.facts(name)
+        facts = counter.facts(name)
         return replace(
-            found,
+            facts,
             restored=tuple(self._restored(name)),
-            shown=tuple(self._shown(name, counter, found.values + (found.rows < self.rows))),
-            stands_for=tuple(self._stands_for(name, found.values)),
+            shown=tuple(self._following(name, counter, facts.values + (facts.rows < self.rows))),
+            stands_for=tuple(self._stands_for(name, facts.values)),
             records=self.rows,
         )
 
@@ -201,14 +201,14 @@ class DependenceCounter:
             if name in self._places:
                 yield _restored(target, self._places[name].restored(target, totals), "place")
 
-    def _shown(self, name: str, counter: ValueCounter, values: float) -> Iterator[Restored]:
+    def _following(self, name: str, counter: ValueCounter, values: float) -> Iterator[Restored]:
         """Whether the value of the column follows from a target."""
         if not counter.exact or values < 2:
             return
         for target in self.targets:
             n, labels = int(self._totals[target][1:].sum()), int((self._totals[target][1:] > 0).sum())
             if n >= RECORDS_PER_LABEL * labels > 0:
-                numbers, _, counts = without_none(*counter.cells[target].found())
+                numbers, _, counts = without_none(*counter.cells[target].sums())
                 usual = float(np.add.reduceat(counts, starts(numbers)).max()) / n
                 yield Restored(target, counter.restored_value(target) / n, usual)
 
@@ -218,16 +218,16 @@ class DependenceCounter:
                 yield b
 
 
-def _encoded(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Encoded]:
-    found = {}
+def _numbered(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, NumberedColumn]:
+    numbered = {}
     for name in names:
         with column_errors(name):
-            found[name] = encode(columns[name])
-    return found
+            numbered[name] = numbered_column(columns[name])
+    return numbered
 
 
-def _restored(target: str, found: Guesses, by: str = "value") -> Restored:
-    right, guessed, totals, sure = found
+def _restored(target: str, guesses: Guesses, by: str = "value") -> Restored:
+    right, guessed, totals, sure = guesses
     n = float(totals.sum())
     if n < FEWEST_SHARING:
         return Restored(target, 0.0, 1.0, by)
@@ -241,6 +241,6 @@ def _alike(first: int, second: int) -> bool:
     return abs(first - second) <= LIKE * max(first, second)
 
 
-def _labels(codes: Array, shift: int) -> Labels:
+def _labels(codes: Array, shift: int) -> LabelCodes:
     """Codes from -1 as labels; label 0 is left out."""
-    return Labels(codes.astype(np.int64) + shift, int(codes.max(initial=-1)) + shift + 1)
+    return LabelCodes(codes.astype(np.int64) + shift, int(codes.max(initial=-1)) + shift + 1)

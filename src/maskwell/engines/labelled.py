@@ -22,16 +22,12 @@ from typing import Any, BinaryIO
 from maskwell.core.atomic import partial_folder
 from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import file_errors, in_schema, reason_of, require
-from maskwell.engines.base import BATCH_ROWS, Coded
-from maskwell.engines.labelled_columns import column_type, read_column, written_column
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
+from maskwell.engines.arrow_checks import WRITE_AGAIN, validated
+from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.reader_process import ReaderProcess, answer_questions
-from maskwell.engines.validation import WRITE_AGAIN, validated
+from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
 from maskwell.errors import DataFileError, MissingExtraError
-
-TEXTS_ONLY = False
-HOLDS_BYTES = False
 
 READERS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 _STATA_END = b"</stata_dta>"
@@ -81,9 +77,9 @@ class LabelledSource:
             return
         names = self._names if only is None else [self._names[i] for i in sorted(only)]
         schema = require().schema([self.schema.field(name) for name in names])
-        wanted = [(name, self._coded.get(name, False), self._is_exact(name)) for name in names]
+        columns = [(name, self._coded.get(name, False), self._is_exact(name)) for name in names]
         self._busy = True
-        for answer in self._reader.ask({**self._file, "columns": wanted}):
+        for answer in self._reader.ask({**self._file, "columns": columns}):
             with file_errors("read", self._path):
                 (batch,) = require("pyarrow.ipc").open_stream(answer)
             self._seen += len(batch)
@@ -130,10 +126,10 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
         yield json.dumps(_meta_to(meta)).encode()
         return
     names = [name for name, _, _ in question["columns"]]
-    for found in _pieces(read, names, ending):
+    for piece in _pieces(read, names, ending):
         with file_errors("read", called):
             arrays = [
-                read_column(found[name], labels.columns[name], ending, spoken=spoken, exact=exact)
+                read_column(piece[name], labels.columns[name], ending, spoken=spoken, exact=exact)
                 for name, spoken, exact in question["columns"]
             ]
         yield _stream(arrays, names)
@@ -151,18 +147,18 @@ def _read(question: dict[str, Any], **options: Any) -> tuple[Any, Any]:
     with labelled_errors("read", question["called"], LookupError, AttributeError):
         read = getattr(_library(), question["read"])
         options |= {"output_format": "dict", "disable_datetime_conversion": True}
-        found: tuple[Any, Any] = read(question["path"], **options)
-        return found
+        content: tuple[Any, Any] = read(question["path"], **options)
+        return content
 
 
 def _pieces(read: Any, names: Sequence[str], ending: str) -> Iterator[Any]:
     rows_at_once, seen = BATCH_ROWS * (8 if ending in SKIPS_SLOWLY else 1), 0
     while True:
-        found, _ = read(usecols=names, row_offset=seen, row_limit=rows_at_once)
-        count = len(found[names[0]])
+        piece, _ = read(usecols=names, row_offset=seen, row_limit=rows_at_once)
+        count = len(piece[names[0]])
         seen += count
         if count:
-            yield found
+            yield piece
         if count < rows_at_once:
             return
 
@@ -225,13 +221,13 @@ class LabelledSink:
     def _write(self, path: str) -> None:
         table = require().Table.from_batches(self._batches, self._schema)
         same = self._ending == self._labels.kind
-        found = {
+        columns = {
             f.name: written_column(table.column(f.name), f, self._labels.columns.get(f.name), self._ending, same=same)
             for f in self._schema
         }
         self._batches.clear()
-        frame = self._pandas.DataFrame({name: series for name, (series, _) in found.items()})
-        _WRITERS[self._ending](frame, path, {name: about for name, (_, about) in found.items()}, self._labels)
+        frame = self._pandas.DataFrame({name: series for name, (series, _) in columns.items()})
+        _WRITERS[self._ending](frame, path, {name: about for name, (_, about) in columns.items()}, self._labels)
 
 
 def open_source(path: str, ending: str, *, coded: Coded, exact: bool) -> LabelledSource:
@@ -342,3 +338,6 @@ _WRITERS = {".sav": _write_sav, ".dta": _write_dta, ".xpt": _write_xpt}
 
 def _some(columns: Mapping[str, ColumnLabels], what: str) -> dict[str, Any] | None:
     return {name: getattr(about, what) for name, about in columns.items() if getattr(about, what)} or None
+
+
+LABELLED = Engine(open_source, open_sink, holds_codes=True)

@@ -1,21 +1,242 @@
-"""Columns of labelled files: from what pyreadstat reads to Arrow, and from Arrow to what it writes."""
+"""Columns of labelled files (SPSS, Stata, SAS): what such a file tells about them, and their values to and from Arrow.
+
+Labels, missing codes and formats travel from the source to the sink beside the rows: a file of the same kind keeps all
+of it, another kind what it can hold.
+"""
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.core.categories import Categories
 from maskwell.core.phrases import shorten
-from maskwell.engines.arrow import describe, require
-from maskwell.engines.dates import as_dates, date_type
-from maskwell.engines.labels import MISSING, ColumnLabels, value_text
+from maskwell.engines.arrow_arrays import describe, require
 from maskwell.errors import DataFileError
+
+MISSING = "missing"
+"""The category for missing values; as a report it is written as a missing value."""
+
+KEEPS = {
+    ".sav": {"variable labels", "value labels", "missing codes", "measurement levels", "formats", "notes"},
+    ".dta": {"variable labels", "value labels", "formats"},
+    ".xpt": {"variable labels", "formats"},
+}
+"""What each kind of file can hold; others hold none of it."""
+
+INTEGERS = ("int8", "int16", "int32")
+
+
+@dataclass(frozen=True)
+class ColumnLabels:
+    """What is known about one column.
+
+    Attributes
+    ----------
+    text, whole
+        Whether it holds texts, or whole numbers.
+    label
+        The question or description.
+    values
+        Labels of values, by the value.
+    missing
+        Ranges of values that stand for missing ones, as (low, high).
+    tagged
+        Letters of extended missing values of Stata and SAS.
+    format, measure, width
+        How it is shown.
+    """
+
+    text: bool = False
+    whole: bool = False
+    label: str | None = None
+    values: Mapping[Any, str] = field(default_factory=dict)
+    missing: tuple[tuple[Any, Any], ...] = ()
+    tagged: tuple[str, ...] = ()
+    format: str | None = None
+    measure: str | None = None
+    width: int | None = None
+
+    def speaks(self, categories: Categories | None) -> bool:
+        """Whether these categories are labels of the values, and not the values themselves.
+
+        >>> sex = ColumnLabels(values={1.0: "male", 2.0: "female"})
+        >>> sex.speaks(Categories.of(["female", "male"])), sex.speaks(Categories.of([1, 2]))
+        (True, False)
+        """
+        if not self.values:
+            return False
+        if categories is None:
+            return True
+        texts = {value_text(label) for label in categories.labels[:1000]} - {MISSING}
+        if texts <= {value_text(value) for value in self.values}:
+            return False
+        return bool(texts & set(self.values.values()))
+
+    def label_of(self, value: Any) -> str:
+        """The label of a value, or the value itself as text."""
+        return self.values.get(value, value_text(value))
+
+    def value_of(self, categories: Sequence[str], column: str) -> dict[str, Any]:
+        """The value behind each label; two values with one label cannot be told apart."""
+        behind: dict[str, Any] = {}
+        for value, label in self.values.items():
+            if label in behind and label in categories:
+                raise DataFileError(
+                    f"column {column!r}: two codes have the label {label!r}",
+                    hint="make the design with the codes in place of the labels",
+                    values=f"{value_text(behind[label])}, {value_text(value)}",
+                    column=column,
+                )
+            behind.setdefault(label, value)
+        return behind
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known about a file: its kind (an ending), its columns, and the file as a whole."""
+
+    kind: str
+    columns: Mapping[str, ColumnLabels]
+    file_label: str | None = None
+    notes: tuple[str, ...] = ()
+    table_name: str | None = None
+    response_sets: bool = False
+
+    @classmethod
+    def of(cls, meta: Any, kind: str) -> Labels:
+        """From what pyreadstat tells."""
+        columns = {name: _column_labels(meta, name) for name in meta.column_names}
+        return cls(
+            kind, columns, meta.file_label or None, tuple(meta.notes or ()), meta.table_name or None, bool(meta.mr_sets)
+        )
+
+    def has(self) -> list[str]:
+        """What there is to keep, in words."""
+        every = self.columns.values()
+        present = {
+            "variable labels": any(one.label for one in every),
+            "value labels": any(one.values for one in every),
+            "missing codes": any(one.missing or one.tagged for one in every),
+            "measurement levels": any(one.measure not in (None, "unknown") for one in every),
+            "notes": bool(self.notes),
+            "multiple response sets": self.response_sets,
+        }
+        return [name for name, there in present.items() if there]
+
+    def lost_in(self, ending: str) -> tuple[str, ...]:
+        """What a file of another kind, or even of this kind, does not keep, in one sentence; nothing if all is kept.
+
+        >>> Labels(".sav", {"sex": ColumnLabels(label="Sex", values={1.0: "male"})}).lost_in(".csv")
+        ('a .csv file does not keep variable labels and value labels of the .sav file',)
+        """
+        kept = set(KEEPS.get(ending, ()))
+        if ending == self.kind == ".dta":
+            kept.add("missing codes")
+        gone = [name for name in self.has() if name not in kept]
+        if not gone:
+            return ()
+        named = gone[0] if len(gone) == 1 else f"{', '.join(gone[:-1])} and {gone[-1]}"
+        return (f"a {ending} file does not keep {named} of the {self.kind} file",)
+
+
+def value_text(value: Any) -> str:
+    """A value as people type it.
+
+    >>> value_text(1.0), value_text(2.5), value_text("a")
+    ('1', '2.5', 'a')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _column_labels(meta: Any, name: str) -> ColumnLabels:
+    kind = meta.readstat_variable_types[name]
+    ranges = [(r["lo"], r["hi"]) if isinstance(r, dict) else (r, r) for r in meta.missing_ranges.get(name, ())]
+    values = {_label_key(v): label for v, label in meta.variable_value_labels.get(name, {}).items()}
+    text = kind == "string"
+    letters = {*meta.missing_user_values.get(name, ()), *(v for v in values if isinstance(v, str) and not text)}
+    return ColumnLabels(
+        text=text,
+        whole=kind in INTEGERS,
+        label=meta.column_names_to_labels.get(name) or None,
+        values=values,
+        missing=tuple(ranges),
+        tagged=tuple(sorted(letters)),
+        format=meta.original_variable_types.get(name) or None,
+        measure=meta.variable_measure.get(name) or None,
+        width=meta.variable_display_width.get(name) or None,
+    )
+
+
+def _label_key(value: Any) -> Any:
+    return value if isinstance(value, str) else float(value)
+
+
+# ---- dates
+#
+# They are numbers with a format. SPSS counts seconds from 14 October 1582, Stata days or milliseconds and SAS days or
+# seconds from 1 January 1960. Other formats of time (quarters, hours of the day) stay numbers.
+
+_DAY = 86_400
+_1970 = date(1970, 1, 1)
+_SINCE_1582 = (_1970 - date(1582, 10, 14)).days
+_SINCE_1960 = (_1970 - date(1960, 1, 1)).days
+
+SPSS_DATES = {"DATE", "ADATE", "EDATE", "JDATE", "SDATE"}
+SPSS_TIMES = {"DATETIME", "YMDHMS"}
+SAS_DATES = {"DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "IS8601DA", "B8601DA"}
+SAS_TIMES = {"DATETIME", "E8601DT", "IS8601DT", "B8601DT"}
+
+
+def date_type(kind: str, form: str | None) -> Any:
+    """The Arrow type of a column with this format, None where it is no date.
+
+    >>> str(date_type(".sav", "DATE11")), str(date_type(".dta", "%tc")), date_type(".sav", "F8.2")
+    ('date32[day]', 'timestamp[us]', None)
+    """
+    arrow, scale = require(), _scale(kind, form)
+    if scale is None:
+        return None
+    return arrow.date32() if scale[2] else arrow.timestamp("us")
+
+
+def as_dates(values: Real, lost: Array, kind: str, form: str | None) -> Any:
+    """A column of numbers as dates; ``lost`` are the rows without a value."""
+    arrow, scale = require(), _scale(kind, form)
+    if scale is None:
+        raise ValueError(f"{form} is no format of dates")
+    seconds, before, whole_days = scale
+    clean = np.where(lost, 0.0, values)
+    if whole_days:
+        days = np.floor(clean * seconds / _DAY) - before
+        return arrow.array(days.astype(np.int32), mask=lost).cast(arrow.date32())
+    micro = np.rint((clean * seconds - before * _DAY) * 1e6)
+    return arrow.array(micro.astype(np.int64), mask=lost).cast(arrow.timestamp("us"))
+
+
+def _scale(kind: str, form: str | None) -> tuple[float, int, bool] | None:
+    """Seconds in a unit, days before 1970 of its origin, and whether only the day counts."""
+    if form is None:
+        return None
+    if kind == ".dta":
+        if form.startswith(("%td", "%d")):
+            return _DAY, _SINCE_1960, True
+        return (0.001, _SINCE_1960, False) if form.startswith("%tc") else None
+    name = re.sub(r"[\d.]+$", "", form.upper())
+    if kind == ".sav":
+        return (1.0, _SINCE_1582, name in SPSS_DATES) if name in SPSS_DATES | SPSS_TIMES else None
+    if name in SAS_DATES:
+        return _DAY, _SINCE_1960, True
+    return (1.0, _SINCE_1960, False) if name in SAS_TIMES else None
+
 
 _NAN = 0x7FF8_0000_0000_0000
 """Bits of NaN. Letters of extended missing values travel in the bits below it: NaN for everyone else."""
@@ -40,9 +261,9 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
     """A piece of a column as an Arrow array of that type."""
     arrow = require()
     if about.text:
-        found = arrow.array(values, arrow.string())
+        stored = arrow.array(values, arrow.string())
         if exact:
-            return found
+            return stored
         texts = arrow.array([None if v == "" or _is_missing_text(v, about) else v for v in values], arrow.string())
         return _spoken_texts(texts, about) if spoken else texts
     numbers = _numbers(values)
@@ -60,7 +281,7 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
 def _numbers(values: Sequence[Any]) -> Real:
     """Numbers, with letters of extended missing values in the bits of NaN."""
     try:
-        return np.where(np.isnan(found := np.array(values, dtype=np.float64)), math.nan, found)
+        return np.where(np.isnan(numbers := np.array(values, dtype=np.float64)), math.nan, numbers)
     except ValueError:
         return np.array([_tagged(v) if isinstance(v, str) else math.nan if v is None else v for v in values])
 
@@ -180,11 +401,11 @@ def _reports(values: Any, about: ColumnLabels, name: str) -> tuple[Any, ColumnLa
     coded = values.combine_chunks().dictionary_encode()
     texts = coded.dictionary.to_pylist()
     behind = about.value_of(texts, name)
-    found = [behind.get(text, None if text == MISSING else _as_value(text, about)) for text in texts]
-    if any(value is None for text, value in zip(texts, found, strict=True) if text != MISSING):
+    reports = [behind.get(text, None if text == MISSING else _as_value(text, about)) for text in texts]
+    if any(value is None for text, value in zip(texts, reports, strict=True) if text != MISSING):
         return values, _as_text(about)
     kind = arrow.string() if about.text else arrow.float64()
-    return arrow.array(found, kind).take(coded.indices), plain
+    return arrow.array(reports, kind).take(coded.indices), plain
 
 
 def _as_text(about: ColumnLabels) -> ColumnLabels:
@@ -230,8 +451,8 @@ def _pandas_numbers(values: Any, about: ColumnLabels, ending: str) -> tuple[Any,
     if letters.any() and ending == ".dta":
         column = numbers.astype(object)
         column[letters > 0] = [chr(code) for code in letters[letters > 0].tolist()]
-        found = {chr(code) for code in np.unique(letters[letters > 0]).tolist()}
-        return pandas.Series(column, dtype=object), replace(about, tagged=tuple(sorted(found.union(about.tagged))))
+        tags = {chr(code) for code in np.unique(letters[letters > 0]).tolist()}
+        return pandas.Series(column, dtype=object), replace(about, tagged=tuple(sorted(tags.union(about.tagged))))
     if about.whole and not about.tagged and _are_whole(numbers):
         return pandas.Series(numbers).astype("Int32"), about
     return pandas.Series(numbers), about

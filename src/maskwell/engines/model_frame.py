@@ -14,14 +14,13 @@ from maskwell.core.categories import Categories
 from maskwell.core.factors import Factor
 from maskwell.core.phrases import shorten
 from maskwell.designs.design import Design
-from maskwell.engines.arrow import missing_rows, require
-from maskwell.engines.columns import Assignment, raise_first
+from maskwell.engines.arrow_arrays import missing_rows, require
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_codes import raise_first
+from maskwell.engines.column_tables import Table, open_table
 from maskwell.engines.formula import Coding, Formula, check_columns, read_formula, read_right_side, uses_of
-from maskwell.engines.groups import SampleReader, Samples, Variable, variables_of
-from maskwell.engines.kinds import column_errors
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.plan_columns import PlanColumns, PlanReader
-from maskwell.engines.tables import Table, open_table
 from maskwell.errors import InputError, MissingValueError, ParameterError, WrongTypeError
 
 MOST_CATEGORIES = 64

@@ -16,8 +16,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow import require, without_traces, without_views
-from maskwell.engines.levels import MISSING, LevelCoder
+from maskwell.engines.arrow_arrays import require, without_traces, without_views
+from maskwell.engines.column_codes import MISSING, LevelCoder
 from maskwell.errors import TooLargeError, WrongTypeError
 
 DENSE_STATES = 1 << 22

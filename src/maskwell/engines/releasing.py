@@ -14,17 +14,14 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow import require
-from maskwell.engines.background import in_background
-from maskwell.engines.base import BATCH_ROWS, Source, rows_of_cells
-from maskwell.engines.cell_counting import CellCounter, check_weights, coders_of, open_rows
-from maskwell.engines.files import find_column, lost_in, open_sink
-from maskwell.engines.kinds import ANY
-from maskwell.engines.labels import Labels
-from maskwell.engines.levels import LevelCoder
-from maskwell.engines.randomize import EvenRows, Progress, pieces
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_checks import ANY
+from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, open_rows
+from maskwell.engines.column_codes import LevelCoder
+from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.release_rows import Naming, RowReleaser, RowStage
-from maskwell.engines.shuffling import ShuffledRows
+from maskwell.engines.row_batches import EvenRows, Progress, ShuffledRows, in_background, pieces
+from maskwell.engines.row_sources import BATCH_ROWS, Source, find_column, lost_in, open_sink, rows_of_cells
 from maskwell.errors import DataFileError, MissingValueError, ParameterError
 
 

@@ -13,12 +13,11 @@ from typing import Protocol
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
-from maskwell.engines.cell_counting import WRITTEN_AS, count_rows, count_tables, part_of
+from maskwell.engines.cell_counts import WRITTEN_AS, count_rows, count_tables, part_of
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.files import ending_of
-from maskwell.engines.memory_rows import MemoryRows
-from maskwell.engines.randomize import Progress
 from maskwell.engines.releasing import RowsReleased, file_columns
+from maskwell.engines.row_batches import Progress
+from maskwell.engines.row_sources import MemoryRows, ending_of
 from maskwell.errors import ParameterError
 from maskwell.release.analysis.kept_tables import unchanged_columns
 from maskwell.release.plans.edit_rules import Rule

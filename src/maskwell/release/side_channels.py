@@ -17,7 +17,7 @@ from typing import Any
 from maskwell.core.cells import CellTable
 from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.value_counting import ColumnFacts, Restored
+from maskwell.engines.value_counts import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.release.analysis.kept_tables import needed_columns
 from maskwell.release.plans.release_plan import ReleasePlan
@@ -73,7 +73,7 @@ class SideChannel:
         Of the values that would be guessed wrong without the column, the share that it corrects.
     by
         What restores: ``"value"``, ``"size"``, ``"place"``, or a second column, see
-        :class:`~maskwell.engines.value_counting.Restored`.
+        :class:`~maskwell.engines.value_counts.Restored`.
     size
         Records in groups smaller than this are identified.
     alone

@@ -181,9 +181,9 @@ def _write(target: Path) -> Story:
 
 def _run(folder: Path, target: Path) -> Story:
     """Make all files in a folder that will be called ``target``."""
-    from maskwell.engines.columns import Assignment
-    from maskwell.engines.randomize import randomize_file
-    from maskwell.engines.tally import tally_file
+    from maskwell.engines.assignments import Assignment
+    from maskwell.engines.column_randomizer import randomize_file
+    from maskwell.engines.report_counts import tally_file
 
     path = {name: folder / file for name, (file, _) in FILES.items()}
     demand = Demand.from_epsilon(EPSILON)

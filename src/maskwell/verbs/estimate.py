@@ -15,8 +15,7 @@ from maskwell.core.option_names import option
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
-from maskwell.engines.columns import Assignment
-from maskwell.engines.direct import direct_design
+from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.estimation.joint.table import Table
 from maskwell.estimation.margins import of_sums, wanted_margin
@@ -30,8 +29,8 @@ from maskwell.verbs.inputs import Designs, Names, assignments_of, design_of, nam
 from maskwell.verbs.survey_plan import SurveyPlan, check_no_reports
 
 if TYPE_CHECKING:
-    from maskwell.engines.memory_rows import MemoryTable
-    from maskwell.engines.randomize import Progress
+    from maskwell.engines.row_batches import Progress
+    from maskwell.engines.row_sources import MemoryTable
     from maskwell.reports.pages import paper_tables
     from maskwell.reports.pictures.canvas import Picture
 
@@ -395,7 +394,7 @@ def _estimator(method: str) -> Any:
 
 
 def _by_counts(question: _Question) -> EstimateResult:
-    from maskwell.engines.tally import tally_file
+    from maskwell.engines.report_counts import tally_file
 
     tally = tally_file(question.rows, question.assignments, **question.reading)
     shares = _estimator(question.method)(tally.counts, tally.design)
@@ -403,7 +402,7 @@ def _by_counts(question: _Question) -> EstimateResult:
 
 
 def _by_groups(question: _Question) -> EstimateResult:
-    from maskwell.engines.survey import tally_groups
+    from maskwell.engines.report_counts import tally_groups
     from maskwell.estimation.several import estimate_samples
 
     tally = tally_groups(question.rows, question.assignments, **question.reading)
@@ -413,7 +412,7 @@ def _by_groups(question: _Question) -> EstimateResult:
 
 
 def _by_plan(question: _Question, plan: SurveyPlan) -> EstimateResult:
-    from maskwell.engines.survey import tally_survey
+    from maskwell.engines.report_counts import tally_survey
     from maskwell.estimation.sampling.simple import estimate_simple
     from maskwell.estimation.sampling.survey import estimate_cells
 

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from maskwell.core.option_names import option
 from maskwell.designs.design import Design
 from maskwell.designs.wire import load_design
-from maskwell.engines.columns import Assignment
-from maskwell.engines.memory_rows import MemoryTable
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import LabelError, ParameterError, WrongTypeError
 
 DesignOrPath: TypeAlias = Design | str | os.PathLike[str]

@@ -13,11 +13,11 @@ from typing import Any, overload
 from maskwell.core.arguments import check_kind, check_path
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
-from maskwell.engines.arrow import require
-from maskwell.engines.cell_counting import count_columns
-from maskwell.engines.memory_rows import MemoryRows
-from maskwell.engines.randomize import Progress
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.releasing import file_columns
+from maskwell.engines.row_batches import Progress
+from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import MissingExtraError, ParameterError
 from maskwell.release.assessment import assess_file, count_file
 from maskwell.release.folder.receipt import Receipt

@@ -10,7 +10,7 @@ import numpy as np
 from maskwell.core.arguments import as_mapping, check_kind
 from maskwell.core.survey_numbers import check_inclusion
 from maskwell.designs.design import Design
-from maskwell.engines.columns import Assignment
+from maskwell.engines.assignments import Assignment
 from maskwell.engines.model_frame import assignments_of, read_model_frame
 from maskwell.engines.plan_columns import PlanColumns
 from maskwell.errors import InputError, ParameterError

@@ -12,9 +12,8 @@ from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, as_fraction
 from maskwell.core.option_names import option
-from maskwell.engines.cell_counting import count_tables, open_rows
-from maskwell.engines.cell_values import write_cell_values
-from maskwell.engines.memory_rows import MemoryTable
+from maskwell.engines.cell_counts import count_tables, open_rows, write_cell_values
+from maskwell.engines.row_sources import MemoryTable
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.release.analysis.kept_tables import needed_columns, unchanged_columns
 from maskwell.release.folder.receipt import Receipt, load_receipt, stages_of
@@ -32,7 +31,7 @@ from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Names, names_of, rows_of
 
 if TYPE_CHECKING:
-    from maskwell.engines.randomize import Progress
+    from maskwell.engines.row_batches import Progress
     from maskwell.reports.pictures.canvas import Picture
 
 

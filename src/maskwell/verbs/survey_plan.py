@@ -9,7 +9,7 @@ from typing import Any
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.option_names import option
 from maskwell.engines.plan_columns import PlanColumns, population_of
-from maskwell.engines.survey import SurveyTally
+from maskwell.engines.report_counts import SurveyTally
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.replicate_weights import factors_of_replicates, fay_factor, strata_of_replicates
 from maskwell.estimation.sampling.replicates import ReplicateRule

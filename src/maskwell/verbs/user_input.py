@@ -97,7 +97,7 @@ def _two(rho: Any) -> tuple[Number, Number]:
 
 
 def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
-    from maskwell.engines.curves import read_curves
+    from maskwell.engines.handwritten_files import read_curves
 
     lower, upper = read_curves(path, between=between)
     try:

@@ -13,8 +13,7 @@ import pytest
 from maskwell.core import documents
 from maskwell.core.documents import DEEPEST, from_json, from_toml, read_document
 from maskwell.designs.wire import load_design
-from maskwell.engines.curves import read_curves
-from maskwell.engines.matrices import read_matrix
+from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
 from maskwell.privacy.certificate_check import load_certificate, verify_file
 from maskwell.release.folder.receipt import load_receipt

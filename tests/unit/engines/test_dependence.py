@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from maskwell.engines import dependence
+from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.value_counting import ColumnFacts, Restored, ValueCounter
-from maskwell.engines.value_numbers import encode
+from maskwell.engines.value_counts import ColumnFacts, Restored, ValueCounter
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)
@@ -151,15 +151,15 @@ KINDS = [
 
 @pytest.mark.parametrize("column", KINDS, ids=lambda column: str(column.type))
 def test_values_of_every_kind_are_told_apart(column: Any) -> None:
-    assert len(set(encode(column).numbers.tolist())) == 301
-    places, numbers = encode(pa.concat_arrays([column, column]).take(pa.array([*range(600), None])))
+    assert len(set(numbered_column(column).numbers.tolist())) == 301
+    places, numbers = numbered_column(pa.concat_arrays([column, column]).take(pa.array([*range(600), None])))
     assert len(set(numbers[places].tolist())) == 301, "one for the missing value"
     assert (numbers[places][:300] == numbers[places][300:600]).all()
 
 
 def test_the_same_values_have_the_same_numbers_in_every_batch() -> None:
     whole = pa.array([f"v{i % 17}" for i in range(100)])
-    first, second = encode(whole.slice(3, 40)), encode(whole.slice(50))
+    first, second = numbered_column(whole.slice(3, 40)), numbered_column(whole.slice(50))
     assert set(first.numbers.tolist()) == set(second.numbers.tolist())
 
 
@@ -222,4 +222,4 @@ def test_nothing_is_found_in_a_column_without_rows() -> None:
     ids=lambda column: str(column.type),
 )
 def test_values_that_are_no_texts_are_told_apart(column: Any) -> None:
-    assert len(set(encode(column).numbers.tolist())) == 301
+    assert len(set(numbered_column(column).numbers.tolist())) == 301

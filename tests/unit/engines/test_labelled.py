@@ -13,7 +13,7 @@ from tests.support.quiet import quiet
 
 import maskwell as mw
 from maskwell.core.randomness import SeededRandom
-from maskwell.engines.columns import Assignment
+from maskwell.engines.assignments import Assignment
 from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
 
 pa = pytest.importorskip("pyarrow")
@@ -22,12 +22,13 @@ prs = pytest.importorskip("pyreadstat")
 
 
 from maskwell.engines import labelled  # noqa: E402
-from maskwell.engines.base import BATCH_ROWS  # noqa: E402
-from maskwell.engines.files import open_source  # noqa: E402
-from maskwell.engines.labelled_columns import read_column, written_column  # noqa: E402
-from maskwell.engines.labels import ColumnLabels, Labels  # noqa: E402
-from maskwell.engines.randomize import randomize_file  # noqa: E402
-from maskwell.engines.tally import tally_file  # noqa: E402
+from maskwell.engines.column_randomizer import randomize_file  # noqa: E402
+from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column  # noqa: E402  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import (  # noqa: E402
+    BATCH_ROWS,
+    open_source,
+)
 
 BY_LABEL = mw.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
 BY_CODE = mw.Uniform.from_gamma(3, mw.Categories.of([1, 2]))

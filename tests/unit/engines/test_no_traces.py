@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from maskwell import Categories, SeededRandom, Subset, Uniform
-from maskwell.engines.columns import Assignment
-from maskwell.engines.randomize import randomize_file
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_randomizer import randomize_file
 
 LABELS = Categories.of(["no", "a much longer answer"])
 DESIGN = Uniform.from_gamma(3, LABELS)

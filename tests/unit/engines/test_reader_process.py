@@ -18,10 +18,10 @@ prs = pytest.importorskip("pyreadstat")
 pd = pytest.importorskip("pandas")
 
 from maskwell.engines import labelled, reader_process  # noqa: E402
-from maskwell.engines.columns import Assignment  # noqa: E402
-from maskwell.engines.files import open_source  # noqa: E402
+from maskwell.engines.assignments import Assignment  # noqa: E402
 from maskwell.engines.reader_process import ReaderProcess  # noqa: E402
-from maskwell.engines.tally import tally_file  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import open_source  # noqa: E402
 
 COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
 
@@ -76,7 +76,9 @@ def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
     """A file of a stranger may come with a module named as one that the reader imports."""
     for name in ("json.py", "pyreadstat.py", "struct.py"):
         (tmp_path / name).write_text("open('ran', 'w')\n", encoding="utf-8")
-    asked = f"from maskwell.engines.files import open_source\nwith open_source({path!r}) as s: print(s.schema.names)"
+    asked = (
+        f"from maskwell.engines.row_sources import open_source\nwith open_source({path!r}) as s: print(s.schema.names)"
+    )
     program = tmp_path / "elsewhere" / "program.py"
     program.parent.mkdir()
     program.write_text(asked, encoding="utf-8")

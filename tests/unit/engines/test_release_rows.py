@@ -8,8 +8,8 @@ from tests.support.quiet import quiet
 
 from maskwell.core.arrays import Array
 from maskwell.engines import release_rows
-from maskwell.engines.labels import ColumnLabels
-from maskwell.engines.levels import LevelCoder
+from maskwell.engines.column_codes import LevelCoder
+from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.engines.release_rows import RowReleaser, RowStage, StateFinder
 from maskwell.errors import TooLargeError, WrongTypeError
 

@@ -346,7 +346,7 @@ def test_a_first_plan_publishes_no_ids_and_works(
     if limit is not None:
         monkeypatch.setattr(dependence, "MOST_CELLS", limit)
         monkeypatch.setattr(dependence, "FEWEST_CELLS", limit)
-        monkeypatch.setattr("maskwell.engines.cell_counting.MOST_LISTED", 100)
+        monkeypatch.setattr("maskwell.engines.cell_counts.MOST_LISTED", 100)
     text = first_plan(person_file)
     plan = read_plan(text)
     assert plan.id == "pid"

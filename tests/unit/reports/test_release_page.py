@@ -11,7 +11,7 @@ import pytest
 from tests.support.drawings import overlapping, texts_outside
 
 from maskwell.core.cells import CellTable
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.plots import plot_release_risk
 from maskwell.release.assessment import assess_tables

@@ -17,8 +17,8 @@ from maskwell.core.arrays import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.option_names import option
 from maskwell.core.phrases import Printed
-from maskwell.engines.cell_counting import count_rows
-from maskwell.engines.randomize import Progress
+from maskwell.engines.cell_counts import count_rows
+from maskwell.engines.row_batches import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct import DirectEstimate
 from maskwell.estimation.invariant_shares import TARGETS, estimate_unknown

@@ -18,10 +18,9 @@ from typing import Any
 
 from maskwell.core.option_names import option
 from maskwell.designs.coded import CodedDesign
-from maskwell.engines.base import Source
-from maskwell.engines.cell_counting import open_rows
-from maskwell.engines.columns import Assignment
-from maskwell.engines.memory_rows import MemoryTable
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.cell_counts import open_rows
+from maskwell.engines.row_sources import MemoryTable, Source
 from maskwell.errors import ParameterError
 from maskwell.release.analysis.kept_tables import acting, is_kept, kept_columns, needed_columns
 from maskwell.release.folder.receipt import Group, Receipt, labelled_as

@@ -34,10 +34,10 @@ from maskwell.core.documents import json_form
 from maskwell.core.escapes import in_json, in_markdown, start_of_line, visible
 from maskwell.core.labels import texts
 from maskwell.core.phrases import Printed, shorten
-from maskwell.engines.arrow import describe
-from maskwell.engines.files import open_source
-from maskwell.engines.value_counting import CELLS, FEWEST_CELLS, Labels, ValueCounter
-from maskwell.engines.value_numbers import encode
+from maskwell.engines.arrow_arrays import describe
+from maskwell.engines.column_codes import numbered_column
+from maskwell.engines.row_sources import open_source
+from maskwell.engines.value_counts import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
 from maskwell.errors import DataFileError, LabelError, PublishError
 from maskwell.release.folder.matrix_disclosure import INCLUDED, check_matrix, check_randomness, is_included
 from maskwell.release.folder.receipt import numbered, schema
@@ -355,9 +355,9 @@ def _check_identifiers(source: Any, release: Release) -> None:
     places = [place for place, name in enumerate(source.schema.names) if name not in known]
     counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
     for batch in source.batches(places) if places else ():
-        one = {"": Labels(np.zeros(len(batch), np.int64), 1)}
+        one = {"": LabelCodes(np.zeros(len(batch), np.int64), 1)}
         for column, counter in zip(batch.columns, counters.values(), strict=True):
-            counter.add(encode(column), one)
+            counter.add(numbered_column(column), one)
     for place, counter in counters.items():
         name = source.schema.names[place]
         if identifies(plan, counter.facts(name)):

@@ -22,7 +22,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.designs.wire import load_design
-from maskwell.engines.matrices import MatrixFile, read_matrix
+from maskwell.engines.handwritten_files import MatrixFile, read_matrix
 from maskwell.errors import MatrixError, PlanError, TooLargeError, UnknownCategoryError
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.method import DEMANDS, Method, demand_option, option

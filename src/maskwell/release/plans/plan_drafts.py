@@ -28,8 +28,8 @@ from maskwell.core.escapes import one_line
 from maskwell.core.exact import Number
 from maskwell.core.phrases import shorten
 from maskwell.designs.dense import Dense
-from maskwell.engines.cell_counting import MOST_LISTED
-from maskwell.engines.matrices import read_matrix
+from maskwell.engines.cell_counts import MOST_LISTED
+from maskwell.engines.handwritten_files import read_matrix
 from maskwell.errors import LabelError, MatrixError, PlanError
 from maskwell.release.plans.plan_entries import write_entry
 from maskwell.release.plans.protection import Protection

@@ -18,7 +18,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.pictures.canvas import (
     NARROW,

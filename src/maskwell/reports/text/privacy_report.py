@@ -15,7 +15,7 @@ from typing import Any
 from maskwell.core.exact import Parity, parity_text, rounded, told_apart
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import EXACT_LIMIT, Design
-from maskwell.engines.columns import Assignment
+from maskwell.engines.assignments import Assignment
 from maskwell.privacy.certificate import parity_from_text
 from maskwell.privacy.certificate_check import Verified
 from maskwell.privacy.criteria import RHO_EXAMPLES, posterior_range, stands_for

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from maskwell.core.escapes import one_line
 from maskwell.core.exact import rounded, to_decimal
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 from maskwell.release.analysis.kept_tables import kept_columns, moved_by
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.kept_bounds import BoundKept, bounds_kept
@@ -192,7 +192,7 @@ def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labe
 
     >>> name_of(("north", None))
     'north · missing'
-    >>> from maskwell.engines.labels import ColumnLabels
+    >>> from maskwell.engines.labelled_columns import ColumnLabels
     >>> name_of((2, "x"), ["sex", "y"], Labels(".sav", {"sex": ColumnLabels(values={2.0: "female"})}))
     'female · x'
     """

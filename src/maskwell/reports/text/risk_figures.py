@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwell.core.escapes import one_line
 from maskwell.core.phrases import Printed, listed, shorten
-from maskwell.engines.labels import Labels
+from maskwell.engines.labelled_columns import Labels
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.release_result import Release
 from maskwell.release.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL, variable_contributions

@@ -17,7 +17,7 @@ from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_wit
 
 from maskwell.core.cells import CellTable
 from maskwell.core.escapes import visible
-from maskwell.engines.labels import ColumnLabels, Labels
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.release.folder.receipt_contents import public_receipt
 from maskwell.release.folder.release_folder import readme, write_risks
 from maskwell.release.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook

@@ -1,0 +1,322 @@
+"""Arrow arrays of reports, made from and turned into codes and bit masks without a Python step for each row."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array, Bits
+from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.report_data import bits_from_texts
+from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, ReportError
+
+KEY = b"maskwell"
+"""Under this key the metadata of a column say which design made it."""
+
+
+def require(name: str = "pyarrow") -> Any:
+    """Import a part of Arrow, or say how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            "reading and writing files needs pyarrow, which is not installed", hint="pip install 'maskwell[arrow]'"
+        ) from error
+
+
+@contextmanager
+def file_errors(what: str, path: str) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read or written."""
+    arrow = require()
+    try:
+        yield
+    except MaskwellError:
+        raise
+    except (
+        arrow.ArrowException,
+        OSError,
+        EOFError,
+        zlib.error,
+        UnicodeError,
+        ValueError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
+        raise DataFileError(
+            f"cannot {what} {path}: {reason_of(error, what)}",
+            hint=_hint(error, what),
+            values=fault_of(error, 200),
+            path=path,
+        ) from None
+
+
+HARMLESS = re.compile(
+    r"Expected \d+ columns, got \d+|magic bytes not found|not a gzipped file|invalid UTF-?8"
+    r"|unexpected end of (?:stream|file|data)|Compressed file ended before the end-of-stream marker was reached"
+    r"|CRC check failed|while decompressing data|straddles two block boundaries"
+    r"|Expected to read \d+ metadata bytes, but only read \d+"
+    r"|Invalid file, or file has unsupported features|cannot mix struct and non-struct|cannot mix list and non-list"
+    r"|Conversion failed|tried to convert to u?(?:int|float)\d\d?|too large to fit in C integer type"
+    r"|variable name '.{1,64}' (?:contains a space|starts with an illegal)|a provided name (?:is|contains) [a-z ]{1,40}"
+    r"|must all be the same length|expected length \d+ but got length \d+",
+    re.IGNORECASE,
+)
+"""What other libraries say that cannot hold a value of the data; all else that they say may."""
+
+
+def reason_of(error: BaseException, what: str = "read") -> str:
+    """Why another library refused data, without any value of it.
+
+    >>> reason_of(ValueError("CSV parse error: Expected 2 columns, got 3: Bob,no,1")), reason_of(ValueError("Bob?"))
+    ('Expected 2 columns, got 3', 'the data cannot be decoded (ValueError)')
+    """
+    if isinstance(error, UnicodeError):
+        return "some bytes are not UTF-8"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, MemoryError):
+        return "it asks for more memory than there is"
+    harmless = HARMLESS.search(str(error))
+    return harmless.group() if harmless else f"the data cannot be {_CODED[what]} ({type(error).__name__})"
+
+
+_CODED = {"read": "decoded", "write": "encoded"}
+
+
+def _hint(error: BaseException, what: str) -> str:
+    text = str(error)
+    if isinstance(error, FileNotFoundError):
+        return "check the path"
+    if "UTF" in text or isinstance(error, UnicodeError):
+        return "save the file as UTF-8"
+    if what == "write":
+        return "choose another place or kind of file for the output"
+    return "the file may be damaged or cut short, or of another kind than its ending says"
+
+
+def describe(field: Any) -> dict[str, Any] | None:
+    """What the metadata of a column say about the reports in it, None when they say nothing."""
+    note = (field.metadata or {}).get(KEY)
+    if note is None:
+        return None
+    content = _json(note)
+    return content if isinstance(content, dict) else None
+
+
+def _json(note: bytes) -> Any:
+    """What a note in a file says, None where it is no JSON; nested without end, it is none either."""
+    try:
+        return json.loads(note)
+    except (ValueError, RecursionError):
+        return None
+
+
+def described(field: Any, about: dict[str, Any]) -> Any:
+    """The field with metadata about the reports in it, and no other."""
+    return field.with_metadata({KEY: json.dumps(about).encode()})
+
+
+HARMLESS_NOTES = ("index_columns", "column_indexes", "pandas_version", "creator")
+
+
+def without_traces(schema: Any, columns: Sequence[str], dropped: Sequence[str] = ()) -> Any:
+    """The schema without notes about the file that could tell of the true values in these columns.
+
+    Of the notes of pandas only those on the other columns are kept, so that an index is found again, unless it is one
+    of the columns that are ``dropped``.
+    """
+    notes = _pandas_notes(schema)
+    if notes is None:
+        return schema.remove_metadata()
+    about = [note for note in notes["columns"] if not any(note.get(key) in columns for key in ("name", "field_name"))]
+    harmless = {key: notes[key] for key in notes if key in HARMLESS_NOTES}
+    if dropped and isinstance(harmless.get("index_columns"), list):
+        harmless["index_columns"] = [one for one in notes["index_columns"] if one not in dropped]
+    return schema.with_metadata({b"pandas": json.dumps({**harmless, "columns": about}).encode()})
+
+
+def _pandas_notes(schema: Any) -> dict[str, Any] | None:
+    notes = _json((schema.metadata or {}).get(b"pandas", b"null"))
+    columns = notes.get("columns") if isinstance(notes, dict) else None
+    fits = isinstance(columns, list) and all(isinstance(note, dict) for note in columns)
+    return notes if fits else None
+
+
+def masks_from_bits(bits: Bits) -> Any:
+    """Bit masks as an array of fixed-size binary values.
+
+    >>> masks_from_bits(np.array([[65]], dtype=np.uint8)).to_pylist()
+    [b'A']
+    """
+    arrow, data = require(), np.ascontiguousarray(bits)
+    return arrow.Array.from_buffers(arrow.binary(data.shape[1]), len(data), [None, arrow.py_buffer(data)])
+
+
+def texts_from_bits(bits: Bits, k: int) -> Any:
+    """Bit masks as texts of k characters 0 and 1.
+
+    >>> texts_from_bits(np.array([[5]], dtype=np.uint8), 3).to_pylist()
+    ['101']
+    """
+    arrow = require()
+    characters = np.unpackbits(np.ascontiguousarray(bits), axis=1, count=k, bitorder="little") | np.uint8(ord("0"))
+    offsets = np.arange(len(bits) + 1, dtype=np.int32) * np.int32(k)
+    return arrow.Array.from_buffers(
+        arrow.string(), len(bits), [None, arrow.py_buffer(offsets), arrow.py_buffer(np.ascontiguousarray(characters))]
+    )
+
+
+def bits_from_array(values: Any, k: int) -> Bits:
+    """Bit masks from a column without missing values: fixed-size binary, or texts of k characters 0 and 1."""
+    arrow = require()
+    if arrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if arrow.types.is_fixed_size_binary(values.type):
+        return _bits_from_masks(values, k)
+    if arrow.types.is_string(values.type):
+        return _bits_from_texts(values, k)
+    if arrow.types.is_large_string(values.type):
+        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
+    raise ReportError(
+        f"the column holds {shorten(str(values.type), 30)}; set reports are texts of {k} characters 0 or 1",
+        hint="keep the column as text: as a number it loses its leading zeros",
+    )
+
+
+def _bits_from_masks(values: Any, k: int) -> Bits:
+    width = values.type.byte_width
+    if width != (k + 7) // 8:
+        raise ReportError(
+            f"set reports of {width} bytes; {k} categories need {(k + 7) // 8}",
+            hint="use the design that made the reports",
+        )
+    start = values.offset * width
+    data = np.frombuffer(values.buffers()[1], dtype=np.uint8)[start : start + len(values) * width].reshape(-1, width)
+    if k % 8 and len(data) and int(data[:, -1].max()) >> (k % 8):
+        raise ReportError(f"set reports name categories beyond the {k}th", hint="use the design that made the reports")
+    return data
+
+
+def _bits_from_texts(values: Any, k: int) -> Bits:
+    if len(values) == 0:
+        return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
+    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)[values.offset : values.offset + len(values) + 1]
+    if (np.diff(offsets) != k).any():
+        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)  # which says what is wrong
+    characters = np.frombuffer(values.buffers()[2], dtype=np.uint8)[offsets[0] : offsets[-1]].reshape(-1, k)
+    if ((characters & 0xFE) != ord("0")).any():
+        return bits_from_texts(np.asarray(values.to_pylist(), dtype=np.str_), k)
+    return np.packbits(characters & 1, axis=1, bitorder="little")
+
+
+def missing_rows(values: Any) -> Array:
+    """Which rows have no value."""
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
+
+
+# ---- no more than the rows
+
+
+def without_views(kind: Any) -> Any:
+    """The plain type of texts and bytes that polars keeps as views: these share buffers with rows that went elsewhere.
+
+    Runs of equal values become the values, one by one: few functions of Arrow take such columns.
+
+    >>> import pyarrow as pa
+    >>> without_views(pa.list_(pa.string_view()))
+    ListType(list<item: string>)
+    """
+    arrow = require()
+    types = arrow.types
+    if str(kind) in ("string_view", "binary_view"):
+        return arrow.string() if str(kind) == "string_view" else arrow.binary()
+    if types.is_run_end_encoded(kind):
+        return without_views(kind.value_type)
+    if types.is_list(kind):
+        return arrow.list_(kind.value_field.with_type(without_views(kind.value_type)))
+    if types.is_large_list(kind):
+        return arrow.large_list(kind.value_field.with_type(without_views(kind.value_type)))
+    if types.is_struct(kind):
+        return arrow.struct([field.with_type(without_views(field.type)) for field in kind])
+    return kind
+
+
+def schema_without_views(schema: Any) -> Any:
+    """The schema of a file whose columns share nothing."""
+    arrow = require()
+    return arrow.schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
+
+
+def batch_without_views(batch: Any) -> Any:
+    """The batch with plain texts and bytes."""
+    return in_schema(batch, schema_without_views(batch.schema))
+
+
+def in_schema(batch: Any, schema: Any) -> Any:
+    """The batch with columns of these types."""
+    if batch.schema.equals(schema):
+        return batch
+    arrays = [_in_type(array, field.type) for array, field in zip(batch.columns, schema, strict=True)]
+    return require().RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _in_type(array: Any, kind: Any) -> Any:
+    if require().types.is_run_end_encoded(array.type):
+        array = require("pyarrow.compute").run_end_decode(array)
+    return array if array.type == kind else array.cast(kind)
+
+
+def exact_batch(batch: Any, schema: Any) -> Any:
+    """The rows and nothing else.
+
+    An Arrow array may carry what once stood where a value is missing now, and is written with some bytes of the rows
+    that it was cut from.
+    """
+    arrays = (_exact(array, field.type) for array, field in zip(in_schema(batch, schema).columns, schema, strict=True))
+    return require().RecordBatch.from_arrays([*arrays], schema=schema)
+
+
+def _exact(array: Any, kind: Any) -> Any:
+    arrow = require()
+    if arrow.types.is_struct(kind):
+        parts = [_exact(part, field.type) for part, field in zip(array.flatten(), kind, strict=True)]
+        lost = array.is_null() if array.null_count else None
+        return arrow.StructArray.from_arrays(parts, fields=list(kind), mask=lost) if parts else array
+    if len(array) and not array.null_count and (cut := _CUT.get(str(kind)) or _fixed_width(kind)):
+        return arrow.Array.from_buffers(kind, len(array), [None, *cut(array)])
+    return array.take(arrow.array(np.arange(len(array))))
+
+
+def _fixed_width(kind: Any) -> Callable[[Any], list[Any]] | None:
+    types = require().types
+    if not types.is_primitive(kind) or types.is_boolean(kind):
+        return None
+    width = kind.bit_width // 8
+    return lambda array: [array.buffers()[1].slice(width * array.offset, width * len(array))]
+
+
+def _texts(array: Any, offsets: type) -> list[Any]:
+    """Where texts begin, counted from the first of these rows, and their bytes."""
+    buffer = require().py_buffer
+    _, places, data = array.buffers()
+    data = data or buffer(b"")
+    ends: Array = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
+    first, last = int(ends[0]), int(ends[-1])
+    if not 0 <= first <= last <= data.size:
+        raise DataFileError("a column of texts points outside its own bytes", hint="the file is damaged: write it anew")
+    return [buffer(ends - ends[0]), data.slice(first, last - first)]
+
+
+_CUT: dict[str, Callable[[Any], list[Any]]] = {
+    **{name: partial(_texts, offsets=np.int32) for name in ("string", "binary")},
+    **{name: partial(_texts, offsets=np.int64) for name in ("large_string", "large_binary")},
+}
+"""How rows are cut out of arrays without missing values, by the type: their buffers without the first."""

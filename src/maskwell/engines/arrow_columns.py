@@ -1,0 +1,93 @@
+"""Arrow: Arrays and ChunkedArrays of dictionaries, texts, numbers and the rest; the chunks are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from maskwell.core.library_columns import Column, Versions, first_fit, not_a_column, split_array
+from maskwell.engines.arrow_checks import validated_values
+
+PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
+
+
+def split(values: Any) -> Column:
+    """See an Arrow array as a ``Column``."""
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        raise not_a_column(values)
+    validated_values(values)
+    if _is_number(values.type):
+        nulls = _numpy(values.is_null()) if values.null_count else None
+        return split_array(_numpy(values.fill_null(0) if values.null_count else values), nulls)
+    try:
+        coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        return Column(_plain_list(values))
+    return _split_dictionary(coded)
+
+
+def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
+    """Array like ``like`` that holds the labels with these codes."""
+    if not hasattr(like, "type"):
+        raise not_a_column(like)
+    is_dictionary = pa.types.is_dictionary(like.type)
+    labels = _labels(versions, like.type.value_type if is_dictionary else like.type)
+
+    def piece(part: NDArray[Any]) -> Any:
+        if not is_dictionary:
+            return labels.take(pa.array(part))
+        indices = pa.array(part.astype(_index_type(like.type.index_type, len(labels))))
+        return pa.DictionaryArray.from_arrays(indices, labels, ordered=like.type.ordered)
+
+    if isinstance(like, pa.Array):
+        return piece(codes)
+    return pa.chunked_array([piece(codes[start:stop]) for start, stop in _pieces(like, len(codes))])
+
+
+def _split_dictionary(values: Any) -> Column:
+    if isinstance(values, pa.Array):
+        return Column(_positions(values), _plain_list(values.dictionary))
+    if not values.num_chunks:
+        return Column(np.empty(0, dtype=np.int64), [])
+    chunks = values.unify_dictionaries().chunks
+    return Column(np.concatenate([_positions(chunk) for chunk in chunks]), _plain_list(chunks[0].dictionary))
+
+
+def _positions(values: Any) -> NDArray[Any]:
+    indices = values.indices
+    return _numpy(indices.cast(pa.int64()).fill_null(-1) if indices.null_count else indices)
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64()))
+
+
+def _numpy(values: Any) -> NDArray[Any]:
+    array: NDArray[Any] = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
+    return array
+
+
+def _plain_list(values: Any) -> list[Any]:
+    return [tuple(value) if isinstance(value, list) else value for value in values.to_pylist()]
+
+
+def _labels(versions: Versions, kind: Any) -> Any:
+    fitting = first_fit(versions, lambda labels: pa.array(labels, type=kind), _plain_list)
+    if fitting is None:
+        fitting = first_fit(versions[:1], pa.array, _plain_list)
+    return pa.array([str(label) for label in versions[0]]) if fitting is None else fitting
+
+
+def _index_type(kind: Any, k: int) -> np.dtype[Any]:
+    dtype = np.dtype(kind.to_pandas_dtype())
+    return dtype if k - 1 <= np.iinfo(dtype).max else np.dtype(np.int64)
+
+
+def _pieces(like: Any, count: int) -> Iterator[tuple[int, int]]:
+    lengths = [len(chunk) for chunk in like.chunks] if len(like) == count else []
+    ends = np.cumsum(lengths).tolist() if lengths else [*range(PIECE, count, PIECE), count]
+    yield from zip([0, *ends[:-1]], ends, strict=True)

@@ -1,0 +1,251 @@
+"""Parquet, read and written row group by row group, and Arrow's own file format (also known as Feather 2).
+
+Arrow's stream format is read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from maskwell.engines.arrow_arrays import (
+    batch_without_views,
+    exact_batch,
+    file_errors,
+    in_schema,
+    require,
+    schema_without_views,
+)
+from maskwell.engines.arrow_checks import check_rows, check_schema, check_unpacked, validated
+from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine, rows_of_cells
+from maskwell.errors import DataFileError
+
+READ_BYTES = 1 << 20
+GROUP_ROWS = 1 << 20
+GROUP_BYTES = 1 << 24
+"""A row group is written when it has so many rows or bytes: what a writer must hold in memory."""
+
+
+class ParquetSource:
+    """Rows of a Parquet file."""
+
+    style = None
+
+    def __init__(self, path: str, coded: Sequence[str]) -> None:
+        self._path, parquet = path, require("pyarrow.parquet")
+        if path == "-":
+            raise DataFileError("Parquet cannot be read from standard input", hint="give the path of the file")
+        with file_errors("read", path):
+            stored = require().OSFile(path)  # read, not mapped, and opened once: what was checked is what is used
+            file = parquet.ParquetFile(stored)
+            self.schema, about = file.schema_arrow, file.metadata
+            check_schema(self.schema, path)
+            self.schema = schema_without_views(self.schema)
+            self._size = stored.size()
+            check_rows(about.num_rows, self._size, path)
+            for i in range(about.num_row_groups):
+                check_unpacked(about.row_group(i).total_byte_size, self._size, path)
+            leaves = {about.schema.column(i).path for i in range(about.num_columns)}
+            # Texts of coded columns stay dictionaries; pages are read when they are needed, not whole row groups.
+            self._file = parquet.ParquetFile(
+                stored,
+                metadata=about,
+                read_dictionary=[name for name in coded if name in leaves],
+                pre_buffer=False,
+                buffer_size=READ_BYTES,
+                page_checksum_verification=True,
+            )
+        self._stored, self._rows, self._seen = stored, about.num_rows, 0
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        names = None if only is None else [self.schema.names[i] for i in sorted(only)]
+        rows = min(BATCH_ROWS, rows_of_cells(len(self.schema if only is None else only)))
+        batches = self._file.iter_batches(batch_size=rows, columns=names)
+        while True:
+            with file_errors("read", self._path):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            check_unpacked(batch.get_total_buffer_size(), self._size, self._path)
+            self._seen += len(batch)
+            yield batch_without_views(self._selected(validated(batch, self._path), names))
+
+    def _selected(self, batch: Any, names: list[str] | None) -> Any:
+        """The columns that were asked for: Arrow also reads part b of column a where a.b is the name of a column."""
+        held = batch.schema.names
+        if names is None or held == names:
+            return batch
+        if any(held.count(name) != 1 for name in names):
+            raise DataFileError(
+                f"{self._path}: a column cannot be told from another of the same name",
+                hint="give every column, and every part of a nested one, a name of its own without a dot",
+                path=self._path,
+            )
+        return batch.select([held.index(name) for name in names])
+
+    def done(self) -> float | None:
+        """Share of the rows read so far."""
+        return min(1.0, self._seen / self._rows) if self._rows else None
+
+    def close(self) -> None:
+        """Give back the file."""
+        self._file.close()
+        self._stored.close()
+
+
+class ParquetSink:
+    """Writes rows as Parquet."""
+
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self._schema, self._rows, self._bytes = schema_without_views(schema), 0, 0
+        self._waiting: list[Any] = []
+        with file_errors("write", "the output"):
+            self._writer = require("pyarrow.parquet").ParquetWriter(file, self._schema)
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        with file_errors("write", "the output"):
+            batch = exact_batch(batch, self._schema)
+        self._waiting.append(batch)
+        self._rows, self._bytes = self._rows + len(batch), self._bytes + batch.nbytes
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        with file_errors("write", "the output"):
+            self._writer.write_table(require().Table.from_batches(self._waiting, self._schema))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def close(self) -> None:
+        """Write what is left; the file itself stays open."""
+        if self._waiting:
+            self._flush()
+        with file_errors("write", "the output"):
+            self._writer.close()
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+        with suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False  # or it would try again, on a closed file, when it is collected
+
+
+def open_parquet_source(path: str, ending: str, *, coded: Coded, exact: bool) -> ParquetSource:  # noqa: ARG001
+    """Open a Parquet file for reading."""
+    return ParquetSource(path, list(coded))
+
+
+def open_parquet_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> ParquetSink:  # noqa: ARG001
+    """Start a Parquet file."""
+    return ParquetSink(file, schema)
+
+
+# ---- Arrow's own format
+
+MAGIC = b"ARROW1"
+"""How a file begins that is not a stream."""
+
+
+class IpcSource:
+    """Rows of an Arrow file, one stored batch after another.
+
+    The file is read, not mapped into memory: a mapped file that somebody cuts short ends the process, and one that
+    somebody changes is no longer what was checked.
+    """
+
+    style = None
+
+    def __init__(self, path: str) -> None:
+        self._path, self._done = path, 0.0
+        if path == "-":
+            raise DataFileError("Arrow files cannot be read from standard input", hint="give the path of the file")
+        with file_errors("read", path):
+            self._file = require().OSFile(path)
+            stored = self._open().schema
+            check_schema(stored, path)
+            self.schema = schema_without_views(stored)
+
+    def _open(self, only: Sequence[int] | None = None) -> Any:
+        ipc = require("pyarrow.ipc")
+        self._file.seek(0)
+        is_stream = self._file.read(len(MAGIC)) != MAGIC
+        self._file.seek(0)
+        options = ipc.IpcReadOptions(included_fields=only)
+        return (ipc.open_stream if is_stream else ipc.open_file)(self._file, options=options)
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        places = range(len(self.schema)) if only is None else sorted(only)
+        schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
+        with file_errors("read", self._path):
+            stored, size = self._stored_batches([*places]), self._file.size()
+        while True:
+            with file_errors("read", self._path):
+                batch = next(stored, None)
+            if batch is None:
+                return
+            check_rows(len(batch), size, self._path)
+            check_unpacked(batch.get_total_buffer_size(), size, self._path)
+            batch = validated(batch, self._path)
+            for start in range(0, len(batch), BATCH_ROWS):
+                with file_errors("read", self._path):
+                    piece = in_schema(batch.slice(start, BATCH_ROWS), schema)
+                yield piece
+
+    def _stored_batches(self, only: Sequence[int]) -> Iterator[Any]:
+        reader = self._open(only)
+        if not hasattr(reader, "num_record_batches"):
+            yield from reader
+            return
+        count = reader.num_record_batches
+        for i in range(count):
+            yield reader.get_batch(i)
+            self._done = (i + 1) / count
+
+    def done(self) -> float | None:
+        """Share of the stored batches read so far."""
+        return self._done or None
+
+    def close(self) -> None:
+        """Give back the file."""
+        self._file.close()
+
+
+class IpcSink:
+    """Writes rows as an Arrow file."""
+
+    def __init__(self, file: BinaryIO, schema: Any) -> None:
+        self._schema = schema_without_views(schema)
+        with file_errors("write", "the output"):
+            self._writer = require("pyarrow.ipc").new_file(file, self._schema)
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        with file_errors("write", "the output"):
+            self._writer.write_batch(exact_batch(batch, self._schema))
+
+    def close(self) -> None:
+        """Write what is left; the file itself stays open."""
+        with file_errors("write", "the output"):
+            self._writer.close()
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+        with suppress(Exception):
+            self._writer.close()
+
+
+def open_ipc_source(path: str, ending: str, *, coded: Coded, exact: bool) -> IpcSource:  # noqa: ARG001
+    """Open an Arrow file for reading."""
+    return IpcSource(path)
+
+
+def open_ipc_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> IpcSink:  # noqa: ARG001
+    """Start an Arrow file."""
+    return IpcSink(file, schema)
+
+
+PARQUET = Engine(open_parquet_source, open_parquet_sink, holds_bytes=True)
+IPC = Engine(open_ipc_source, open_ipc_sink, holds_bytes=True)

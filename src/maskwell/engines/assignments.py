@@ -1,0 +1,401 @@
+"""Which design belongs to which column of a table, or to which group of its rows.
+
+A column has one design for all rows, or one for each group of rows, named by the values of other columns. The designs
+that a row used for all its columns together are its *sample*. Reports that are tuples of answers stand in one column
+for each answer; a column that was asked directly has a design that reports the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.categories import Categories
+from maskwell.core.phrases import shorten
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.design import Design
+from maskwell.designs.kronecker import Kronecker, leaves_of
+from maskwell.designs.uniform import Uniform
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
+from maskwell.engines.row_sources import MemoryTable, find_column, open_source
+from maskwell.errors import DataFileError, ParameterError, ReportError
+
+SAMPLES_LIMIT = 10_000
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A design and its column, or its columns: one for each factor of a product, one for each answer of a report.
+
+    ``when`` names the rows that used it, by columns and their values: all of them when it is empty.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+    >>> Assignment.of("smokes,drinks", Kronecker.of([coin, coin])).columns
+    ('smokes', 'drinks')
+    """
+
+    columns: tuple[str, ...]
+    design: Design
+    when: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, columns: str, design: Design, when: Sequence[tuple[str, str]] = ()) -> Assignment:
+        """From names separated by commas, where the design is a product or its reports are tuples of answers."""
+        names = columns.split(",") if isinstance(design, Kronecker) or answers_in(design) > 1 else [columns]
+        assigned = cls(tuple(name.strip() if len(names) > 1 else name for name in names), design, tuple(when))
+        assigned._check()
+        return assigned
+
+    @cached_property
+    def leaves(self) -> tuple[Design, ...]:
+        """The design itself, or the factors of a product."""
+        return leaves_of(self.design)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Design, tuple[str, ...]], ...]:
+        """Each of the leaves with its columns."""
+        names = iter(self.columns)
+        return tuple((leaf, tuple(next(names) for _ in range(width))) for leaf, width in self._widths)
+
+    @property
+    def _widths(self) -> list[tuple[Design, int]]:
+        one_each = len(self.columns) == len(self.leaves)  # a tuple may also stand in one column, as text
+        return [(leaf, 1 if one_each else answers_in(leaf)) for leaf in self.leaves]
+
+    def _check(self) -> None:
+        if sum(width for _, width in self._widths) != len(self.columns):
+            raise self._wrong_number()
+        if any(isinstance(leaf, Blocks) for leaf in self.leaves):
+            raise ParameterError(
+                "a block design needs the cell of every row, and files are randomized column by column",
+                hint="split the file by cell and use each cell's own design",
+            )
+
+    def _wrong_number(self) -> ParameterError:
+        columns = f"{len(self.columns)} columns" if len(self.columns) > 1 else f"1 column: {self.columns[0]}"
+        if len(self.leaves) == 1:
+            return ParameterError(
+                f"a report of {answers_in(self.design)} answers is given {columns}",
+                hint="name one column for each answer: first,second=DESIGN",
+            )
+        return ParameterError(
+            f"a product of {len(self.leaves)} designs is given {columns}",
+            hint=f"name one column for each of the {len(self.leaves)} designs: first,second=DESIGN",
+        )
+
+
+def answers_in(design: Design) -> int:
+    """How many answers a report of the design holds: more than one where all reports are tuples of that length.
+
+    >>> from maskwell.designs.dense import Dense
+    >>> answers_in(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], outputs=Categories.of([("yes", "no"), ("no", "yes")])))
+    2
+    """
+    labels = design.outputs.labels if isinstance(design.outputs, Categories) else ()
+    if isinstance(labels, range):
+        return 1
+    lengths = {len(label) if isinstance(label, tuple) else 1 for label in labels}
+    return max(lengths) if len(lengths) == 1 else 1
+
+
+def check_assignments(assignments: Sequence[Assignment]) -> list[str]:
+    """The columns of all assignments, each named once."""
+    names = [name for assignment in assignments for name in assignment.columns]
+    if not names:
+        raise _no_design()
+    grouped = next((name for assignment in assignments if assignment.when for name in assignment.columns), None)
+    if grouped is not None:
+        raise ParameterError(
+            f"column {grouped!r} has a design for some rows only",
+            hint="split the file by group, and give each part its own design",
+        )
+    _check_named_once(names)
+    return names
+
+
+def _no_design() -> ParameterError:
+    return ParameterError("no design was given", hint="name a column and its design: --design answer=design.json")
+
+
+def _check_named_once(names: Sequence[str]) -> None:
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ParameterError(f"two designs for the column {repeated!r}", hint="give each column one design")
+
+
+def joint_design(assignments: Sequence[Assignment]) -> Design:
+    """The design of all columns together: the only one, or the product."""
+    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
+    return leaves[0] if len(leaves) == 1 else Kronecker.of(leaves)
+
+
+def expected_categories(assignments: Iterable[Assignment], *, reports: bool) -> dict[str, Categories | None]:
+    """The categories that each column holds: reports, or true values."""
+    expected: dict[str, Categories | None] = {}
+    for leaf, names in (part for assignment in assignments for part in assignment.parts):
+        held = leaf.outputs if reports and isinstance(leaf.outputs, Categories) else leaf.inputs
+        places = (held,) if len(names) == 1 else Answers(held).places
+        expected.update(zip(names, places, strict=True))
+    return expected
+
+
+# ---- designs for groups of rows
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column, or the columns of a product of designs, and the designs that groups of rows used for it.
+
+    >>> from maskwell.designs.uniform import Uniform
+    >>> coin, die = (Uniform.from_gamma(g, Categories.of(["yes", "no"])) for g in (3, 5))
+    >>> first, second = (Assignment.of("y", d, [("group", v)]) for d, v in ((coin, "1"), (die, "2")))
+    >>> variables_of([first, second])[0].group_columns
+    ('group',)
+    """
+
+    choices: tuple[Assignment, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold the reports."""
+        return self.choices[0].columns
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns that tell which design a row used; none where all rows used one."""
+        return tuple(name for name, _ in self.choices[0].when)
+
+    def check(self) -> None:
+        """Raise unless every row can have at most one of the designs."""
+        named = ", ".join(self.columns)
+        if len(self.choices) > 1 and not all(choice.when for choice in self.choices):
+            raise ParameterError(
+                f"two designs for the column {named!r}",
+                hint=f"give it one design, or one for each group of rows: --design '{named}[group=1]=D1.json'",
+            )
+        if len({tuple(name for name, _ in choice.when) for choice in self.choices}) > 1:
+            raise ParameterError(
+                f"the groups of {named!r} are told by different columns",
+                hint="name the same columns for all of them, in the same order",
+            )
+        values = [choice.when for choice in self.choices]
+        twice = next((when for when in values if values.count(when) > 1), None)
+        if twice is not None:
+            raise ParameterError(
+                f"two designs for {named!r} where {group_text(twice)}", hint="give each group of rows one design"
+            )
+        inputs = self.choices[0].design.inputs
+        for other in self.choices[1:]:
+            if other.design.inputs != inputs:
+                raise ParameterError(
+                    f"the designs of {named!r} have different categories: {_first_labels(inputs)} and "
+                    f"{_first_labels(other.design.inputs)}",
+                    hint="make them with the same --categories, in the same order",
+                )
+
+
+def group_text(when: Iterable[tuple[str, str]]) -> str:
+    """What tells a group of rows, for people."""
+    return ", ".join(f"{name} = {value}" for name, value in when)
+
+
+def _first_labels(categories: Categories) -> str:
+    return shorten(", ".join(map(str, categories.labels[:4])), 30)
+
+
+def variables_of(assignments: Sequence[Assignment]) -> list[Variable]:
+    """The assignments by the columns they belong to, in the order in which those are first named; each checked."""
+    if not assignments:
+        raise _no_design()
+    by_columns: dict[tuple[str, ...], list[Assignment]] = {}
+    for assignment in assignments:
+        by_columns.setdefault(assignment.columns, []).append(assignment)
+    variables = [Variable(tuple(choices)) for choices in by_columns.values()]
+    for variable in variables:
+        variable.check()
+    _check_named_once([name for variable in variables for name in variable.columns])
+    return variables
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All combinations of the designs of several variables, one of which each row used.
+
+    The sample of a row is a mixed-radix number: for each variable, which of its designs; the first variable slowest.
+    """
+
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        for variable in self.variables:
+            for choice in variable.choices:
+                for leaf in choice.leaves:
+                    check_reports_one(leaf)
+        if len(self) > SAMPLES_LIMIT:
+            raise ParameterError(
+                f"{len(self):,} combinations of designs", hint=f"use at most {SAMPLES_LIMIT:,}, or fewer columns"
+            )
+
+    def __len__(self) -> int:
+        return int(np.prod([len(variable.choices) for variable in self.variables]))
+
+    @cached_property
+    def choices(self) -> list[tuple[Assignment, ...]]:
+        """For each sample, the assignment of each variable."""
+        return list(product(*(variable.choices for variable in self.variables)))
+
+    @cached_property
+    def designs(self) -> list[Design]:
+        """The design of each sample, all its columns together."""
+        return [joint_design(chosen) for chosen in self.choices]
+
+    @property
+    def labels(self) -> list[str]:
+        """What tells each sample, for people; empty where all rows used one design."""
+        return [group_text(dict.fromkeys(pair for one in chosen for pair in one.when)) for chosen in self.choices]
+
+    def looked_for(self) -> dict[str, Categories | None]:
+        """The categories that columns hold: reports, and the values that tell which design a row used."""
+        every = [choice for variable in self.variables for choice in reversed(variable.choices)]
+        values: dict[str, list[str]] = {}
+        for name, value in (pair for choice in every for pair in choice.when):
+            values.setdefault(name, []).append(value)
+        groups = {name: Categories.of(dict.fromkeys(texts)) for name, texts in values.items()}
+        return {**groups, **expected_categories(every, reports=True)}
+
+    def check_used(self, seen: Iterable[int]) -> None:
+        """Raise for a group of rows that has a design, but no row with a report among the samples that were seen."""
+        used = {id(one) for place in seen for one in self.choices[place]}
+        for one in (choice for variable in self.variables for choice in variable.choices if choice.when):
+            if used and id(one) not in used:
+                raise ReportError(
+                    f"no row with a report has {shorten(group_text(one.when), 30)}, for which there is a design",
+                    hint="leave its design out if this group was not asked, or check the column",
+                    group=dict(one.when),
+                )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that hold reports."""
+        return [name for variable in self.variables for name in variable.columns]
+
+    @property
+    def group_columns(self) -> list[str]:
+        """The columns that tell the groups, each once."""
+        return [*dict.fromkeys(name for variable in self.variables for name in variable.group_columns)]
+
+
+def check_reports_one(design: Design) -> Categories:
+    """The possible reports of a design that reports one category at a time, or an error."""
+    if not isinstance(design.outputs, Categories):
+        raise ReportError(
+            f"a {design.kind} design reports sets, which cannot be counted by groups, domains or sampling units",
+            hint="estimate that column alone, from all rows",
+        )
+    return design.outputs
+
+
+# ---- reports that are tuples of answers
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers that make up labels that are tuples, and which label they make.
+
+    >>> pairs = Answers(Categories.of([("yes", 1), ("no", 1), ("no", 2)]))
+    >>> [place.labels for place in pairs.places]
+    [('yes', 'no'), (1, 2)]
+    >>> pairs.join([np.array([0, 1, 0]), np.array([0, 1, 1])]).tolist()   # yes with 2 is none of them
+    [0, 2, -1]
+    """
+
+    labels: Categories
+
+    @cached_property
+    def places(self) -> tuple[Categories, ...]:
+        """The answers in each place, in the order in which they first come."""
+        return tuple(Categories.of(dict.fromkeys(answers)) for answers in zip(*self._tuples, strict=True))
+
+    def join(self, codes: Sequence[Array]) -> Array:
+        """The codes of the labels that the answers make, -1 for those that make none."""
+        return np.asarray(self._label_of[joint_codes(codes, self._sizes)])
+
+    def split(self, codes: Array) -> list[Array]:
+        """Undo :meth:`join`: the code of the answer in each place."""
+        return separate_codes(self._joint[codes], self._sizes)
+
+    @property
+    def _tuples(self) -> Sequence[tuple[Any, ...]]:
+        return self.labels.labels  # type: ignore[return-value]
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return [len(place) for place in self.places]
+
+    @cached_property
+    def _joint(self) -> Array:
+        places = zip(self.places, zip(*self._tuples, strict=True), strict=True)
+        return joint_codes([place.encode(list(answers)).codes for place, answers in places], self._sizes)
+
+    @cached_property
+    def _label_of(self) -> Array:
+        label_of = np.full(int(np.prod(self._sizes)), -1, dtype=np.int64)
+        label_of[self._joint] = np.arange(len(self.labels))
+        return label_of
+
+
+# ---- columns that were asked directly
+
+MOST_DIRECT_VALUES = 1000
+"""Different values of a column that was asked directly."""
+
+
+def direct_design(path: str | MemoryTable, name: str) -> Uniform:
+    """The design of a column that holds true answers, over the values that occur in it, sorted."""
+    if path == "-":
+        raise ParameterError(
+            "a directly asked column needs two passes over the rows", hint="give a file in place of standard input"
+        )
+    values: dict[Any, None] = {}
+    with open_source(path, coded=[name]) as source:
+        position = find_column(source.schema, name, path)
+        for batch in source.batches([position]):
+            _, dictionary = places_of(batch.column(0))
+            with column_errors(name):
+                values.update(dict.fromkeys(value for value in dictionary.to_pylist() if value is not None))
+            _check_few(values, name)
+    if len(values) < 2:
+        raise DataFileError(
+            f"column {name!r} has {len(values)} different values", hint="a table needs at least two", column=name
+        )
+    return Uniform.of(Fraction(1), Categories.of(sorted(values, key=_value_order)))
+
+
+def _check_few(values: dict[Any, None], name: str) -> None:
+    if len(values) > MOST_DIRECT_VALUES:
+        raise ParameterError(
+            f"column {name!r} has more than {MOST_DIRECT_VALUES:,} different values",
+            hint="a directly asked column of a table holds categories; group its values first",
+            column=name,
+        )
+
+
+def _value_order(value: Any) -> tuple[int, float, str]:
+    """Numbers by size, also when they are texts, before other texts.
+
+    >>> sorted(["10", "9", "b", "a"], key=_value_order)
+    ['9', '10', 'a', 'b']
+    """
+    try:
+        return (0, float(value), "")
+    except (TypeError, ValueError):
+        return (1, 0.0, str(value))

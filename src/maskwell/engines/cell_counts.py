@@ -1,0 +1,439 @@
+"""Count the records of a table in the cells of several tables at once, in one pass; memory follows the cells.
+
+:func:`count_tables` opens a file or a table in memory, :func:`count_rows` makes the pass, and a :class:`CellCounter`
+counts the cells of one table. What was found for cells is written beside the records by :func:`write_cell_values`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Flag, as_list, check_kind, check_path, list_of
+from maskwell.core.arrays import Array, Real
+from maskwell.core.atomic import atomic_file
+from maskwell.core.cells import CellTable
+from maskwell.core.joint_keys import LARGEST_KEY, KeyFinder, joint_keys, possible_cells, separate_codes
+from maskwell.core.labels import sorted_levels
+from maskwell.core.phrases import shorten
+from maskwell.designs.coded import tally_codes
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_checks import ANY, has_values
+from maskwell.engines.column_codes import MISSING, LevelCoder
+from maskwell.engines.dependence import DependenceCounter
+from maskwell.engines.labelled_columns import Labels
+from maskwell.engines.plan_columns import numbers_of
+from maskwell.engines.row_batches import Progress, RowPass
+from maskwell.engines.row_sources import (
+    MemoryTable,
+    Source,
+    ending_of,
+    engine_of,
+    find_column,
+    open_sink,
+    open_source,
+)
+from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
+
+DENSE_CELLS = 1 << 21
+"""Tables with at most so many possible cells are counted in an array; others by the cells that occur."""
+
+WRITTEN_AS = {".sas7bdat": ".xpt"}
+"""Kinds of file that can only be read, and the kind that takes their place."""
+
+MERGED_CELLS = 1 << 17
+"""Tables are counted as one where together they have at most so many possible cells."""
+
+MOST_LISTED = 20_000
+"""Labels of a column that are told apart where all columns of a file are looked at."""
+
+KEPT_PIECES = 1 << 21
+
+
+def count_tables(
+    path: str | MemoryTable,
+    tables: Sequence[Sequence[str]],
+    *,
+    weights: str | None = None,
+    beside: DependenceCounter | None = None,
+    declared: bool = True,
+    progress: Progress | None = None,
+) -> list[CellTable]:
+    """Count the cells of several tables.
+
+    Parameters
+    ----------
+    path
+        A file of any known kind, or a table in memory.
+    tables
+        For each table its columns. A missing value is a label of its own, ``None``, last.
+    weights
+        A column with the weight of each record.
+    beside
+        What follows other columns through the same rows, if anything.
+    declared
+        Whether codes that an SPSS file declares missing count as missing values; else they are labels like others.
+    progress
+        Told how far it is.
+    """
+    check_kind(Flag, declared=declared)
+    check_kind(DependenceCounter | None, beside=beside)
+    check_kind(Callable | None, progress=progress)
+    if not isinstance(path, MemoryTable):
+        check_path(path=path)
+    check_kind(str | None, weights=weights)
+    tables = [list_of(str, columns, "tables") for columns in as_list(tables, "tables")]
+    if not tables or not all(tables):
+        what = "a table has no columns" if tables else "no tables"
+        raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
+    with open_rows(path, _names_in(tables)) as source:
+        name = str(path)
+        return count_rows(source, name, tables, weights=weights, beside=beside, declared=declared, progress=progress)
+
+
+def count_rows(
+    source: Source,
+    name: str,
+    tables: Sequence[Sequence[str]],
+    *,
+    weights: str | None = None,
+    beside: DependenceCounter | None = None,
+    declared: bool = True,
+    most: int | None = None,
+    progress: Progress | None = None,
+) -> list[CellTable]:
+    """The same for rows that are open already; ``name`` is what messages call them.
+
+    Of the labels of a column ``most`` are told apart, if given; else too many are an error.
+    """
+    coders = coders_of(source, _names_in(tables), declared=declared)
+    for coder in coders.values():
+        coder.most = most
+    counter = _TableCounter(source, name, tables, coders, weights, beside)
+    rows = RowPass(source, name, only=counter.only, progress=progress)
+    for batch in rows:
+        counter.add(batch, rows.rows)
+    return counter.tables()
+
+
+def count_columns(path: str, *, progress: Progress | None = None) -> list[CellTable]:
+    """Count every column of a file alone; of one with very many labels only the first ones are told apart.
+
+    Columns that hold neither texts nor numbers nor dates, such as lists, are passed over.
+    """
+    with open_rows(path, []) as source:
+        names = [field.name for field in source.schema if has_values(field.type)]
+        twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
+        if twice:
+            raise DataFileError(f"{path} has two columns named {twice[0]!r}", hint="rename one of them", path=path)
+        return count_rows(source, path, [(name,) for name in names], most=MOST_LISTED, progress=progress)
+
+
+def _names_in(tables: Sequence[Sequence[str]]) -> list[str]:
+    return [*dict.fromkeys(name for table in tables for name in table)]
+
+
+def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Fewer tables that contain all of these, joined while they have few possible cells.
+
+    >>> merged([("a", "b"), ("b",), ("b", "c"), ("d",)], {"a": 2, "b": 3, "c": 5, "d": 10**6})
+    [('a', 'b', 'c'), ('d',)]
+    """
+    larger: list[tuple[str, ...]] = []
+    for table in sorted(tables, key=lambda columns: -len(columns)):
+        for place, other in enumerate(larger):
+            union = tuple(dict.fromkeys([*other, *table]))
+            if len(union) == len(other) or math.prod(sizes[name] + 1 for name in union) <= MERGED_CELLS:
+                larger[place] = union
+                break
+        else:
+            larger.append(tuple(table))
+    return larger
+
+
+def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
+    """A table from the smallest of those that contain it."""
+    holders = [one for one in counted if {*table} <= {*one.columns}]
+    smallest = min(holders, key=len)
+    return smallest if smallest.columns == tuple(table) else smallest.project(table)
+
+
+@contextmanager
+def open_rows(path: str | MemoryTable, names: Sequence[str]) -> Iterator[Source]:
+    """Open a file whose columns hold categories; those of SPSS, Stata and SAS come as the codes that are stored."""
+    stored, exact = False, True
+    if not isinstance(path, MemoryTable):
+        stored, exact = engine_of(path).holds_codes, ending_of(path) not in WRITTEN_AS
+    with open_source(path, coded=() if stored else names, exact=exact) as source:
+        yield source
+
+
+def coders_of(source: Source, names: Sequence[str], *, declared: bool = True) -> dict[str, LevelCoder]:
+    """A coder for each column, which knows what the file says about it."""
+    about = source.style.columns if isinstance(source.style, Labels) else {}
+    if not declared:
+        about = {name: replace(labels, missing=()) for name, labels in about.items()}
+    return {name: LevelCoder(name, about=about.get(name)) for name in names}
+
+
+def check_weights(column: Any, name: str, row: int) -> Real:
+    """Weights as floats of 0 or more, or an error that names the first bad row."""
+    values = numbers_of(column, name, row)
+    bad = np.flatnonzero(values < 0)
+    if bad.size:
+        raise CountsError(
+            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is negative",
+            hint="weights are finite numbers of 0 or more",
+            values=f"{values[bad[0]]:g}",
+            column=name,
+        )
+    return values
+
+
+class _TableCounter:
+    """Counts the cells of several tables, batch after batch."""
+
+    def __init__(
+        self,
+        source: Source,
+        path: str,
+        tables: Sequence[Sequence[str]],
+        coders: Mapping[str, LevelCoder],
+        weights: str | None,
+        beside: DependenceCounter | None,
+    ) -> None:
+        followed = () if beside is None else beside.names
+        positions = {name: find_column(source.schema, name, path, ANY) for name in followed}
+        positions.update({name: find_column(source.schema, name, path) for name in coders})
+        if weights is not None:
+            positions[weights] = find_column(source.schema, weights, path)
+        self.only = sorted(set(positions.values()))
+        self._places = {name: self.only.index(position) for name, position in positions.items()}
+        self._tables, self._coders, self._weights, self._beside = tables, coders, weights, beside
+        self._counters: list[CellCounter] | None = None
+
+    def add(self, batch: Any, row: int) -> None:
+        """Count the next rows; ``row`` of them came before."""
+        codes = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
+        weights = None
+        if self._weights is not None:
+            weights = check_weights(batch.column(self._places[self._weights]), self._weights, row)
+        for counter in self._ready():
+            counter.add(codes, len(batch), weights)
+        if self._beside is not None and len(batch):
+            self._beside.add({name: batch.column(self._places[name]) for name in self._beside.names}, codes)
+
+    def _ready(self) -> list[CellCounter]:
+        """The counters, made when the first rows have shown how many labels there are about."""
+        sizes = {name: len(coder.labels) for name, coder in self._coders.items()}
+        if self._counters is None:
+            joined, weighted = merged(self._tables, sizes), self._weights is not None
+            self._counters = [CellCounter([self._coders[name] for name in table], weighted) for table in joined]
+        else:
+            self._counters = [part for counter in self._counters for part in self._parts(counter, sizes)]
+        return self._counters
+
+    def _parts(self, counter: CellCounter, sizes: Mapping[str, int]) -> list[CellCounter]:
+        """A counter, or several where later rows have shown too many labels to count its tables together."""
+        if math.prod(sizes[name] + 1 for name in counter.columns) <= MERGED_CELLS:
+            return [counter]
+        apart = merged([table for table in self._tables if {*table} <= {*counter.columns}], sizes)
+        return [counter] if len(apart) == 1 else [counter.part(table) for table in apart]
+
+    def tables(self) -> list[CellTable]:
+        """All tables so far."""
+        counted = [counter.table() for counter in self._ready()]
+        return [part_of(table, counted) for table in self._tables]
+
+
+class CellCounter:
+    """Counts the cells of one table.
+
+    A cell is one number in mixed radix; a radix that has become too small is doubled, and what was counted moves.
+    """
+
+    def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
+        self._coders = coders
+        self._sizes = [1] * len(coders)
+        self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
+        self._dense: list[Array] | None = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
+        self._pieces: list[tuple[Array, ...]] = []
+        self._kept = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the classifying columns."""
+        return tuple(coder.column for coder in self._coders)
+
+    def part(self, columns: Sequence[str]) -> CellCounter:
+        """A counter of some of the columns, with what was counted so far."""
+        cells, *sums = self._occurring()
+        codes = dict(zip(self.columns, separate_codes(cells, self._sizes), strict=True))
+        coders = {coder.column: coder for coder in self._coders}
+        part = CellCounter([coders[name] for name in columns], len(sums) > 1)
+        part._grow()
+        joint = joint_keys([codes[name] for name in columns], part._sizes, len(cells))
+        distinct, place = np.unique(joint, return_inverse=True)
+        part._start(distinct, [np.bincount(place, s, minlength=len(distinct)).astype(s.dtype) for s in sums])
+        return part
+
+    @property
+    def _possible(self) -> int:
+        return possible_cells(self._sizes)
+
+    def add(self, codes: dict[str, Array], rows: int, weights: Real | None) -> None:
+        """Count the next rows, given as codes of all columns."""
+        self._grow()
+        joint = joint_keys([codes[name] for name in self.columns], self._sizes, rows, first=MISSING)
+        if self._dense is not None:
+            tally_codes(joint.view(np.uint64), self._dense[0])
+            if weights is not None:
+                for sums, values in zip(self._dense[1:], (weights, weights**2), strict=True):
+                    sums += np.bincount(joint, values, minlength=len(sums))
+            return
+        cells, first, counts = np.unique(joint, return_inverse=True, return_counts=True)
+        more = () if weights is None else (np.bincount(first, weights), np.bincount(first, weights**2))
+        self._keep((cells, counts, *more))
+
+    def table(self) -> CellTable:
+        """What was counted, with sorted labels."""
+        cells, counts, *sums = self._occurring()
+        levels, columns = [], []
+        for coder, codes in zip(self._coders, separate_codes(cells, self._sizes), strict=True):
+            order, places = _sorted_labels(coder, codes)
+            levels.append(order)
+            columns.append(places)
+        matrix = np.stack(columns, axis=1) if columns else np.zeros((len(cells), 0), dtype=np.int32)
+        order_ = np.lexsort(matrix.T[::-1]) if columns else np.arange(len(cells))
+        weights: list[Any] = [values[order_] for values in sums] or [None, None]
+        return CellTable(self.columns, tuple(levels), matrix[order_], counts[order_], *weights)
+
+    def _grow(self) -> None:
+        """Make room for labels that were not there before."""
+        needed = [len(coder.labels) + 1 for coder in self._coders]
+        if all(have >= need for have, need in zip(self._sizes, needed, strict=True)):
+            return
+        cells, *sums = self._occurring()
+        codes = separate_codes(cells, self._sizes)
+        self._sizes = [max(s, 1 << (n - 1).bit_length()) for s, n in zip(self._sizes, needed, strict=True)]
+        if self._possible > LARGEST_KEY:
+            named = shorten(", ".join(coder.column for coder in self._coders), 60)
+            raise TooLargeError(
+                f"the columns {named} have more than {LARGEST_KEY:.1e} possible combinations together",
+                hint="use fewer columns together, or group their values",
+            )
+        self._start(joint_keys(codes, self._sizes, len(cells)), sums)
+
+    def _start(self, cells: Array, sums: Sequence[Array]) -> None:
+        """Go on from these counts, in an array where it is small enough."""
+        self._pieces, self._kept = [(cells, *sums)], len(cells)
+        self._dense = None
+        if self._possible <= DENSE_CELLS:
+            self._dense = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
+            for total, values in zip(self._dense, sums, strict=True):
+                total[cells] = values
+            self._pieces, self._kept = [], 0
+
+    def _keep(self, piece: tuple[Array, ...]) -> None:
+        self._pieces.append(piece)
+        self._kept += len(piece[0])
+        if self._kept > KEPT_PIECES and len(self._pieces) > 1:
+            whole = self._occurring()
+            self._pieces, self._kept = [whole], 0  # counted anew, so that large tables are not merged each time
+
+    def _occurring(self) -> tuple[Array, ...]:
+        """Cells that occur, their counts and sums of weights."""
+        if self._dense is not None:
+            cells = np.flatnonzero(self._dense[0])
+            return (cells, *(sums[cells] for sums in self._dense))
+        cells, first = np.unique(np.concatenate([piece[0] for piece in self._pieces]), return_inverse=True)
+        parts = zip(*(piece[1:] for piece in self._pieces), strict=True)
+        sums = [np.bincount(first, np.concatenate(part), minlength=len(cells)) for part in parts]
+        return (cells, sums[0].astype(np.int64), *sums[1:])
+
+
+def _sorted_labels(coder: LevelCoder, codes: Array) -> tuple[tuple[Any, ...], Array]:
+    """The labels of a column in order, and the codes (one above those of the coder, 0 for none) as places in it."""
+    labels: list[Any] = [None, *coder.labels]
+    used = np.ones(len(labels), dtype=bool)
+    used[0] = bool((codes == 0).any())  # a missing value is a label where it occurs
+    order = sorted_levels([label for label, there in zip(labels, used, strict=True) if there])
+    place = {label: i for i, label in enumerate(order)}
+    to = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
+    return tuple(order), to[codes]
+
+
+def _kind(what: str) -> type:
+    return np.int64 if what == "counts" else np.float64
+
+
+# ---- values of cells, for the records that lie in them
+
+
+def write_cell_values(
+    path: str,
+    output: str,
+    table: CellTable,
+    values: Mapping[str, Array],
+    *,
+    identity: str | None = None,
+    declared: bool = True,
+    force: bool = False,
+) -> None:
+    """Write for each record of a file the values of its cell, with its id or else its number, from 1.
+
+    Parameters
+    ----------
+    path, output
+        The file, and where the values go.
+    table
+        The cells of the file.
+    values
+        Named values, one for each cell.
+    identity
+        Column with the ids of the records.
+    declared
+        Whether codes that the file declares missing count as missing values.
+    force
+        Whether a file of that name may be replaced.
+    """
+    arrow = require()
+    with open_rows(path, table.columns) as source:
+        places = [find_column(source.schema, name, path) for name in table.columns]
+        coders = [
+            LevelCoder(name, levels, coder.about)
+            for (name, coder), levels in zip(
+                coders_of(source, table.columns, declared=declared).items(), table.levels, strict=True
+            )
+        ]
+        sizes = [len(coder.labels) + 1 for coder in coders]
+        finder = KeyFinder(joint_keys([*_without_missing(table).T], sizes, len(table), first=MISSING))
+        named = arrow.field("record", arrow.int64()) if identity is None else source.schema.field(identity)
+        schema = arrow.schema([named, *(arrow.field(name, arrow.float64()) for name in values)])
+        rows = 0
+        with (
+            atomic_file(output, force=force, inputs=[path], like=path) as file,
+            open_sink(file, output, schema) as sink,
+        ):
+            for batch in source.batches():
+                codes = [c.codes(batch.column(i)) for c, i in zip(coders, places, strict=True)]
+                cells = finder.find(joint_keys(codes, sizes, len(batch), first=MISSING))
+                ids = np.arange(rows + 1, rows + len(batch) + 1) if identity is None else batch.column(identity)
+                columns = [arrow.array(of_cells[cells], mask=cells < 0) for of_cells in values.values()]
+                sink.write(arrow.RecordBatch.from_arrays([arrow.array(ids), *columns], schema=schema))
+                rows += len(batch)
+
+
+def _without_missing(table: CellTable) -> Array:
+    """Codes of the cells, where a missing value, the last label of its column, is -1."""
+    codes = table.codes.astype(np.int64)
+    for place, levels in enumerate(table.levels):
+        if levels and levels[-1] is None:
+            codes[codes[:, place] == len(levels) - 1, place] = -1
+    return codes

@@ -1,0 +1,421 @@
+"""Columns of a batch as codes, by what is known of their values.
+
+:class:`CategoryCoder`: the categories of a design; values that are none of them are gathered, so that one error tells
+all. :class:`LevelCoder`: labels as they are met, or those that were counted before. :func:`numbered_column`: values of
+any type as numbers of 64 bits. All of them look at each different value of a batch once (:func:`places_of`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.categories import Categories, Encoded
+from maskwell.core.joint_keys import joint_keys
+from maskwell.core.joint_keys import separate_codes as separate_keys
+from maskwell.core.phrases import HINT, listed, shorten, shown_values
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_checks import column_errors
+from maskwell.engines.labelled_columns import ColumnLabels
+from maskwell.errors import MissingValueError, TooLargeError, UnknownCategoryError, WrongTypeError
+
+NAMED_LABELS = 10
+LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
+"""Texts that often stand for a missing value; here they are labels like any other."""
+KEPT_OFFENDERS = 1000
+
+MOST_LEVELS = 10**5
+"""Labels that a column may have to count as a category."""
+
+MISSING = -1
+"""The code of a row without a value."""
+
+MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)
+"""The number of a missing value."""
+
+Label = Hashable
+
+
+def places_of(values: Any) -> tuple[Array, Any]:
+    """For each row its place in the dictionary of a column, one behind the last for none; and the dictionary.
+
+    >>> import pyarrow as pa
+    >>> places, dictionary = places_of(pa.array(["no", None, "yes", "no"]))
+    >>> places.tolist(), dictionary.to_pylist()
+    ([0, 2, 1, 0], ['no', 'yes'])
+    """
+    arrow = require()
+    coded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()
+    indices = coded.indices
+    if indices.null_count:
+        indices = indices.cast(arrow.int64()).fill_null(len(coded.dictionary))
+    return integers_of(indices), coded.dictionary
+
+
+def integers_of(values: Any) -> Array:
+    """Numbers of an Arrow array without missing ones, as they lie in memory; ``to_numpy`` would load pandas.
+
+    >>> import pyarrow as pa
+    >>> integers_of(pa.array([1, 2, 3], pa.int8()).slice(1)).tolist()
+    [2, 3]
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.int64)
+    numbers = np.frombuffer(values.buffers()[1], dtype=str(values.type))
+    return numbers[values.offset : values.offset + len(values)]
+
+
+# ---- categories that are known
+
+
+class CategoryCoder:
+    """Turns one column into codes of known categories, batch after batch; what cannot be used is in ``problems``.
+
+    ``missing`` is ``"error"``, ``"drop"`` the rows, or ``"category"``: the category "missing" of the design.
+    """
+
+    def __init__(self, column: str, categories: Categories, missing: str, *, role: str = "category") -> None:
+        self.column, self.categories, self._missing = column, categories, missing
+        self.problems = Problems(column, categories, role=role)
+
+    def codes(self, values: Any, first_row: int, places: Array | None = None) -> Encoded | None:
+        """Codes of the values, or None when some of them cannot be used; ``places`` where they stand in the batch."""
+        rule = "category" if self._missing == "category" else "drop"
+        try:
+            with column_errors(self.column):
+                encoded = self.categories.encode(values, missing=rule, match="text")
+        except UnknownCategoryError as error:
+            rows = cast(Array, error.objects["rows"])
+            self.problems.note_unknown(cast(Mapping[Any, int], error.objects["offenders"]), rows, first_row, places)
+            return None
+        except MissingValueError as error:
+            raise self._no_category(error) from error
+        if self._missing == "error" and encoded.kept is not None:
+            self.problems.note_missing(~encoded.kept, first_row, places)
+            return None
+        return encoded
+
+    def _no_category(self, error: MissingValueError) -> MissingValueError:
+        """The design has no category for missing values, in the words of the command line."""
+        texts = map(str, self.categories.labels[:NAMED_LABELS])
+        named = ",".join(f'"{text}"' if "," in text else text for text in texts)
+        labels = named if len(self.categories) <= NAMED_LABELS and len(named) <= 28 else "..."
+        return MissingValueError(
+            f"column {self.column!r} has missing values, and its design has no category 'missing'",
+            hint=f"use --missing drop, or make the design with --categories {labels},missing",
+            column=self.column,
+            label=error.objects.get("label"),
+        )
+
+
+@dataclass
+class Problems:
+    """Values of one column that cannot be used, gathered over the whole file so that one error tells all."""
+
+    column: str
+    categories: Categories
+    offenders: Counter[Any] = field(default_factory=Counter)
+    unknown: int = 0
+    first_unknown: int | None = None
+    missing: int = 0
+    first_missing: int | None = None
+    role: str = "category"
+    """What a value must be: a category, the report that the answers in several columns make, or a group of rows."""
+
+    def __bool__(self) -> bool:
+        return bool(self.unknown or self.missing)
+
+    def note_missing(self, lost: Array, first_row: int, places: Array | None = None) -> None:
+        """Remember how many rows have no value, and the first of them."""
+        self.missing += int(lost.sum())
+        if self.first_missing is None:
+            self.first_missing = _row(int(np.argmax(lost)), first_row, places)
+
+    def note_unknown(self, times: Mapping[Any, int], rows: Array, first_row: int, places: Array | None = None) -> None:
+        """Remember values that cannot be used, how often each occurs, and the first of their rows."""
+        self.unknown += sum(times.values())
+        if self.first_unknown is None:
+            self.first_unknown = _row(int(rows[0]), first_row, places)
+        for value, count in times.items():
+            if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
+                self.offenders[value] += count
+
+    def error(self, rows: int) -> UnknownCategoryError | MissingValueError:
+        """The one error for this column."""
+        if self.unknown:
+            return self._unknown_error(rows)
+        are = "is" if self.missing == 1 else "are"
+        return MissingValueError(
+            f"{self._named}: {self.missing:,} of {rows:,} values {are} missing, the first in data row"
+            f" {self.first_missing}",
+            hint="leave such rows out with --missing drop, or count them with --missing category",
+            column=self.column,
+            count=self.missing,
+        )
+
+    @property
+    def _named(self) -> str:
+        return f"column{'s' * (self.role == 'report')} {shorten(repr(self.column), 24)}"
+
+    def _unknown_error(self, rows: int) -> UnknownCategoryError:
+        first = f"{', the first' if self.unknown > 1 else ''} in data row {self.first_unknown}"
+        empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
+        then = "; only an empty cell counts as missing" if empty else self._what_then()
+        known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
+        return UnknownCategoryError(
+            f"{self._named}: {self.unknown:,} of {rows:,} values {self._are_not}{first}",
+            hint=f"allowed: {known}{then}",
+            values=shown_values(self.offenders, at_least=len(self.offenders) == KEPT_OFFENDERS),
+            column=self.column,
+            offenders=dict(self.offenders),
+            count=self.unknown,
+        )
+
+    @property
+    def _are_not(self) -> str:
+        one = self.unknown == 1
+        if self.role == "group":
+            return f"{'has' if one else 'have'} no design"
+        return f"{'is' if one else 'are'} no {self.role}"
+
+    def _what_then(self) -> str:
+        if self.role == "group":
+            return "; give these rows a design too, or leave them out of the file"
+        if self.role == "category" and all(isinstance(label, tuple) for label in self.categories.labels):
+            return "; name one column for each answer"
+        return "; recode these, or make another design"
+
+
+def _row(place: int, first_row: int, places: Array | None) -> int:
+    return first_row + (place if places is None else int(places[place]))
+
+
+def raise_first(problems: Iterable[Problems], rows: int) -> None:
+    """Raise the error of the first column that has one."""
+    for problem in problems:
+        if problem:
+            raise problem.error(rows)
+
+
+def common_rows(encoded: Sequence[Encoded], rows: int) -> tuple[Array | None, list[Array]]:
+    """Rows that have a value in every column (None when all have), and the codes of these rows in each column."""
+    masks = [one.kept for one in encoded if one.kept is not None]
+    if not masks:
+        return None, [one.codes for one in encoded]
+    kept = np.logical_and.reduce([np.ones(rows, dtype=np.bool_), *masks])
+    return kept, [one.codes[kept if one.kept is None else kept[one.kept]] for one in encoded]
+
+
+def joint_codes(codes: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """One code for each row of several columns, the first column slowest; a single column stays as it is.
+
+    >>> joint_codes([np.array([1, 0]), np.array([2, 1])], [2, 3]).tolist()
+    [5, 1]
+    """
+    return codes[0] if len(codes) == 1 else joint_keys(codes, sizes, len(codes[0]))
+
+
+def separate_codes(joint: Array, sizes: Sequence[int]) -> list[Array]:
+    """Undo :func:`joint_codes`."""
+    return [joint] if len(sizes) == 1 else separate_keys(joint.astype(np.int64), sizes)
+
+
+# ---- labels as they are met
+
+
+class LevelCoder:
+    """Turns one column into codes, batch after batch; labels get their codes as they are met.
+
+    With ``levels`` the labels are given, and any other is an error.
+
+    >>> import pyarrow as pa
+    >>> coder = LevelCoder("smokes")
+    >>> coder.codes(pa.array(["no", None, "yes"])).tolist(), coder.labels
+    ([0, -1, 1], ['no', 'yes'])
+    """
+
+    def __init__(self, column: str, levels: Sequence[Label] | None = None, about: ColumnLabels | None = None) -> None:
+        self.column = column
+        self.labels: list[Label] = [] if levels is None else [label for label in levels if label is not None]
+        self._fixed = levels is not None
+        self._places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
+        self.about = about
+        self._last: tuple[Any, Array] | None = None
+        self.most: int | None = None
+        """Labels that are told apart; further ones count with the last. ``None``: too many are an error."""
+
+    def codes(self, values: Any) -> Array:
+        """Codes of the next rows, int32; -1 where there is no value."""
+        places, dictionary = places_of(values)
+        codes: Array = self._table(dictionary)[places]
+        return codes
+
+    def _table(self, dictionary: Any) -> Array:
+        """The code of each entry of a dictionary, and one more for none."""
+        if self._last is not None and self._last[0].equals(dictionary):
+            return self._last[1]
+        if len(dictionary) > MOST_LEVELS and self.most is None:
+            raise too_many_levels(self.column, len(dictionary))
+        with column_errors(self.column):
+            values = dictionary.to_pylist()
+        table = np.array([*map(self._code, values), MISSING], dtype=np.int32)
+        self._last = dictionary, table
+        return table
+
+    def _code(self, value: Any) -> int:
+        label = self._label(value)
+        if label is None:
+            return MISSING
+        try:
+            place = self._places.get(label)
+        except TypeError as error:
+            raise WrongTypeError(
+                f"column {self.column!r} holds values that cannot be categories",
+                hint="use a column of texts or numbers",
+                values=str(error),
+            ) from None
+        if place is None:
+            place = self._add(label)
+        return place
+
+    def _label(self, value: Any) -> Label:
+        if isinstance(value, float):
+            if math.isnan(value):
+                return None
+            value = int(value) if value.is_integer() and abs(value) < 2**53 else value
+        if self.about is not None and self._stands_for_missing(value):
+            return None
+        return value  # type: ignore[no-any-return]
+
+    def _stands_for_missing(self, value: Any) -> bool:
+        """Codes that an SPSS file declares missing, and empty texts of files that know no other missing text."""
+        about = self.about
+        if about is None or (about.text and not isinstance(value, str)):
+            return False
+        return (about.text and value == "") or any(low <= value <= high for low, high in about.missing)
+
+    def _add(self, label: Label) -> int:
+        if self._fixed:
+            raise UnknownCategoryError(
+                f"column {self.column!r} holds a value that was not there when the file was counted",
+                hint="do not change the file while it is being released",
+                values=repr(label),
+                column=self.column,
+                label=label,
+            )
+        if self.most is not None and len(self.labels) >= self.most:
+            return self.most - 1
+        if len(self.labels) >= MOST_LEVELS:
+            raise too_many_levels(self.column, len(self.labels) + 1)
+        self._places[label] = len(self.labels)
+        self.labels.append(label)
+        return len(self.labels) - 1
+
+
+def too_many_levels(column: str, count: int) -> TooLargeError:
+    """The error for a column that is no category."""
+    return TooLargeError(
+        f"column {column!r} has more than {min(count - 1, MOST_LEVELS):,} different values; a category has far fewer",
+        hint="group its values into classes first, or leave it out of the plan",
+        column=column,
+    )
+
+
+# ---- numbers for values of any type, the same in every batch
+
+_WORDS = np.random.Generator(np.random.PCG64(20_260)).integers(0, 1 << 63, 1 << 10, dtype=np.uint64) * np.uint64(2) + (
+    np.uint64(1)
+)
+
+
+class NumberedColumn(NamedTuple):
+    """A column of a batch: for each row a place in ``numbers``, which stand for the values; the last for none."""
+
+    places: Array
+    numbers: Array
+
+
+def numbered_column(column: Any) -> NumberedColumn:
+    """Values of any type as numbers of 64 bits; those of integers are all different.
+
+    >>> import pyarrow as pa
+    >>> places, numbers = numbered_column(pa.array(["a", None, "b", "a"]))
+    >>> places.tolist(), len(set(numbers.tolist()))
+    ([0, 2, 1, 0], 3)
+    """
+    places, values = places_of(column if require().types.is_dictionary(column.type) else _simple(column))
+    numbers = np.append(_numbers(values), MISSING_NUMBER)
+    if values.null_count:
+        numbers[:-1][np.array(values.is_null().to_pylist())] = MISSING_NUMBER
+    return NumberedColumn(places.astype(np.int64), numbers)
+
+
+def _simple(column: Any) -> Any:
+    """Lists and other values with parts as texts, and values with a meaning of their own as they are stored."""
+    arrow = require()
+    if isinstance(column.type, arrow.BaseExtensionType):
+        column = column.storage
+    if arrow.types.is_nested(column.type) or arrow.types.is_interval(column.type):
+        return arrow.array([None if value is None else repr(value) for value in column.to_pylist()], arrow.string())
+    return column
+
+
+def _numbers(values: Any) -> Array:
+    arrow = require()
+    types, kind = arrow.types, values.type
+    if types.is_temporal(kind) and not types.is_interval(kind):
+        values = values.cast(arrow.int32() if kind.bit_width == 32 else arrow.int64())
+        kind = values.type
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return _mixed(integers_of(values.cast(arrow.int64(), safe=False).fill_null(0)).view(np.uint64))
+    if types.is_floating(kind):
+        real = integers_of(values.cast(arrow.float64()).fill_null(0.0)) + 0.0
+        return _mixed(real.view(np.uint64))
+    if "binary" in str(kind):  # of any length, or of one length as UUIDs are: bytes that need not be a text
+        values = values.cast(arrow.binary())
+    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        values = values.cast(arrow.string())
+    return _text_numbers(values.cast(arrow.large_binary()))
+
+
+def _mixed(numbers: Array) -> Array:
+    """Numbers of 64 bits spread over all of them, one to one."""
+    with np.errstate(over="ignore"):
+        spread = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        spread = (spread ^ (spread >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Array = spread ^ (spread >> np.uint64(31))
+    return mixed
+
+
+def _text_numbers(values: Any) -> Array:
+    """A number for each text: the sum of its bytes, each times a fixed random number for its place."""
+    if not len(values):
+        return np.zeros(0, dtype=np.uint64)
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    lengths = np.diff(ends)
+    signs = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
+    place = np.arange(len(signs), dtype=np.int64) - np.repeat(ends[:-1] - ends[0], lengths)
+    factors = _WORDS[place % len(_WORDS)] + (place // len(_WORDS)).astype(np.uint64) * np.uint64(2)
+    sums = np.append(np.uint64(0), np.cumsum((signs.astype(np.uint64) + np.uint64(1)) * factors, dtype=np.uint64))
+    return _mixed(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]] + lengths.astype(np.uint64))
+
+
+def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedColumn:
+    """Two columns as one."""
+    size = len(second.numbers)
+    codes, possible = first.places * size + second.places, len(first.numbers) * size
+    if possible <= len(codes):
+        there = np.bincount(codes, minlength=possible) > 0
+        cells, places = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+    else:
+        cells, places = np.unique(codes, return_inverse=True)
+    a, b = np.divmod(cells, size)
+    numbers = _mixed(first.numbers[a] + np.uint64(3) * _mixed(second.numbers[b]))
+    return NumberedColumn(places.astype(np.int64), np.append(numbers, MISSING_NUMBER))

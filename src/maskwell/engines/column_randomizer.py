@@ -1,0 +1,352 @@
+"""Randomize columns of a file of any size, in one pass and with the same memory however long it is; or of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.atomic import atomic_file, check_output
+from maskwell.core.categories import Categories, Encoded
+from maskwell.core.exact import Parity, to_float, to_text
+from maskwell.core.randomness import SECURE, RandomSource
+from maskwell.core.report_data import Reports
+from maskwell.designs.design import Design
+from maskwell.engines.arrow_arrays import (
+    describe,
+    described,
+    masks_from_bits,
+    require,
+    texts_from_bits,
+    without_traces,
+)
+from maskwell.engines.assignments import Assignment, check_assignments, expected_categories
+from maskwell.engines.column_codes import CategoryCoder, common_rows, joint_codes, raise_first, separate_codes
+from maskwell.engines.column_tables import TableInMemory
+from maskwell.engines.row_batches import PIECE_BYTES, EvenRows, Progress, RowPass
+from maskwell.engines.row_sources import (
+    BATCH_ROWS,
+    ending_of,
+    engine_of,
+    find_column,
+    lost_in,
+    open_sink,
+    open_source,
+    rows_of_cells,
+)
+from maskwell.errors import DataFileError, ParameterError
+
+
+@dataclass(frozen=True)
+class RandomizedColumn:
+    """What happened to one column."""
+
+    design: str
+    k: int
+    encoding: str
+    parity: float
+    private: bool
+    missing: int | None
+    """Rows without a value that were left out; None where they were randomized like the others, and not counted."""
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """What :func:`randomize_file` did: rows written, rows left out, each column, and where it is."""
+
+    rows: int
+    dropped: int
+    columns: dict[str, RandomizedColumn]
+    output: str
+    parity_joint_exact: Parity | None = None
+    """The product of the parities where several columns were randomized: what all reports of a row reveal together."""
+    lost: tuple[str, ...] = ()
+    """What the input told besides its rows and the output cannot hold, in words."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody can undo the randomization."""
+        return all(column.private for column in self.columns.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        columns = {name: vars(column) for name, column in self.columns.items()}
+        parity, joint = self.parity_joint_exact, {}
+        if parity is not None:
+            joint = {"parity_joint": to_float(parity), "parity_joint_exact": to_text(parity)}
+        return {
+            "rows": self.rows,
+            "dropped": self.dropped,
+            "columns": columns,
+            "output": self.output,
+            "private": self.private,
+            "lost": list(self.lost),
+            **joint,
+        }
+
+
+def randomize_file(
+    path: str,
+    output: str,
+    assignments: Sequence[Assignment],
+    *,
+    random: RandomSource | None = None,
+    missing: str = "error",
+    force: bool = False,
+    inputs: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Randomized:
+    """Randomize the assigned columns and copy the others as they are.
+
+    Parameters
+    ----------
+    path, output
+        Files whose ending tells their kind; ``-`` is CSV on standard input or output.
+    assignments
+        Which design for which column.
+    random
+        Where the draws come from; the operating system's generator by default.
+    missing
+        ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
+    force
+        Whether the output may replace a file.
+    inputs
+        Further files that the output must not replace.
+    progress
+        Called after each batch.
+
+    Raises
+    ------
+    DataFileError, UnknownCategoryError, MissingValueError
+        Then no output is left. Values that no design knows are counted over the whole file first.
+    """
+    names = check_assignments(assignments)
+    for assignment in assignments:
+        _check_one_column_each(assignment)
+    texts_only = not engine_of(output).holds_bytes
+    check_output(output, force=force, inputs=[path, *inputs])
+    draws = SECURE if random is None else random
+    same_kind = ending_of(path) == ending_of(output)
+    with open_source(path, coded=expected_categories(assignments, reports=False), exact=same_kind) as source:
+        columns = [
+            ColumnRandomizer(a, source.schema, path, draws, missing=missing, texts_only=texts_only) for a in assignments
+        ]
+        schema = without_traces(source.schema, names)
+        for column in columns:
+            schema = column.changed(schema)
+        at_once = min(rows_of_cells(len(schema)), *(column.rows_at_once for column in columns))
+        rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
+        with (
+            atomic_file(output, force=force, inputs=[path, *inputs], like=path) as file,
+            open_sink(file, output, schema, style=source.style) as sink,
+        ):
+            even = EvenRows(sink, at_once)
+            for batch in rows:
+                changed = _randomize_batch(batch, columns, schema, rows.rows)
+                if changed is not None:
+                    even.write(changed)
+                    written += len(changed)
+            raise_first((problems for column in columns for problems in column.problems), rows.rows)
+            even.finish()
+        lost = lost_in(source.style, output)
+    summary = {n: s for c in columns for n, s in c.summary().items()}
+    return Randomized(written, rows.rows - written, summary, output, _parity_joint(assignments), lost)
+
+
+def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
+    """The product of the parities of several columns, None for a single one."""
+    parities = [leaf.parity_exact() for assignment in assignments for leaf in assignment.leaves]
+    finite = [parity for parity in parities if isinstance(parity, Fraction)]
+    if len(parities) == 1:
+        return None
+    return math.prod(finite, start=Fraction(1)) if len(finite) == len(parities) else math.inf
+
+
+def _randomize_batch(batch: Any, columns: Sequence[ColumnRandomizer], schema: Any, row: int) -> Any:
+    """The batch with reports in place of the truth; None once any column has met a value it cannot use."""
+    arrow = require()
+    encoded = [column.encode(batch, row) for column in columns]
+    if any(problems for column in columns for problems in column.problems):
+        return None
+    kept, codes = common_rows([one for group in encoded for one in group if one is not None], len(batch))
+    arrays = (batch if kept is None else batch.filter(arrow.array(kept))).columns
+    remaining = iter(codes)
+    for column in columns:
+        drawn = column.draw([next(remaining) for _ in column.positions])
+        for position, array in zip(column.positions, drawn, strict=True):
+            arrays[position] = array
+    arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
+    return arrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _check_one_column_each(assignment: Assignment) -> None:
+    several = next((names for _, names in assignment.parts if len(names) > 1), None)
+    if several is not None:
+        raise ParameterError(
+            f"the reports of one design for the columns {', '.join(several)}: files are randomized column by column",
+            hint="randomize tables in Python, design.sample(codes); estimate reads such columns",
+            columns=several,
+        )
+
+
+class ColumnRandomizer:
+    """One assignment at work: from true values to reports, batch after batch."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        schema: Any,
+        path: str,
+        random: RandomSource,
+        *,
+        missing: str = "error",
+        texts_only: bool,
+    ) -> None:
+        self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
+        self.positions = [find_column(schema, name, path) for name in self._names]
+        self._fields = [schema.field(position) for position in self.positions]
+        for name, field in zip(self._names, self._fields, strict=True):
+            _check_true_values(name, field)
+        self._sampler = assignment.design.sampler(random)
+        self._coders = _true_coders(assignment, missing)
+        self.problems = [coder.problems for coder in self._coders]
+        # Where a missing value is a truth like others, their number is nobody's business.
+        self._n_missing: list[int | None] = [None if missing == "category" else 0] * len(self._names)
+        self._labels = [self._label_array(d, f.type) for d, f in zip(self._leaves, self._fields, strict=True)]
+
+    @property
+    def rows_at_once(self) -> int:
+        """So many that their reports take a few megabytes."""
+        bytes_of_a_row = max(d.k if d.reports_are_sets else 8 for d in self._leaves)
+        return max(64, min(BATCH_ROWS, PIECE_BYTES // bytes_of_a_row))
+
+    def changed(self, schema: Any) -> Any:
+        """The schema with reports in place of the truth, saying so."""
+        for position, field, leaf, labels in zip(self.positions, self._fields, self._leaves, self._labels, strict=True):
+            kind = self._set_type(leaf) if labels is None else labels.type
+            schema = schema.set(position, described(field.with_type(kind).with_nullable(True), self._about(leaf)))
+        return schema
+
+    def encode(self, batch: Any, row: int) -> list[Encoded | None]:
+        """Codes of the columns, None for each that cannot be encoded."""
+        encoded = [c.codes(batch.column(i), row + 1) for c, i in zip(self._coders, self.positions, strict=True)]
+        for place, (count, column) in enumerate(zip(self._n_missing, encoded, strict=True)):
+            if count is not None and column is not None:
+                self._n_missing[place] = count + column.n_missing
+        return encoded
+
+    def draw(self, codes: list[Array]) -> list[Any]:
+        """Reports for the next rows, one array for each column."""
+        reports = self._sampler.sample(joint_codes(codes, [leaf.k for leaf in self._leaves]))
+        if reports.encoding == "bits":
+            return [texts_from_bits(reports.data, reports.k) if self._texts_only else masks_from_bits(reports.data)]
+        parts = separate_codes(reports.data, [leaf.m for leaf in self._leaves])
+        arrow = require()
+        return [labels.take(arrow.array(part)) for labels, part in zip(self._labels, parts, strict=True)]
+
+    def summary(self) -> dict[str, RandomizedColumn]:
+        """What happened to each column."""
+        return {
+            name: RandomizedColumn(
+                leaf.fingerprint, leaf.k, leaf.encoding, leaf.parity(), self._sampler.private, missing
+            )
+            for name, leaf, missing in zip(self._names, self._leaves, self._n_missing, strict=True)
+        }
+
+    def _about(self, leaf: Design) -> dict[str, Any]:
+        return dict(Reports(leaf.fingerprint, leaf.k, leaf.encoding, np.empty(0), self._sampler.private).describe())
+
+    def _set_type(self, leaf: Design) -> Any:
+        arrow = require()
+        return arrow.string() if self._texts_only else arrow.binary((leaf.k + 7) // 8)
+
+    def _label_array(self, leaf: Design, kind: Any) -> Any:
+        """All report labels in the type of the column where it can hold them; None for set reports."""
+        if not isinstance(leaf.outputs, Categories):
+            return None
+        arrow = require()
+        labels = leaf.outputs.decode(np.arange(leaf.m), like=arrow.array([], type=kind), match="text")
+        if not arrow.types.is_dictionary(labels.type):
+            return labels
+        # The width of the positions is the design's, since that of the true column follows the values that occur in it.
+        positions = arrow.int8() if leaf.m <= 2**7 else arrow.int16() if leaf.m <= 2**15 else arrow.int32()
+        return labels.cast(arrow.dictionary(positions, labels.type.value_type, labels.type.ordered))
+
+
+def _check_true_values(name: str, field: Any) -> None:
+    """Raise where a column says that it holds reports; ``field`` is what is known of it, if anything."""
+    if field is not None and describe(field) is not None:
+        raise DataFileError(
+            f"column {name!r} already holds reports of a design", hint="give the file with the true values", column=name
+        )
+
+
+def _true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
+    """What turns each column into codes of its true categories."""
+    pairs = zip(assignment.columns, assignment.leaves, strict=True)
+    return [CategoryCoder(name, leaf.inputs, missing) for name, leaf in pairs]
+
+
+# ---- tables in memory
+
+
+def randomize_table(
+    data: Any, assignments: Sequence[Assignment], *, random: RandomSource | None = None, missing: str = "error"
+) -> Any:
+    """A table of the kind that was given, with reports in place of the truth; the other columns stay as they are.
+
+    Parameters
+    ----------
+    data
+        A DataFrame of pandas or polars, an Arrow table, or a dictionary of columns. Index, names and types are kept
+        where they can hold the reports; set reports come as texts of 0 and 1.
+    assignments, random, missing
+        As for :func:`randomize_file`.
+    """
+    names = check_assignments(assignments)
+    for assignment in assignments:
+        _check_one_column_each(assignment)
+    table = TableInMemory(data)
+    table.check(names)
+    if not table.rows:
+        raise DataFileError("the table has no rows", hint="give a table with at least one row")
+    for name in names:
+        _check_true_values(name, table.field(name))
+    kept, codes = _true_codes(table, assignments, missing)
+    reports, notes, remaining = {}, {}, iter(codes)
+    for assignment in assignments:
+        leaves, sampler = assignment.leaves, assignment.design.sampler(random)
+        drawn = sampler.sample(joint_codes([next(remaining) for _ in leaves], [leaf.k for leaf in leaves]))
+        for name, leaf, part in zip(assignment.columns, leaves, _parts(drawn, leaves), strict=True):
+            reports[name] = _labels_like(leaf, part, table.column(name), kept)
+            notes[name] = dict(part.describe())
+    return table.with_columns(reports, kept, notes)
+
+
+def _true_codes(
+    table: TableInMemory, assignments: Sequence[Assignment], missing: str
+) -> tuple[Array | None, list[Array]]:
+    """The rows that are kept (None for all), and for each column the codes of their true values."""
+    coders = [coder for assignment in assignments for coder in _true_coders(assignment, missing)]
+    encoded = [coder.codes(table.column(coder.column), 1) for coder in coders]
+    raise_first((coder.problems for coder in coders), table.rows)
+    return common_rows([one for one in encoded if one is not None], table.rows)
+
+
+def _parts(drawn: Reports, leaves: Sequence[Design]) -> list[Reports]:
+    """The reports of each factor of a product."""
+    if len(leaves) == 1:
+        return [drawn]
+    columns = zip(leaves, separate_codes(drawn.data, [leaf.m for leaf in leaves]), strict=True)
+    return [Reports(leaf.fingerprint, leaf.k, leaf.encoding, codes, drawn.private) for leaf, codes in columns]
+
+
+def _labels_like(design: Design, reports: Reports, like: Any, kept: Array | None) -> Any:
+    if isinstance(design.outputs, Categories):
+        return design.outputs.decode(reports.data, like=like, match="text", kept=kept)
+    return design.labels_of(reports, like=like, kept=kept)

@@ -1,0 +1,186 @@
+"""Tables of any kind, by column: files, pandas, polars, Arrow, or a mapping from names to columns.
+
+Columns are read as Arrow arrays; a table in memory also gives them as they are, and takes others in their place.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.arrays import Array
+from maskwell.core.phrases import fault_of
+from maskwell.engines.arrow_arrays import described, reason_of, require, without_traces
+from maskwell.engines.arrow_checks import REPORTS, check_column_type, validated_values
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
+from maskwell.engines.row_batches import RowPass
+from maskwell.engines.row_sources import Coded, MemoryTable, Source, engine_of, no_column, open_source
+from maskwell.errors import MaskwellError, WrongTypeError
+
+
+class Table(ABC):
+    """Columns by name.
+
+    Attributes
+    ----------
+    names
+        All columns there are.
+    where
+        What to call the table in messages.
+    texts_only
+        Whether numbers come as text, as in a CSV file.
+    labels
+        What a file says about its columns, such as labels of values; empty where it says nothing.
+    """
+
+    names: list[str]
+    where: str
+    texts_only: bool
+    labels: Mapping[str, ColumnLabels]
+
+    @abstractmethod
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Some columns, each one Arrow array."""
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise for the first name that is no column."""
+        for name in names:
+            if self.names.count(name) != 1:
+                raise no_column(self.names, name, self.where)
+
+    def _readable(self, name: str, column: Any, *, checked: bool) -> Any:
+        """A column of a type that can be used, as one Arrow array."""
+        array = _array(column, checked=checked)
+        check_column_type(require().field(name, array.type), REPORTS)
+        return array
+
+
+class TableInMemory(Table):
+    """A table of pandas, polars or Arrow, or a mapping from names to columns."""
+
+    where = "the table"
+    texts_only = False
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.labels = data, {}
+        if isinstance(data, Mapping):
+            names, self.column = list(data), data.__getitem__
+        elif hasattr(data, "column_names") and hasattr(data, "column"):
+            names, self.column = data.column_names, data.column
+        elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+            names, self.column = list(data.columns), data.__getitem__
+        else:
+            raise WrongTypeError(
+                f"a table is needed, not a {type(data).__name__}",
+                hint="give a DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or a path",
+            )
+        self.names = [*map(str, names)]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; columns of different lengths are refused."""
+        if not isinstance(self.data, Mapping):
+            return len(self.data)
+        lengths = {len(column) for column in self.data.values()}
+        if len(lengths) > 1:
+            raise WrongTypeError(
+                "the table cannot be read: its columns have different lengths", hint="give columns of one length"
+            )
+        return max(lengths, default=0)
+
+    def field(self, name: str) -> Any:
+        """What an Arrow table says of a column, None for other tables."""
+        return self.data.schema.field(name) if isinstance(self.data, require().Table) else None
+
+    def with_columns(self, columns: Mapping[str, Any], kept: Array | None, notes: Mapping[str, dict[str, Any]]) -> Any:
+        """A table of the same kind with some columns in place of its own, and of the others the kept rows only.
+
+        ``notes`` are what an Arrow table says about the new columns.
+        """
+        data, kind = self.data, type(self.data).__module__.partition(".")[0]
+        if kind == "pandas":
+            return (data if kept is None else data[kept]).assign(**columns)
+        if kind == "polars":
+            return (data if kept is None else data.filter(kept)).with_columns(**columns)
+        if isinstance(data, require().Table):
+            return self._with_arrow_columns(columns, kept, notes)
+        return {name: columns[name] if name in columns else _rows_of(data[name], kept) for name in data}
+
+    def _with_arrow_columns(
+        self, columns: Mapping[str, Any], kept: Array | None, notes: Mapping[str, dict[str, Any]]
+    ) -> Any:
+        table = self.data if kept is None else self.data.filter(require().array(kept))
+        for name, column in columns.items():
+            place = self.names.index(name)
+            field = described(table.schema.field(place).with_type(column.type).with_nullable(True), notes[name])
+            table = table.set_column(place, field, column)
+        return table.replace_schema_metadata(without_traces(self.data.schema, [*columns]).metadata)
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Some columns, each one Arrow array."""
+        self.check(names)
+        arrow = require()
+        try:
+            return {name: self._readable(name, self.column(name), checked=False) for name in names}
+        except MaskwellError:
+            raise
+        except (arrow.ArrowException, TypeError, ValueError) as error:
+            raise WrongTypeError(
+                f"a column cannot be read: {reason_of(error)}",
+                hint="give columns of one kind of value each",
+                values=fault_of(error, 200),
+            ) from None
+
+
+class TableInFile(Table):
+    """A file that is open; only the columns that are asked for are read."""
+
+    def __init__(self, path: str, source: Source) -> None:
+        self.names, self.where = list(source.schema.names), path
+        self._source, self.texts_only = source, engine_of(path).texts_only
+        self.labels = source.style.columns if isinstance(source.style, Labels) else {}
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Some columns, each one Arrow array; a file is read once."""
+        self.check(names)
+        arrow = require()
+        positions = sorted(self.names.index(name) for name in names)
+        kept = [self.names[i] for i in positions]
+        read = arrow.Table.from_batches([*RowPass(self._source, self.where, only=positions)])
+        return {name: self._readable(name, read.column(place), checked=True) for place, name in enumerate(kept)}
+
+
+@contextmanager
+def open_table(data: Any, coded: Coded | None = None) -> Iterator[Table]:
+    """A table of any kind, or the path of a file; the columns ``coded`` hold these categories, maybe as labels."""
+    if isinstance(data, str | Path):
+        with open_source(str(data), coded=coded or {}) as source:
+            yield TableInFile(str(data), source)
+        return
+    yield TableInMemory(data.data if isinstance(data, MemoryTable) else data)
+
+
+def _rows_of(column: Any, kept: Array | None) -> Any:
+    """The kept rows of a column of any kind."""
+    if kept is None:
+        return column
+    if isinstance(column, list | tuple):
+        return type(column)(value for value, stays in zip(column, kept.tolist(), strict=True) if stays)
+    if hasattr(column, "filter"):  # of polars, or of Arrow
+        return column.filter(kept if hasattr(column, "to_arrow") else require().array(kept))
+    return column[kept]
+
+
+def _array(values: Any, *, checked: bool = True) -> Any:
+    """A column as one Arrow array; one that no file reader has checked is checked here."""
+    arrow = require()
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    if not isinstance(values, arrow.Array | arrow.ChunkedArray):
+        values = arrow.array(values, from_pandas=True)
+    if not checked:
+        values = validated_values(values)
+    return values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values

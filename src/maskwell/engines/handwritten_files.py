@@ -1,0 +1,207 @@
+"""Small files that people write by hand: tables with a header, the curves of a demand, matrices."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.categories import Categories
+from maskwell.core.documents import LARGEST_BY_HAND, from_json, read_document
+from maskwell.core.exact import as_fraction, as_given, check_probability, to_decimal
+from maskwell.core.phrases import fault_of
+from maskwell.errors import DataFileError, InputError, MatrixError, ParameterError
+from maskwell.privacy.curves import Curve, Lines, Steps
+
+# ---- tables: CSV with a header, every line told by its number
+
+Line = tuple[int, list[str]]
+
+
+def read_lines(path: str, *, hint: str) -> list[Line]:
+    """The lines that are not empty, as their number in the file and their cells."""
+    text = read_document(path, error=DataFileError, hint=hint, largest=LARGEST_BY_HAND)
+    rows = csv.reader(io.StringIO(text, newline=""))
+    try:
+        return [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise DataFileError(f"cannot read {path}: {fault_of(error)}", hint=hint, path=path) from error
+
+
+def read_small_table(
+    path: str, *, needed: Iterable[str], allowed: Iterable[str] = (), hint: str
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows by the names of their columns, with their line; an error for columns that are missing or unknown."""
+    lines = read_lines(path, hint=hint)
+    header = lines[0][1] if lines else []
+    known = {*needed, *allowed}
+    if not set(needed) <= set(header) <= known or len(set(header)) < len(header):
+        raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=hint, path=path)
+    for number, line in lines[1:]:
+        if len(line) != len(header):
+            raise DataFileError(
+                f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=hint, path=path
+            )
+    if len(lines) < 2:
+        raise DataFileError(f"{path} has no rows", hint=hint, path=path)
+    return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]
+
+
+# ---- the curves of a demand: columns p, lower, upper
+
+CURVES_HINT = "give a CSV with a header p,lower,upper and one row for each prior, the first for p = 0"
+Rows = Sequence[tuple[Fraction, Fraction]]
+
+
+def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Curve | None]:
+    """The lower and the upper curve; one whose column is absent is None.
+
+    ``between`` = "steps": the values of a row hold from its p up to the next. "lines": rows are joined by straight
+    lines, with (0, 0) and (1, 1) added where the table does not reach.
+    """
+    table = _read_priors(path)
+    make = _steps if between == "steps" else _lines
+    curves = []
+    for name in ("lower", "upper"):
+        rows = [(p, row[name]) for p, row in table.items() if name in row]
+        try:
+            curves.append(make(rows) if rows else None)
+        except ParameterError as error:
+            raise ParameterError(f"{path}, column {name}: {error.message}", hint=error.hint, path=path) from error
+    return curves[0], curves[1]
+
+
+def _read_priors(path: str) -> dict[Fraction, dict[str, Fraction]]:
+    lines = read_lines(path, hint=CURVES_HINT)
+    header = lines[0][1] if lines else []
+    if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
+        raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=CURVES_HINT, path=path)
+    return _priors(path, header, lines[1:])
+
+
+def _priors(
+    path: str, header: Sequence[str], lines: Sequence[tuple[int, Sequence[str]]]
+) -> dict[Fraction, dict[str, Fraction]]:
+    """The table by its priors; ``lines`` come with their number in the file."""
+    table: dict[Fraction, dict[str, Fraction]] = {}
+    for number, line in lines:
+        if len(line) != len(header):
+            raise DataFileError(
+                f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=CURVES_HINT
+            )
+        cells = dict(zip(header, line, strict=True))
+        p = as_given(as_fraction(cells["p"], f"{path}, line {number}, p"), cells["p"])
+        before = next(reversed(table), None)
+        if not 0 <= p <= 1 or (before is not None and p <= before):
+            wrong = (
+                f"comes after p = {to_decimal(before)}" if before is not None and p <= before else "is not from 0 to 1"
+            )
+            raise DataFileError(
+                f"{path}, line {number}: p = {to_decimal(p)} {wrong}", hint="let p rise from 0, at most to 1"
+            )
+        table[p] = {
+            name: check_probability(cells[name], f"{path}, line {number}, {name}")
+            for name in ("lower", "upper")
+            if name in cells
+        }
+    if not table:
+        raise DataFileError(f"{path} has no rows", hint=CURVES_HINT, path=path)
+    return table
+
+
+def _steps(rows: Rows) -> Steps:
+    if rows[0][0] != 0:
+        raise ParameterError(
+            f"nothing is said about priors below {to_decimal(rows[0][0])}",
+            hint="begin with a row for p = 0: its values hold up to the next p",
+        )
+    inside = [(p, v) for p, v in rows if p < 1]
+    return Steps.of([p for p, _ in inside[1:]], [v for _, v in inside])
+
+
+def _lines(rows: Rows) -> Lines:
+    start = [] if rows[0][0] == 0 else [(Fraction(0), Fraction(0))]
+    end = [] if rows[-1][0] == 1 else [(Fraction(1), Fraction(1))]
+    return Lines.of([*start, *rows, *end])
+
+
+# ---- matrices: CSV with or without labels, JSON, NPY
+
+
+@dataclass(frozen=True)
+class MatrixFile:
+    """Entries as they were written (numbers or texts), and the labels of rows and columns if there were any."""
+
+    entries: Any
+    row_labels: Categories | None = None
+    column_labels: Categories | None = None
+
+
+def read_matrix(path: str) -> MatrixFile:
+    """Read m lines of k numbers or fractions from CSV (labels optional), JSON (a list of lists) or NPY."""
+    readers = {".csv": _read_csv, ".json": _read_json, ".npy": _read_npy}
+    reader = readers.get(Path(path).suffix.lower())
+    if reader is None:
+        raise DataFileError(f"{path} has no ending that tells what it is", hint=f"known endings: {' '.join(readers)}")
+    try:
+        return reader(path)
+    except InputError:
+        raise
+    except OSError as error:
+        raise DataFileError(
+            f"cannot read {path}: {error.strerror}", hint="check the path of the matrix file"
+        ) from error
+    except (ValueError, EOFError, csv.Error) as error:
+        raise DataFileError(
+            f"cannot read {path}: {fault_of(error)}", hint="give m lines of k numbers or fractions"
+        ) from error
+
+
+def _read_csv(path: str) -> MatrixFile:
+    lines = csv.reader(io.StringIO(_text_of(path), newline=""))
+    rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
+    if not rows:
+        raise DataFileError(f"{path} is empty", hint="give m lines of k numbers or fractions", path=path)
+    if _is_number(rows[0][0]) and len({len(row) for row in rows}) == 1:
+        return MatrixFile(rows)
+    header, body = rows[0], rows[1:]
+    width = len(body[0]) if body else 0
+    if len(header) == width:
+        header = header[1:]  # without the corner
+    if not body or len(header) != width - 1 or any(len(row) != width for row in body):
+        lengths = sorted({len(row) for row in rows})
+        raise MatrixError(
+            f"{path}: lines of {' and '.join(map(str, lengths))} fields do not make a matrix",
+            hint="give lines of numbers alone, or a line of category labels and a first column of report labels",
+        )
+    return MatrixFile([row[1:] for row in body], Categories.of([row[0] for row in body]), Categories.of(header))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        as_fraction(text)
+    except InputError:
+        return False
+    return True
+
+
+def _read_json(path: str) -> MatrixFile:
+    """Decimals keep the digits that were written."""
+    return MatrixFile(from_json(_text_of(path), parse_float=str))
+
+
+def _text_of(path: str) -> str:
+    return read_document(path, error=DataFileError, hint="check the path of the matrix file")
+
+
+def _read_npy(path: str) -> MatrixFile:
+    array = np.load(path, allow_pickle=False)
+    if not isinstance(array, np.ndarray) or array.ndim != 2:
+        raise MatrixError(f"{path} does not hold a matrix", hint="save an array with two dimensions: reports, truths")
+    return MatrixFile(array)

@@ -1,0 +1,278 @@
+"""Rows on their way, batch after batch: one pass over a source, even lengths, a writer in a thread, a random order."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from maskwell.core.arrays import Array
+from maskwell.core.randomness import RandomSource, random_order
+from maskwell.engines.arrow_arrays import file_errors, require
+from maskwell.engines.row_sources import MemoryTable, Sink, Source
+from maskwell.errors import DataFileError
+
+Progress = Callable[[int, float | None], None]
+"""Told the rows so far and, where it is known, the share of the file."""
+
+PIECE_BYTES = 1 << 22
+"""Bytes that what is made of the rows at hand may take."""
+
+MOST_TEXT = 1 << 26
+"""Bytes of texts that wait to be written together."""
+TEXTS = ("string", "large_string", "binary", "large_binary")
+
+
+class RowPass:
+    """One pass over the rows of a source, in batches of at most so many rows; a source without rows is refused.
+
+    Attributes
+    ----------
+    rows
+        How many came before the batch at hand; in the end, all.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        path: str | MemoryTable,
+        *,
+        only: Sequence[int] | None = None,
+        rows_at_once: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._source, self._path, self._only = source, path, only
+        self._rows_at_once, self._progress = rows_at_once, progress
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = self._source.batches(self._only)
+        for batch in batches if self._rows_at_once is None else pieces(batches, self._rows_at_once):
+            yield batch
+            self.rows += len(batch)
+            if self._progress is not None:
+                self._progress(self.rows, self._source.done())
+        if self.rows == 0:
+            raise DataFileError(f"{self._path} has no rows", hint="give a file with at least one row", path=self._path)
+
+
+def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    """Batches of at most so many rows."""
+    for batch in batches:
+        for start in range(0, len(batch), rows):
+            yield batch.slice(start, rows)
+
+
+# ---- batches of one length
+
+
+class Writes(Protocol):
+    """Anything that takes rows."""
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+
+
+class EvenRows:
+    """Hands rows on in pieces of one length, whatever the lengths they came in.
+
+    A reader cuts a text file by bytes, so that the lengths of its batches depend on the true values. Were they kept,
+    the cuts of the output would tell about the truth. Where values are long, a piece ends earlier, at a row that the
+    rows handed on tell.
+    """
+
+    def __init__(self, sink: Writes, rows: int) -> None:
+        self._sink, self._rows, self._count, self._bytes = sink, rows, 0, 0
+        self._waiting: list[Any] = []
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        self._waiting.append(batch)
+        self._count, self._bytes = self._count + len(batch), self._bytes + batch.nbytes
+        while self._count >= (rows := min(self._rows, self._rows_of_long_texts())):
+            self._pass_on(rows)
+
+    def finish(self) -> None:
+        """Hand on what is left."""
+        if self._count:
+            self._pass_on(self._count)
+
+    def _rows_of_long_texts(self) -> int:
+        """How many of the waiting rows have texts of so many bytes; more than there are where none have."""
+        if self._bytes < MOST_TEXT:
+            return self._count + 1
+        lengths = np.concatenate([text_bytes(batch) for batch in self._waiting])
+        return int(np.searchsorted(np.cumsum(lengths), MOST_TEXT)) + 1
+
+    def _pass_on(self, rows: int) -> None:
+        table = require().Table.from_batches(self._waiting)
+        for batch in table.slice(0, rows).unify_dictionaries().combine_chunks().to_batches():
+            self._sink.write(batch)
+        self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
+        self._bytes = sum(batch.nbytes for batch in self._waiting)
+
+
+def text_bytes(batch: Any) -> Array:
+    """Bytes of the texts in each row.
+
+    >>> import pyarrow as pa
+    >>> text_bytes(pa.RecordBatch.from_pydict({"a": ["one", None], "b": [1, 2], "c": ["x", "yy"]})).tolist()
+    [4, 2]
+    """
+    arrow, length = require(), require("pyarrow.compute").binary_length
+    total = np.zeros(len(batch), dtype=np.int64)
+    for column in batch.columns:
+        if str(column.type) in TEXTS:
+            total += np.asarray(length(column).cast(arrow.int64()).fill_null(0))
+    return total
+
+
+# ---- a sink that writes in a thread of its own, while the next rows are made ready
+
+WAITING_BATCHES = 2
+"""Batches that may wait to be written: enough that neither side stands still, and memory stays flat."""
+
+
+class BackgroundSink:
+    """Hands rows to another sink, in their order, from a thread; what goes wrong there is raised at the next call."""
+
+    def __init__(self, sink: Sink, pool: ThreadPoolExecutor) -> None:
+        self._sink, self._pool = sink, pool
+        self._waiting: deque[Future[None]] = deque()
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        while len(self._waiting) >= WAITING_BATCHES:
+            self._waiting.popleft().result()
+        self._waiting.append(self._pool.submit(self._sink.write, batch))
+
+    def finish(self) -> None:
+        """Wait until everything is written."""
+        while self._waiting:
+            self._waiting.popleft().result()
+
+
+@contextmanager
+def in_background(sink: Sink) -> Iterator[BackgroundSink]:
+    """Write in a thread until the block ends; then everything is written, or the first error is raised."""
+    with ThreadPoolExecutor(1, thread_name_prefix="maskwell-writer") as pool:
+        behind = BackgroundSink(sink, pool)
+        yield behind
+        behind.finish()
+
+
+# ---- rows in random order, in memory that does not grow with the file
+#
+# Every row goes to a random bucket, the rows of each bucket are put in random order, and the buckets follow one
+# another: then all orders of all rows are equally likely (derived: given the sizes of the buckets, who is where is a
+# fair draw).
+
+BUCKET_BYTES = 1 << 25
+MOST_BUCKETS = 256
+
+
+class ShuffledRows:
+    """Takes rows and gives them back in random order.
+
+    ``rows`` is how many there will be, ``bytes_of_a_row`` about what each needs at least (the first rows tell more);
+    what does not fit a bucket waits in a folder of temporary files beside the output, ``folder``.
+    """
+
+    def __init__(self, schema: Any, rows: int, bytes_of_a_row: float, folder: Path, random: RandomSource) -> None:
+        self._schema = schema
+        self._stream, self._row = random.stream(), 0
+        self._rows, self._bytes_of_a_row, self._beside = rows, bytes_of_a_row, folder
+        self._count = 0
+        self._waiting: list[list[Any]] = []
+        self._bytes = 0
+        self._folder: Path | None = None
+        self._writers: dict[int, Any] = {}
+
+    def _open(self, batch: Any) -> None:
+        """Make the buckets, by the size of the first rows."""
+        needed = int(self._rows * max(self._bytes_of_a_row, batch.nbytes / len(batch)) // BUCKET_BYTES) + 1
+        self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
+        self._waiting = [[] for _ in range(self._count)]
+        self._folder = Path(tempfile.mkdtemp(prefix=".rows-", dir=self._beside)) if self._count > 1 else None
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+        if not len(batch):
+            return
+        if not self._count:
+            self._open(batch)
+        if self._folder is None:
+            self._waiting[0].append(batch)
+            return
+        arrow = require()
+        buckets = self._numbers(len(batch)) % np.uint64(self._count)
+        order = np.argsort(buckets, kind="stable")
+        sorted_ = batch.take(arrow.array(order))
+        ends = np.searchsorted(buckets[order], np.arange(self._count + 1, dtype=np.uint64))
+        for bucket in range(self._count):
+            start, end = int(ends[bucket]), int(ends[bucket + 1])
+            if end > start:
+                self._waiting[bucket].append(sorted_.slice(start, end - start))
+        self._bytes += batch.nbytes
+        if self._bytes >= BUCKET_BYTES:
+            self._spill()
+
+    def batches(self) -> Iterator[Any]:
+        """All rows, in random order."""
+        arrow = require()
+        for bucket in range(self._count):
+            table = arrow.Table.from_batches([*self._spilled(bucket), *self._waiting[bucket]], self._schema)
+            self._waiting[bucket] = []
+            if len(table):
+                yield from table.combine_chunks().take(arrow.array(self._order(len(table)))).to_batches()
+
+    def close(self) -> None:
+        """Throw away the temporary files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers = {}
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _numbers(self, rows: int) -> Array:
+        """The next random numbers of 64 bits."""
+        first, self._row = self._row, self._row + rows
+        return self._stream.words(first, rows, 2).copy().view("<u8").reshape(rows)
+
+    def _order(self, rows: int) -> Array:
+        """A random order of the next rows."""
+        first, self._row = self._row, self._row + rows
+        return random_order(self._stream, first, rows)
+
+    def _spill(self) -> None:
+        arrow, ipc = require(), require("pyarrow.ipc")
+        with file_errors("write", "temporary rows"):
+            for bucket, waiting in enumerate(self._waiting):
+                if not waiting:
+                    continue
+                if bucket not in self._writers:
+                    self._writers[bucket] = ipc.new_stream(str(self._path(bucket)), self._schema)
+                whole = arrow.Table.from_batches(waiting, self._schema).combine_chunks()
+                for batch in whole.unify_dictionaries().to_batches():
+                    self._writers[bucket].write_batch(batch)
+                self._waiting[bucket] = []
+        self._bytes = 0
+
+    def _spilled(self, bucket: int) -> list[Any]:
+        writer = self._writers.pop(bucket, None)
+        if writer is None:
+            return []
+        writer.close()
+        with require().OSFile(str(self._path(bucket))) as file:
+            return [*require("pyarrow.ipc").open_stream(file)]  # in a stream, dictionaries may change on the way
+
+    def _path(self, bucket: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{bucket}.arrow"

@@ -1,0 +1,339 @@
+"""Where rows live: files by their ending and tables in memory, and what the engine of a kind of file must offer.
+
+An engine is one module with an :class:`Engine`, and its endings in ``ENGINES``. It is imported on first use, so that
+the libraries behind it are needed only by those who use it. Rows travel as Arrow record batches, never as a whole
+table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeAlias
+
+from maskwell.core.categories import Categories
+from maskwell.core.phrases import HINT, fault_of, listed
+from maskwell.engines.arrow_arrays import reason_of, require
+from maskwell.engines.arrow_checks import VALUES, check_column_type, validated_values
+from maskwell.errors import DataFileError, WrongTypeError
+
+Coded: TypeAlias = Mapping[str, Categories | None]
+"""Columns that hold categories, with the categories that are looked for in them."""
+
+BATCH_ROWS = 1 << 16
+"""Rows at a time: small enough for the processor's cache, large enough that Python does not count."""
+
+BATCH_CELLS = 1 << 22
+"""Values at a time, so that memory stays flat in files of thousands of columns too."""
+
+MOST_COLUMNS = 50_000
+"""Columns that a file to be written may have."""
+
+
+def rows_of_cells(columns: int) -> int:
+    """Rows that so many columns allow at a time.
+
+    >>> rows_of_cells(20_000)
+    209
+    """
+    return max(1, BATCH_CELLS // max(1, columns))
+
+
+class Source(Protocol):
+    """Rows that are read once, batch after batch."""
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns, as an Arrow schema."""
+
+    @property
+    def style(self) -> Any:
+        """What a file of the same kind should keep besides the rows (such as line ends); None when there is nothing."""
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches of any length; ``only`` these columns, in the order of the file."""
+
+    def done(self) -> float | None:
+        """Share of the file read so far, None where it cannot be known."""
+
+    def close(self) -> None:
+        """Give back the file."""
+
+
+class Sink(Protocol):
+    """Takes rows, batch after batch."""
+
+    def write(self, batch: Any) -> None:
+        """Add rows."""
+
+    def close(self) -> None:
+        """Write what is left; the file itself stays open."""
+
+    def abandon(self) -> None:
+        """Give up: the file will be thrown away."""
+
+
+class OpensSource(Protocol):
+    """How an engine opens a file for reading."""
+
+    def __call__(self, path: str, ending: str, *, coded: Coded, exact: bool) -> Source:
+        """Open a file for reading.
+
+        The columns ``coded`` may come as dictionaries, whatever their type, and as labels of their values where the
+        categories that are looked for are labels (None: wherever there are labels). ``exact`` says that the rows go
+        into a file of the same kind, so that dates and missing codes may come as they are stored.
+        """
+
+
+class OpensSink(Protocol):
+    """How an engine starts a file."""
+
+    def __call__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> Sink:
+        """Start writing rows of this schema; ``style`` comes from a source."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What the module of one kind of file offers.
+
+    Attributes
+    ----------
+    open_source, open_sink
+        How such a file is read and written.
+    texts_only
+        Whether it holds nothing but text.
+    holds_bytes
+        Whether it can hold bytes; set reports are written as texts of 0 and 1 otherwise.
+    holds_codes
+        Whether it holds codes and tells their labels, as the files of SPSS, Stata and SAS do.
+    """
+
+    open_source: OpensSource
+    open_sink: OpensSink
+    texts_only: bool = False
+    holds_bytes: bool = False
+    holds_codes: bool = False
+
+
+def _delimited() -> Engine:
+    from maskwell.engines.delimited import DELIMITED
+
+    return DELIMITED
+
+
+def _parquet() -> Engine:
+    from maskwell.engines.arrow_files import PARQUET
+
+    return PARQUET
+
+
+def _ipc() -> Engine:
+    from maskwell.engines.arrow_files import IPC
+
+    return IPC
+
+
+def _labelled() -> Engine:
+    from maskwell.engines.labelled import LABELLED
+
+    return LABELLED
+
+
+ENGINES: Mapping[str, Callable[[], Engine]] = {
+    ".csv": _delimited,
+    ".csv.gz": _delimited,
+    ".tsv": _delimited,
+    ".tsv.gz": _delimited,
+    ".parquet": _parquet,
+    ".arrow": _ipc,
+    ".sav": _labelled,
+    ".dta": _labelled,
+    ".sas7bdat": _labelled,
+    ".xpt": _labelled,
+}
+"""The engine of each ending of a file name, loaded when it is called."""
+
+LONG_NAME = 200
+"""A longer name is not compared with those there are: that takes long, and helps nobody."""
+
+
+def ending_of(path: str) -> str:
+    """The ending that tells what a file is; ``-`` stands for CSV on standard input or output.
+
+    >>> ending_of("answers.csv.gz"), ending_of("Answers.PARQUET"), ending_of("-")
+    ('.csv.gz', '.parquet', '.csv')
+    """
+    if path == "-":
+        return ".csv"
+    name = Path(path).name.lower()
+    for ending in sorted(ENGINES, key=len, reverse=True):
+        if name.endswith(ending):
+            return ending
+    known = f"known endings: {' '.join(ENGINES)}"
+    if ending := Path(name).suffix:
+        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"use CSV; {known}", path=path)
+    raise DataFileError(f"{path} has no ending that tells what it is", hint=known, path=path)
+
+
+def engine_of(path: str) -> Engine:
+    """The engine for a file."""
+    return ENGINES[ending_of(path)]()
+
+
+@contextmanager
+def open_source(path: str | MemoryTable, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
+    """Open a file of any known kind, or a table in memory; ``coded`` and ``exact`` as in :class:`OpensSource`."""
+    if isinstance(path, MemoryTable):
+        yield MemoryRows(path.data)
+        return
+    engine = engine_of(path)
+    if path != "-" and not Path(path).is_file():
+        raise _no_file(path)
+    if path != "-" and Path(path).stat().st_size == 0:
+        raise DataFileError(f"{path} is empty", hint="give a file with at least one row", path=path)
+    expected = coded if isinstance(coded, Mapping) else dict.fromkeys(coded)
+    source = engine.open_source(path, ending_of(path), coded=expected, exact=exact)
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+def _no_file(path: str) -> DataFileError:
+    place, hint = Path(path), "give the path of a data file"
+    if place.is_dir():
+        return DataFileError(f"{path} is a folder", hint=hint, path=path)
+    if place.exists():
+        hint = "CSV from a pipe is read with - in place of the path"
+        return DataFileError(f"{path} is a pipe or a device, not a file", hint=hint, path=path)
+    return DataFileError(f"{path} does not exist", hint=hint, path=path)
+
+
+@contextmanager
+def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Iterator[Sink]:
+    """Write rows into an open file, in the kind that ``path`` tells."""
+    if len(schema) > MOST_COLUMNS:
+        raise DataFileError(
+            f"{len(schema):,} columns: a file that is written has at most {MOST_COLUMNS:,}",
+            hint="make a file with the columns that are needed, and give that",
+        )
+    sink = engine_of(path).open_sink(file, ending_of(path), schema, style=style)
+    try:
+        yield sink
+        sink.close()
+    except BaseException:
+        sink.abandon()
+        raise
+
+
+def lost_in(style: Any, path: str) -> tuple[str, ...]:
+    """What the style of a source tells that a file of this kind cannot hold, in words."""
+    return tuple(style.lost_in(ending_of(path))) if hasattr(style, "lost_in") else ()
+
+
+def find_column(schema: Any, name: str, path: object, use: str = VALUES) -> int:
+    """The position of a column that can be put to this use, or an error that names those there are."""
+    try:
+        positions = schema.get_all_field_indices(name)
+    except UnicodeEncodeError:  # half a character, which is in no name
+        positions = []
+    if len(positions) != 1:
+        raise no_column(schema.names, name, str(path))
+    check_column_type(schema.field(positions[0]), use)
+    return int(positions[0])
+
+
+def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
+    """The error for a name that is no column, or that of several; ``where`` is what the table is called."""
+    times = sum(one == name for one in names)
+    if times > 1:
+        return DataFileError(
+            f"{where} has {times} columns named {name!r}", hint="rename all but one of them", column=name
+        )
+    close = difflib.get_close_matches(name, names, n=1) if len(name) <= LONG_NAME else []
+    hint = (
+        f"did you mean {close[0]!r}?"
+        if close
+        else f"its columns: {listed(names, len(names), HINT - len('its columns: '))}"
+    )
+    if len(names) == 1 and ";" in names[0]:
+        hint = "the columns seem to be separated by ';': save the file with commas"
+    return DataFileError(f"{where} has no column {name!r}", hint=hint, column=name, columns=list(names))
+
+
+# ---- tables in memory
+
+
+class MemoryTable:
+    """A table in memory where the path of a file could stand; messages call it "the table"."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __str__(self) -> str:
+        return "the table"
+
+    __repr__ = __str__
+
+
+class MemoryRows:
+    """The rows of a table of pandas, polars or Arrow, or of a mapping from names to columns."""
+
+    style = None
+
+    def __init__(self, data: Any) -> None:
+        self._table = validated_values(_arrow(data))
+        self._given = data
+        self.schema = self._table.schema
+        if not len(self._table):
+            raise DataFileError("the table has no rows", hint="give a table with at least one row")
+
+    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
+        """The rows, as Arrow record batches."""
+        table = self._table if only is None else self._table.select(sorted(only))
+        yield from table.to_batches(max_chunksize=BATCH_ROWS)
+
+    def done(self) -> float | None:
+        """Everything is at hand."""
+        return 1.0
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
+        """Rows as a table of the kind that was given; an index of pandas starts anew."""
+        table = require().Table.from_batches(batches, schema)
+        kind = type(self._given).__module__.partition(".")[0]
+        if kind == "pandas":
+            return table.to_pandas()
+        if kind == "polars":
+            import polars as pl
+
+            return pl.from_arrow(table)
+        return table.to_pydict() if isinstance(self._given, Mapping) else table
+
+
+def _arrow(data: Any) -> Any:
+    arrow = require()
+    try:
+        if isinstance(data, arrow.Table):
+            return data
+        if isinstance(data, Mapping):
+            return arrow.table(dict(data))
+        if hasattr(data, "to_arrow"):
+            return data.to_arrow()
+        if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
+            return arrow.Table.from_pandas(data, preserve_index=False)
+    except (arrow.ArrowException, TypeError, ValueError) as error:
+        raise WrongTypeError(
+            f"the table cannot be read: {reason_of(error)}",
+            hint="give columns of one kind of value each",
+            values=fault_of(error, 200),
+        ) from None
+    raise WrongTypeError(
+        f"a table is needed, not a {type(data).__name__}",
+        hint="give a DataFrame of pandas or polars, an Arrow table, or a dictionary of columns",
+    )

@@ -1,0 +1,98 @@
+"""Randomize columns of a table or of a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.option_names import option
+from maskwell.core.randomness import RandomSource
+from maskwell.errors import ParameterError
+from maskwell.verbs.inputs import Designs, assignments_of, rows_of
+
+if TYPE_CHECKING:
+    from maskwell.engines.row_batches import Progress
+
+
+def randomize(
+    data: Any,
+    designs: Designs,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    missing: str = "error",
+    random: RandomSource | None = None,
+    force: bool = False,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    progress: Progress | None = None,
+) -> Any:
+    """Randomize columns; the other columns stay as they are.
+
+    Parameters
+    ----------
+    data
+        A DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or the path of a file (``-`` is CSV on
+        standard input). A file is read in one pass, whatever its size.
+    designs
+        For each column its design, or the path of a design file: ``{"answer": design}``. A product of designs is
+        named by its columns: ``{"first,second": design}``.
+    output
+        Where the randomized file goes, for a file; ``-`` is CSV on standard output.
+    missing
+        ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
+    random
+        Where the draws come from: by default the operating system's generator, which nobody can repeat. Draws of
+        ``SeededRandom(1)`` can be repeated, for tests and simulation, and are not private.
+    force
+        Whether the output may replace a file.
+    inputs
+        Further files that the output must not replace; design files are among them.
+    progress
+        Called after each batch of a file with the rows so far and the share of the file.
+
+    Returns
+    -------
+    table or Randomized
+        A table of the kind that was given, with its index and its other columns; for a file what was done to it, whose
+        ``to_dict()`` is what ``maskwell randomize --json`` prints.
+
+    Examples
+    --------
+    >>> import maskwell as mw
+    >>> from maskwell.core.randomness import SeededRandom
+    >>> design = mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
+    >>> answers = {"id": [1, 2, 3, 4], "drugs": ["never", "often", "once", "never"]}
+    >>> randomize(answers, {"drugs": design}, random=SeededRandom(1))["id"]   # as it was; reports in "drugs"
+    [1, 2, 3, 4]
+    """
+    from maskwell.engines.column_randomizer import randomize_file, randomize_table
+
+    rows, assignments = rows_of(data), assignments_of(designs)
+    if not isinstance(rows, str):
+        _check_no_output(output)
+        return randomize_table(rows.data, assignments, random=random, missing=missing)
+    if output is None:
+        raise ParameterError(f"{rows} is a file, and no output is named", hint='name one: output="reports.csv"')
+    return randomize_file(
+        rows,
+        os.fspath(output),
+        assignments,
+        random=random,
+        missing=missing,
+        force=force,
+        inputs=[*(os.fspath(file) for file in inputs), *_design_files(designs)],
+        progress=progress,
+    )
+
+
+def _check_no_output(output: object) -> None:
+    if output is not None:
+        raise ParameterError(
+            f"{option('output')} is for files, and the data are a table in memory",
+            hint="leave it out: the randomized table is returned, and can be written",
+        )
+
+
+def _design_files(designs: Designs) -> list[str]:
+    values = designs.values() if isinstance(designs, Mapping) else ()
+    return [os.fspath(design) for design in values if isinstance(design, str | os.PathLike)]

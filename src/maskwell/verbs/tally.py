@@ -1,0 +1,62 @@
+"""Count the reports in columns of a table or of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskwell.core.report_data import Counts
+from maskwell.errors import ParameterError
+from maskwell.verbs.inputs import Designs, assignments_of, rows_of
+
+if TYPE_CHECKING:
+    from maskwell.engines.row_batches import Progress
+
+
+def tally(
+    data: Any,
+    designs: Designs,
+    *,
+    missing: str = "error",
+    counts: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Counts]:
+    """Count the reports of columns, each column with its design.
+
+    Parameters
+    ----------
+    data
+        A DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or the path of a file.
+    designs
+        For each column the design that made its reports, or the path of a design file: ``{"answer": design}``. The
+        columns of a product of designs are counted jointly: ``{"first,second": design}``.
+    missing
+        ``"error"``, ``"drop"`` the rows that have no report in a column, or ``"category"``: count them as the report
+        "missing" of the design.
+    counts
+        A column with the number of reports that each row stands for.
+    progress
+        Called after each batch with the rows so far and, where it is known, the share of the file.
+
+    Returns
+    -------
+    dict of Counts
+        By the columns as they are named in ``designs``; what ``design.tally`` gives for one column.
+
+    Examples
+    --------
+    >>> import maskwell as mw
+    >>> design = mw.make_design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
+    >>> reports = {"drugs": ["never", "often", "once", "never"]}
+    >>> tally(reports, {"drugs": design})["drugs"].values.tolist()   # two reports of "never"
+    [2, 1, 1]
+    """
+    from maskwell.engines.report_counts import tally_columns
+
+    assignments = assignments_of(designs)
+    grouped = next((assignment for assignment in assignments if assignment.when), None)
+    if grouped is not None:
+        raise ParameterError(
+            f"column {grouped.columns[0]!r} has a design for some rows only",
+            hint="count each group of rows by itself, or estimate: estimate(data, designs)",
+        )
+    return tally_columns(rows_of(data), assignments, missing=missing, counts=counts, progress=progress)

@@ -1,0 +1,250 @@
+"""What binary files claim is checked before anything touches their rows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskwell.core.categories import Categories
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from maskwell.engines import arrow_checks  # noqa: E402
+from maskwell.engines.arrow_arrays import describe, without_traces  # noqa: E402
+from maskwell.engines.assignments import Assignment  # noqa: E402
+from maskwell.engines.column_randomizer import randomize_file  # noqa: E402
+from maskwell.engines.column_tables import open_table  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import (  # noqa: E402
+    MemoryRows,
+    open_source,
+)
+
+COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+ROWS = 37
+
+
+def _stored(table: Any, **options: Any) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def _refused(path: Path, *, output: str = "o.parquet") -> MaskwellError:
+    """The error of every way to read the file; nothing is written."""
+    with pytest.raises(MaskwellError) as caught, open_source(str(path)) as source:
+        list(source.batches())
+    with pytest.raises(MaskwellError):
+        randomize_file(str(path), str(path.parent / output), [Assignment.of("y", COIN)])
+    assert not (path.parent / output).exists()
+    assert len(caught.value.message) - len(str(path)) < 93 - 20
+    return caught.value
+
+
+def _int32(*values: int) -> bytes:
+    return np.array(values, dtype=np.int32).tobytes()
+
+
+TEXTS = pa.table({"y": ["yes", "no", "yes", "no"], "t": ["north", "south", "east", "west"]})
+OFFSETS = _int32(0, 5, 10, 14, 18)
+"""Where the texts of the second column begin."""
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [(0, 5, 10, 14, 1 << 20), (0, 1 << 30, 10, 14, 18), (0, -(1 << 20), 10, 14, 18), (-4, 5, 10, 14, 18)],
+)
+def test_offsets_that_point_elsewhere(tmp_path: Path, offsets: tuple[int, ...]) -> None:
+    """The reader of the second one copied a gigabyte of the process, or crashed."""
+    path = tmp_path / "a.arrow"
+    path.write_bytes(_stored(TEXTS).replace(OFFSETS, _int32(*offsets)))
+    error = _refused(path)
+    assert error.message == f"{path} is damaged: column 't' points outside its own data"
+    assert "again" in error.hint
+
+
+def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
+    for ending, data in ((".arrow", _stored(TEXTS)), (".parquet", _parquet(TEXTS))):
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(data.replace(b"east", b"e\xff\xfet"))
+        assert _refused(path).message == f"{path}: some texts of column 't' are not UTF-8"
+
+
+def _parquet(table: Any, **options: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="none", use_dictionary=False, write_statistics=False, **options)
+    return out.getvalue()
+
+
+def test_dictionaries_with_too_few_values(tmp_path: Path) -> None:
+    codes = pa.array([0, 1, 2] * 9, pa.int32())
+    table = pa.table({"y": pa.DictionaryArray.from_arrays(codes, ["yes", "no", "?"])})
+    path = tmp_path / "a.arrow"
+    path.write_bytes(_stored(table).replace(_int32(0, 1, 2, 0), _int32(0, 1, 77, 0)))
+    assert "column 'y' points outside" in _refused(path).message
+
+
+@pytest.mark.parametrize(
+    ("values", "old", "new"),
+    [
+        (pa.array([[1, 2], [3], [4]], pa.list_(pa.int32())), _int32(0, 2, 3, 4), _int32(0, 900, 3, 4)),
+        (pa.array([{"t": "ab"}, {"t": "c"}, {"t": "d"}]), _int32(0, 2, 3, 4), _int32(0, 900, 3, 4)),
+        (pa.array(["a text that is long enough"] * 3, pa.string_view()), _int32(26), _int32(1 << 30)),
+        (pa.array([[1, 2], [3], [4]], pa.list_view(pa.int32())), _int32(2, 1, 1), _int32(2, 900, 1)),
+        (
+            pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), pa.array(["a", "b"])),
+            _int32(1, 3),
+            _int32(3, 1),
+        ),
+        (pa.array([1, 2, 3], pa.time32("s")), _int32(1, 2, 3), _int32(1, 1 << 30, 3)),
+    ],
+    ids=lambda value: str(value.type)[:12] if isinstance(value, pa.Array) else "",
+)
+def test_every_type_is_looked_at(tmp_path: Path, values: Any, old: bytes, new: bytes) -> None:
+    data = _stored(pa.table({"y": ["yes", "no", "no"], "x": values}))
+    assert old in data
+    path = tmp_path / "a.arrow"
+    path.write_bytes(data.replace(old, new))
+    assert "is damaged: column 'x'" in _refused(path).message
+
+
+def test_a_column_that_is_not_read_may_be_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrow"
+    path.write_bytes(_stored(TEXTS).replace(OFFSETS, _int32(0, 5, 10, 14, 1 << 20)))
+    assert tally_file(str(path), [Assignment.of("y", COIN)]).rows == 4
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.binary(0), pa.struct([])])
+def test_rows_that_no_file_could_hold(tmp_path: Path, kind: Any) -> None:
+    """They take no bytes, so that a loop over them would not end for years."""
+    rows = 1 << 50
+    nothing = [pa.Array.from_buffers(kind, rows, [None] if kind != pa.binary(0) else [None, pa.py_buffer(b"")])]
+    path = tmp_path / "a.arrow"
+    path.write_bytes(_stored(pa.Table.from_arrays(nothing, ["y"]), allow_64bit=True))
+    assert f"claims {rows:,} rows" in _refused(path).message
+
+
+@pytest.mark.parametrize("ending", [".arrow", ".parquet"])
+def test_a_file_that_unpacks_to_much_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(arrow_checks, "LARGE", 1 << 20)
+    path, zeros = tmp_path / f"a{ending}", "0" * 30_000_000
+    table = pa.table({"y": ["yes", "no"], "t": [zeros, zeros]})
+    if ending == ".arrow":
+        path.write_bytes(_stored(table, compression="zstd"))
+    else:
+        pq.write_table(table, path, compression="zstd", write_statistics=False)
+    assert "unpacks to" in _refused(path).message
+
+
+def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
+    """Mapped into memory, it would end the process."""
+    path = tmp_path / "a.arrow"
+    table = pa.table({"y": ["yes", "no"] * 200_000})
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table, max_chunksize=50_000)
+    path.write_bytes(out.getvalue())
+    with open_source(str(path)) as source:
+        batches = source.batches()
+        first = next(batches)
+        with path.open("r+b") as file:
+            file.truncate(5000)
+        assert first.column(0).to_pylist()[-1] == "no"
+        with pytest.raises(DataFileError, match="cannot read"):
+            list(batches)
+
+
+def test_pages_whose_checksum_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(_parquet(TEXTS, write_page_checksum=True).replace(b"north", b"forth"))
+    assert "cannot read" in _refused(path).message
+
+
+@pytest.mark.parametrize("store", [_stored, lambda table: _parquet(table, store_schema=False)])
+@pytest.mark.parametrize("name", ["flat", "nested"])
+def test_names_that_are_not_utf8(tmp_path: Path, store: Callable[[Any], bytes], name: str) -> None:
+    values = ["yes", "no"] if name == "flat" else [{"nested": 1}, {"nested": 2}]
+    path = tmp_path / ("a.arrow" if store is _stored else "a.parquet")
+    path.write_bytes(store(pa.table({"y": ["yes", "no"], "flat": values})).replace(name.encode(), b"\xff" * len(name)))
+    assert "not UTF-8" in _refused(path).message
+
+
+def test_types_within_types(tmp_path: Path) -> None:
+    values = pa.array([1, 2])
+    for _ in range(90):
+        values = pa.StructArray.from_arrays([values], ["s"])
+    path = tmp_path / "a.parquet"
+    path.write_bytes(_parquet(pa.table({"y": ["yes", "no"], "s": values})))
+    assert "levels deep" in _refused(path).message
+
+
+def test_a_nested_column_whose_name_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    inner = pa.array([{"b": "yes"}] * 2)
+    path.write_bytes(_parquet(pa.Table.from_arrays([inner, pa.array(["yes", "no"])], ["a", "a.b"])))
+    counted = tally_file(str(path), [Assignment.of("a.b", COIN)])
+    assert counted.counts.values.tolist() == [1, 1]
+    with pytest.raises(DataFileError, match="no column 'none'"):
+        tally_file(str(path), [Assignment.of("none", COIN)])
+
+
+# ---- notes in a file
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        b"[" * 100_000,
+        b'{"columns": [{"name": ["y"]}], "index_columns": 5}',
+        b'{"columns": [{"name": {"a": 1}}], "index_columns": [["x"]]}',
+        b"\xff\xfe",
+        b'{"columns": [{"name": "\\ud800"}]}',
+        b'{"columns": 5}',
+    ],
+)
+def test_notes_that_are_not_what_they_should_be(note: bytes) -> None:
+    schema = pa.schema([pa.field("y", pa.string(), metadata={b"maskwell": note})], metadata={b"pandas": note})
+    assert without_traces(schema, ["y"], ["x"]).names == ["y"]
+    assert describe(schema.field(0)) is None or note.startswith(b"{")
+
+
+# ---- columns of callers
+
+
+OUTSIDE = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(_int32(0, 900, 3, 5)), pa.py_buffer(b"yesno")])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        OUTSIDE,
+        pa.chunked_array([OUTSIDE, OUTSIDE]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), ["yes"], safe=False),
+        pa.DictionaryArray.from_arrays(pa.array([0, -1], pa.int8()), ["yes"], safe=False),
+        pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), OUTSIDE, safe=False),
+    ],
+    ids=["texts", "chunks", "beyond", "negative", "values"],
+)
+def test_columns_made_by_a_caller(column: Any) -> None:
+    with pytest.raises(WrongTypeError, match="points outside"):
+        COIN.randomize(column)
+    table = pa.table({"y": column})
+    with pytest.raises(WrongTypeError, match="points outside"):
+        MemoryRows(table)
+    with open_table(table) as opened, pytest.raises(WrongTypeError, match="points outside"):
+        opened.columns(["y"])
+
+
+def test_good_columns_pass() -> None:
+    empty = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), pa.array([], pa.string()))
+    table = pa.table({"y": ["yes", "no"], "d": empty})
+    assert MemoryRows(table).schema == table.schema

@@ -1,0 +1,153 @@
+"""Rows that used different designs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support.quiet import quiet
+
+pa = pytest.importorskip("pyarrow")
+
+
+from maskwell.core.categories import Categories  # noqa: E402
+from maskwell.designs.dense import Dense  # noqa: E402
+from maskwell.designs.subset import Subset  # noqa: E402
+from maskwell.designs.uniform import Uniform  # noqa: E402
+from maskwell.engines.assignments import Assignment, Samples, variables_of  # noqa: E402
+from maskwell.engines.column_codes import raise_first  # noqa: E402
+from maskwell.engines.report_reader import SampleReader  # noqa: E402
+from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError  # noqa: E402
+
+YES_NO = Categories.of(["yes", "no"])
+COIN = Uniform.from_gamma(3, YES_NO)
+CARD = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], YES_NO, Categories.of(["same", "different"]))
+TRIAL = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]], YES_NO)
+PLACE = Uniform.from_gamma(2, Categories.of(["a", "b", "c"]))
+
+
+def reader(assignments: list[Assignment], missing: str = "error") -> SampleReader:
+    return SampleReader(Samples(tuple(variables_of(assignments))), missing)
+
+
+def two_groups() -> list[Assignment]:
+    return [Assignment.of("y", COIN, [("group", "1")]), Assignment.of("y", CARD, [("group", "2")])]
+
+
+def test_each_row_is_read_with_its_own_design() -> None:
+    columns = {"y": pa.array(["yes", "same", "different", "no"]), "group": pa.array([1, 2, 2, 1])}
+    found = reader(two_groups())
+    kept, sample, code = found.read(columns, 4, 1)
+    assert kept.all()
+    assert sample.tolist() == [0, 1, 1, 0]
+    assert code.tolist() == [0, 0, 1, 1]
+    assert found.samples.labels == ["group = 1", "group = 2"]
+    assert [design.m for design in found.samples.designs] == [2, 2]
+
+
+def test_several_columns_make_joint_codes_of_each_sample() -> None:
+    assignments = [
+        Assignment.of("y", COIN, [("group", "1")]),
+        Assignment.of("y", TRIAL, [("group", "2")]),
+        Assignment.of("place", PLACE),
+    ]
+    columns = {
+        "y": pa.array(["no", "2", "0"]),
+        "place": pa.array(["c", "b", "a"]),
+        "group": pa.array(["1", "2", "2"]),
+    }
+    found = reader(assignments)
+    _, sample, code = found.read(columns, 3, 1)
+    assert sample.tolist() == [0, 1, 1]
+    assert code.tolist() == [1 * 3 + 2, 2 * 3 + 1, 0]
+    assert [design.m for design in found.samples.designs] == [6, 9]
+    assert found.samples.columns == ["y", "place"]
+    assert found.samples.group_columns == ["group"]
+
+
+def test_groups_told_by_two_columns() -> None:
+    assignments = [
+        Assignment.of("y", COIN, [("mode", "web"), ("wave", "1")]),
+        Assignment.of("y", CARD, [("mode", "web"), ("wave", "2")]),
+        Assignment.of("y", TRIAL, [("mode", "phone"), ("wave", "1")]),
+    ]
+    columns = {"y": pa.array(["yes", "same", "1"]), "mode": pa.array(["web", "web", "phone"])}
+    columns["wave"] = pa.array([1.0, 2.0, 1.0])
+    _, sample, code = reader(assignments).read(columns, 3, 1)
+    assert (sample.tolist(), code.tolist()) == ([0, 1, 2], [0, 0, 1])
+    columns["wave"] = pa.array([1.0, 2.0, 2.0])
+    with quiet(ParameterError, match="the values of mode, wave in data row 13", values="mode = phone, wave = 2"):
+        reader(assignments).read(columns, 3, 11)
+
+
+def test_rows_without_a_report_or_a_group() -> None:
+    columns = {"y": pa.array(["yes", None, "same", "no"]), "group": pa.array([1, 1, 2, None])}
+    kept, sample, code = reader(two_groups(), "drop").read(columns, 4, 1)
+    assert kept.tolist() == [True, False, True, False]
+    assert (sample.tolist(), code.tolist()) == ([0, 1], [0, 0])
+    found = reader(two_groups())
+    kept, _, _ = found.read(columns, 4, 1)
+    assert not kept.any()
+    with pytest.raises(MissingValueError, match="'group': 1 of 4 values is missing, the first in data row 4"):
+        raise_first(found.problems, 4)
+
+
+def test_the_row_of_a_missing_report_is_that_of_the_file() -> None:
+    columns = {"y": pa.array(["yes", "same", None]), "group": pa.array([1, 2, 2])}
+    found = reader(two_groups())
+    found.read(columns, 3, 101)
+    with pytest.raises(MissingValueError, match="data row 103"):
+        raise_first(found.problems, 103)
+
+
+def test_a_report_of_another_groups_design_is_unknown() -> None:
+    columns = {"y": pa.array(["yes", "yes"]), "group": pa.array([1, 2])}
+    found = reader(two_groups())
+    found.read(columns, 2, 1)
+    with quiet(UnknownCategoryError, match="in data row", values="'yes'"):
+        raise_first(found.problems, 2)
+
+
+def test_a_group_that_no_design_names_is_unknown() -> None:
+    columns = {"y": pa.array(["yes", "same"]), "group": pa.array([1, 3])}
+    found = reader(two_groups())
+    found.read(columns, 2, 1)
+    with pytest.raises(UnknownCategoryError, match="'group'"):
+        raise_first(found.problems, 2)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "wrong"),
+    [
+        ([], "no design was given"),
+        ([Assignment.of("y", COIN), Assignment.of("y", CARD)], "two designs for the column 'y'"),
+        ([*two_groups(), Assignment.of("y", CARD)], "two designs for the column 'y'"),
+        ([*two_groups(), Assignment.of("y", COIN, [("wave", "1")])], "told by different columns"),
+        ([*two_groups(), Assignment.of("y", COIN, [("group", "2")])], "two designs for 'y' where group = 2"),
+        ([two_groups()[0], Assignment.of("y", PLACE, [("group", "2")])], "different categories: yes, no and a, b, c"),
+    ],
+)
+def test_assignments_that_contradict_each_other(assignments: list[Assignment], wrong: str) -> None:
+    with pytest.raises(ParameterError, match=wrong):
+        variables_of(assignments)
+
+
+def test_sets_are_refused() -> None:
+    sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    with pytest.raises(ReportError, match="reports sets"):
+        reader([Assignment.of("y", sets)])
+
+
+def test_reading_in_pieces_gives_the_same() -> None:
+    rng = np.random.default_rng(5)
+    group = rng.integers(1, 3, 1000)
+    answers = np.where(group == 1, np.array(["yes", "no"])[rng.integers(0, 2, 1000)], "same")
+    whole = reader(two_groups()).read({"y": pa.array(answers), "group": pa.array(group)}, 1000, 1)
+    pieces = reader(two_groups())
+    parts = [
+        pieces.read(
+            {"y": pa.array(answers[i : i + 130]), "group": pa.array(group[i : i + 130])}, len(group[i : i + 130]), i
+        )
+        for i in range(0, 1000, 130)
+    ]
+    for one, many in zip(whole, zip(*parts, strict=True), strict=True):
+        assert np.array_equal(one, np.concatenate(many))

@@ -1,0 +1,133 @@
+"""Counting a file in the cells of several tables, against a dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maskwell.engines import cell_counts
+from maskwell.engines.cell_counts import count_columns, count_tables
+from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def table_of(rows: list[tuple[str | None, str, int]]) -> pa.Table:
+    a, b, w = zip(*rows, strict=True)
+    return pa.table({"a": pa.array(a, pa.string()), "b": pa.array(b), "w": pa.array(w)})
+
+
+def rows(n: int, seed: int = 5) -> list[tuple[str | None, str, int]]:
+    draw = np.random.default_rng(seed)
+    a = [None if x == 9 else str(x) for x in draw.integers(0, 12, n)]
+    b = [f"b{x}" for x in draw.integers(0, 40, n)]
+    return list(zip(a, b, draw.integers(1, 9, n).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("dense", [1 << 21, 4])
+def test_cells_are_those_of_a_dictionary(
+    tmp_path: Path, ending: str, dense: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_counts, "DENSE_CELLS", dense)
+    monkeypatch.setattr(cell_counts, "KEPT_PIECES", 50)
+    data = rows(3000)
+    path = tmp_path / f"people.{ending}"
+    if ending == "csv":
+        path.write_text("a,b,w\n" + "".join(f"{a or ''},{b},{w}\n" for a, b, w in data))
+    else:
+        pq.write_table(table_of(data), path, row_group_size=700)
+    joint, single = count_tables(str(path), [("a", "b"), ("b",)], weights="w")
+    counts = Counter((a, b) for a, b, _ in data)
+    assert dict(zip(joint.labels(), joint.counts.tolist(), strict=True)) == counts
+    weights = {cell: sum(w for a, b, w in data if (a, b) == cell) for cell in counts}
+    squares = {cell: sum(w * w for a, b, w in data if (a, b) == cell) for cell in counts}
+    assert joint.weights is not None
+    assert joint.squares is not None
+    assert dict(zip(joint.labels(), joint.weights.tolist(), strict=True)) == pytest.approx(weights)
+    assert dict(zip(joint.labels(), joint.squares.tolist(), strict=True)) == pytest.approx(squares)
+    assert joint.project(["b"]).counts.tolist() == single.counts.tolist()
+
+
+def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n10,a\n9,a\nN,a\n,b\n")
+    (table,) = count_tables(str(path), [("x",)])
+    assert table.levels == (("9", "10", "N", None),)
+
+
+def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.engines import column_codes
+
+    monkeypatch.setattr(column_codes, "MOST_LEVELS", 50)
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": pa.array(range(200))}), path)
+    with pytest.raises(TooLargeError, match="'x' has more than 50 different values") as caught:
+        count_tables(str(path), [("x",)])
+    assert "classes" in caught.value.hint
+
+
+def test_all_columns_are_counted_even_those_with_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_counts, "MOST_LISTED", 20)
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
+    x, y = count_columns(str(path))
+    assert (len(x), x.n, y.counts.tolist()) == (20, 200, [100, 100])
+
+
+@pytest.mark.parametrize(
+    ("weights", "error"), [("-1", CountsError), ("", MissingValueError)], ids=["negative", "missing"]
+)
+def test_weights_that_cannot_be_any_are_refused(tmp_path: Path, weights: str, error: type[Exception]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"x,w\na,1\nb,{weights}\n")
+    with pytest.raises(error, match="data row 2"):
+        count_tables(str(path), [("x",)], weights="w")
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n")
+    with pytest.raises(DataFileError, match="no rows"):
+        count_tables(str(path), [("x",)])
+
+
+def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_counts, "LARGEST_KEY", 100)
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
+    with pytest.raises(TooLargeError, match="possible combinations"):
+        count_tables(str(path), [("x", "y")])
+
+
+def test_an_empty_batch_has_no_codes() -> None:
+    from maskwell.engines.column_codes import LevelCoder
+
+    assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_tables_that_outgrow_each_other_are_counted_apart(tmp_path: Path, weights: str | None) -> None:
+    """The first rows have one label each, so that all columns are counted as one table; the later ones have many."""
+    draw, n = np.random.default_rng(3), 150_000
+    columns = {f"c{i}": np.where(np.arange(n) < 140_000, 0, draw.integers(0, 5000, n)) for i in range(6)}
+    pq.write_table(pa.table({**columns, "w": np.arange(n) % 3}), tmp_path / "grows.parquet", row_group_size=70_000)
+    wanted = [("c0",), ("c1", "c2"), *((name,) for name in columns)]
+    found = count_tables(str(tmp_path / "grows.parquet"), wanted, weights=weights)
+    for name, table in zip(columns, found[2:], strict=True):
+        values, counts = np.unique(columns[name], return_counts=True)
+        assert ([label for (label,) in table.labels()], table.counts.tolist()) == (values.tolist(), counts.tolist())
+        assert table.weights is None or table.weights[0] == (np.arange(n) % 3)[columns[name] == 0].sum()
+    joint = Counter(zip(columns["c1"].tolist(), columns["c2"].tolist(), strict=True))
+    assert dict(zip(found[1].labels(), found[1].counts.tolist(), strict=True)) == joint
+
+
+def test_a_table_of_many_columns_needs_no_room_before_it_is_counted(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(30)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["a"] * 30) + "\n")
+    (table,) = count_tables(str(tmp_path / "wide.csv"), [names])
+    assert table.counts.tolist() == [1]

@@ -1,0 +1,309 @@
+"""Every library's columns through one suite: codes in, the same kind out."""
+
+import datetime as dt
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.quiet import quiet
+
+from maskwell.core import library_columns
+from maskwell.core.categories import Categories
+from maskwell.errors import InputError, MissingValueError, UnknownCategoryError, WrongTypeError
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+TEXT = ["b", "a", "c"]
+NUMBERS = [30, -5, 7]
+DAYS = [dt.date(2024, 5, 1), dt.date(2023, 1, 1), dt.date(2022, 1, 1)]
+TIMES = [dt.datetime(2024, 5, 1, 12), dt.datetime(2023, 1, 1), dt.datetime(2022, 1, 1)]
+
+# name: (labels, how to make a column of values, what must be the same afterwards)
+COLUMNS = {
+    "pandas object": (TEXT, lambda v: pd.Series(v, dtype=object, name="x"), lambda s: s.dtype),
+    "pandas str": (TEXT, lambda v: pd.Series(v, dtype="str", name="x"), lambda s: s.dtype),
+    "pandas string": (TEXT, lambda v: pd.Series(v, dtype="string", name="x"), lambda s: s.dtype),
+    "pandas arrow string": (TEXT, lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.string())), lambda s: s.dtype),
+    "pandas arrow int": (NUMBERS, lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.int16())), lambda s: s.dtype),
+    "pandas Int64": (NUMBERS, lambda v: pd.Series(v, dtype="Int64", name="x"), lambda s: s.dtype),
+    "pandas Float32": ([0.5, 2, 4], lambda v: pd.Series(v, dtype="Float32"), lambda s: s.dtype),
+    "pandas boolean": ([True, False], lambda v: pd.Series(v, dtype="boolean"), lambda s: s.dtype),
+    "pandas float": (NUMBERS, lambda v: pd.Series(v, dtype=float), lambda s: s.dtype),
+    "pandas datetime": (TIMES, lambda v: pd.Series(v, dtype="datetime64[ns]"), lambda s: s.dtype),
+    "pandas tuples": ([(1, 2), (3, 4)], lambda v: pd.Series(v, dtype=object), lambda s: s.dtype),
+    "pandas Categorical": (TEXT, lambda v: pd.Categorical(v, categories=TEXT), lambda s: s.dtype),
+    "pandas categorical": (
+        TEXT,
+        lambda v: pd.Series(pd.Categorical(v, categories=TEXT, ordered=True), name="x"),
+        lambda s: s.dtype,
+    ),
+    "pandas int categorical": (
+        NUMBERS,
+        lambda v: pd.Series(pd.Categorical(v, categories=NUMBERS)),
+        lambda s: (s.dtype, s.cat.categories.dtype),
+    ),
+    "pandas object categorical": (
+        TEXT,
+        lambda v: pd.Series(pd.Categorical(v, categories=pd.Index(TEXT, dtype=object))),
+        lambda s: (s.dtype, s.cat.categories.dtype),
+    ),
+    "pandas object Index": (TEXT, lambda v: pd.Index(v, dtype=object, name="x"), lambda s: s.dtype),
+    "pandas Index": (TEXT, lambda v: pd.Index(v, dtype="str", name="x"), lambda s: s.dtype),
+    "polars Enum": (TEXT, lambda v: pl.Series("x", v, dtype=pl.Enum(TEXT)), lambda s: s.dtype),
+    "polars Categorical": (TEXT, lambda v: pl.Series("x", v, dtype=pl.Categorical), lambda s: s.dtype),
+    "polars String": (TEXT, lambda v: pl.Series("x", v, dtype=pl.String), lambda s: s.dtype),
+    "polars Int8": (NUMBERS, lambda v: pl.Series("x", v, dtype=pl.Int8), lambda s: s.dtype),
+    "polars UInt64": ([2**63, 1], lambda v: pl.Series("x", v, dtype=pl.UInt64), lambda s: s.dtype),
+    "polars Float64": ([0.5, 2.0], lambda v: pl.Series("x", v, dtype=pl.Float64), lambda s: s.dtype),
+    "polars Boolean": ([True, False], lambda v: pl.Series("x", v, dtype=pl.Boolean), lambda s: s.dtype),
+    "polars Date": (DAYS, lambda v: pl.Series("x", v, dtype=pl.Date), lambda s: s.dtype),
+    "polars Datetime": (TIMES, lambda v: pl.Series("x", v, dtype=pl.Datetime), lambda s: s.dtype),
+    "polars List": ([(1, 2), (3,)], lambda v: pl.Series("x", v, dtype=pl.List(pl.Int64)), lambda s: s.dtype),
+    "arrow dictionary": (
+        TEXT,
+        lambda v: pa.array(v, pa.string()).dictionary_encode(),
+        lambda a: a.type,
+    ),
+    "arrow int dictionary": (
+        NUMBERS,
+        lambda v: pa.array(v, pa.int16()).dictionary_encode(),
+        lambda a: a.type,
+    ),
+    "arrow string": (TEXT, lambda v: pa.array(v, pa.string()), lambda a: a.type),
+    "arrow large string": (TEXT, lambda v: pa.array(v, pa.large_string()), lambda a: a.type),
+    "arrow int8": (NUMBERS, lambda v: pa.array(v, pa.int8()), lambda a: a.type),
+    "arrow uint64": ([2**63, 1], lambda v: pa.array(v, pa.uint64()), lambda a: a.type),
+    "arrow double": ([0.5, 2.0], lambda v: pa.array(v, pa.float64()), lambda a: a.type),
+    "arrow bool": ([True, False], lambda v: pa.array(v, pa.bool_()), lambda a: a.type),
+    "arrow date": (DAYS, lambda v: pa.array(v, pa.date32()), lambda a: a.type),
+    "arrow list": ([(1, 2), (3,)], lambda v: pa.array(v, pa.list_(pa.int64())), lambda a: a.type),
+    "arrow chunks": (
+        TEXT,
+        lambda v: pa.chunked_array([v[:2], [], v[2:]], type=pa.string()),
+        lambda a: (a.type, [len(c) for c in a.chunks]),
+    ),
+    "arrow dictionary chunks": (
+        TEXT,
+        lambda v: pa.chunked_array(
+            [pa.array(v[:2], pa.string()).dictionary_encode(), pa.array(v[2:], pa.string()).dictionary_encode()]
+        ),
+        lambda a: (a.type, [len(c) for c in a.chunks]),
+    ),
+}
+
+
+@pytest.fixture(params=COLUMNS, ids=str)
+def column(request):
+    return COLUMNS[request.param]
+
+
+def as_list(values):
+    listed = values.to_pylist() if isinstance(values, pa.Array | pa.ChunkedArray) else list(values)
+    return [tuple(v) if isinstance(v, list | pl.Series) else v for v in listed]
+
+
+def test_round_trip(column):
+    labels, make, kind = column
+    codes = np.arange(20) * 7 % len(labels)
+    values = make([labels[code] for code in codes])
+    categories = Categories.of(labels)
+    encoded = categories.encode(values)
+    assert encoded.codes.tolist() == codes.tolist()
+    assert encoded.codes.dtype == np.uint8
+    back = categories.decode(encoded.codes, like=values)
+    assert type(back) is type(values)
+    assert kind(back) == kind(values)
+    assert as_list(back) == as_list(values)
+    assert getattr(back, "name", None) == getattr(values, "name", None)
+
+
+@pytest.mark.parametrize("name", ["pandas str", "pandas categorical", "polars Enum", "polars String", "polars Int8"])
+@given(data=st.data())
+def test_round_trip_of_any_values(name, data):
+    labels, make, _ = COLUMNS[name]
+    values = make(data.draw(st.lists(st.sampled_from([*labels, None]))))
+    _check_any(labels, values)
+
+
+@pytest.mark.parametrize("name", ["arrow dictionary", "arrow string", "arrow int8", "arrow dictionary chunks"])
+@given(data=st.data())
+def test_round_trip_of_any_arrow_values(name, data):
+    labels, make, _ = COLUMNS[name]
+    _check_any(labels, make(data.draw(st.lists(st.sampled_from([*labels, None])))))
+
+
+def _check_any(labels, values):
+    encoded = Categories.of(labels).encode(values, missing="drop")
+    expected = [value for value in as_list(values) if value in labels]
+    assert [labels[code] for code in encoded.codes] == expected
+    back = Categories.of(labels).decode(encoded.codes, like=values, kept=encoded.kept)
+    assert as_list(back) == expected
+    assert encoded.n_missing == len(values) - len(expected)
+
+
+def test_missing_values(column):
+    labels, make, _ = column
+    values = make([labels[1], None, labels[0], None])
+    categories = Categories.of(labels)
+    with pytest.raises(MissingValueError, match=r"2 of 4 values are missing \(rows 1, 3,"):
+        categories.encode(values)
+    dropped = categories.encode(values, missing="drop")
+    assert dropped.codes.tolist() == [1, 0]
+    assert dropped.kept.tolist() == [True, False, True, False]
+    own = categories.with_missing()
+    encoded = own.encode(values, missing="category")
+    assert encoded.codes.tolist() == [1, len(labels), 0, len(labels)]
+    back = as_list(own.decode(encoded.codes, like=values))
+    assert back in (
+        [labels[1], "missing", labels[0], "missing"],
+        [str(labels[1]), "missing", str(labels[0]), "missing"],
+    )
+
+
+def test_unknown_values(column):
+    labels, make, _ = column
+    values = make([labels[1], labels[0], labels[0], None])
+    with quiet(UnknownCategoryError, match="2 of 4 .*first in row 1, counted from 0", values=r".+ \(2 times\)"):
+        Categories.of(labels[1:]).encode(values)
+
+
+def test_empty_and_all_missing(column):
+    labels, make, _ = column
+    categories = Categories.of(labels)
+    assert categories.encode(make([])).codes.tolist() == []
+    assert len(categories.decode([], like=make([]))) == 0
+    assert categories.encode(make([None, None]), missing="drop").n_missing == 2
+
+
+@pytest.mark.parametrize("values", [pl.Series([None]), pa.nulls(1), pd.Series([pd.NA]), pd.Series([pd.NaT])])
+def test_columns_of_nothing(values):
+    assert Categories.of(["a"]).encode(values, missing="drop").n_missing == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.DataFrame({"x": ["a"]}),
+        pl.DataFrame({"x": ["a"]}),
+        pa.table({"x": ["a"]}),
+        pd.MultiIndex.from_tuples([("a", "b")]),
+        pl.LazyFrame({"x": ["a"]}),
+    ],
+    ids=lambda values: type(values).__name__,
+)
+def test_tables_are_not_columns(values):
+    with pytest.raises(WrongTypeError, match="a column of values is needed, not a"):
+        Categories.of(["a"]).encode(values)
+
+
+# --- each library's own -----------------------------------------------------------------------------------------------
+
+
+def test_pandas_index_is_kept_when_rows_are_dropped():
+    values = pd.Series(["a", None, "b"], index=[10, 20, 30], name="x")
+    categories = Categories.of(["a", "b"])
+    encoded = categories.encode(values, missing="drop")
+    back = categories.decode(encoded.codes, like=values, kept=encoded.kept)
+    assert back.index.tolist() == [10, 30]
+    assert back.name == "x"
+    with pytest.raises(InputError, match="2 codes for a Series of 3 rows"):
+        categories.decode(encoded.codes, like=values)
+
+
+def test_pandas_categorical_gets_the_categories_of_the_design():
+    values = pd.Series(pd.Categorical(["a", "b"], categories=["z", "b", "a"]), index=["i", "j"])
+    back = Categories.of(["a", "b", "refused"]).decode([1, 2], like=values)
+    assert back.cat.categories.tolist() == ["a", "b", "refused"]
+    assert back.index.tolist() == ["i", "j"]
+
+
+def test_polars_texts_that_come_late_are_found():
+    values = pl.Series(["a"] * 20_000 + ["b", None])
+    encoded = Categories.of(["a", "b"]).encode(values, missing="drop")
+    assert np.bincount(encoded.codes).tolist() == [20_000, 1]
+    with quiet(UnknownCategoryError, match="row 20000", values=r"'b' \(1 time\)"):
+        Categories.of(["a"]).encode(values)
+
+
+def test_polars_enum_gets_the_categories_of_the_design():
+    values = pl.Series("x", ["a", "b"], dtype=pl.Enum(["z", "b", "a"]))
+    assert Categories.of(["a", "b"]).encode(values).codes.tolist() == [0, 1]
+    assert Categories.of(["no", "yes"]).decode([1, 0], like=values).dtype == pl.Enum(["no", "yes"])
+
+
+def test_arrow_dictionaries_may_differ_between_chunks():
+    chunks = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "a"]).dictionary_encode()])
+    assert Categories.of(["a", "b"]).encode(chunks).codes.tolist() == [0, 1, 1, 0]
+    nothing = pa.chunked_array([], type=chunks.type)
+    assert Categories.of(["a", "b"]).encode(nothing).codes.tolist() == []
+    assert len(Categories.of(["a", "b"]).decode([], like=nothing)) == 0
+
+
+def test_arrow_dictionary_index_grows_with_the_categories():
+    small = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["0"]))
+    back = Categories.of([f"c{i}" for i in range(200)]).decode([199], like=small)
+    assert back.to_pylist() == ["c199"]
+    assert pa.types.is_dictionary(back.type)
+
+
+MODELS = [pd.Series([1, 2]), pl.Series([1, 2]), pa.array([1, 2]), pa.chunked_array([[1, 2]])]
+TEXT_MODELS = [pd.Series(["a", "b"]), pl.Series(["a", "b"]), pa.array(["a", "b"])]
+
+
+@pytest.mark.parametrize("like", MODELS, ids=lambda v: type(v).__module__)
+def test_integer_columns_cannot_hold_text(like):
+    assert as_list(Categories.of(["no", "yes"]).decode([1, 0], like=like)) == ["yes", "no"]
+
+
+@pytest.mark.parametrize("like", TEXT_MODELS, ids=lambda v: type(v).__module__)
+def test_text_columns_cannot_hold_integers(like):
+    assert as_list(Categories.of([5, 7]).decode([1, 0], like=like)) == [7, 5]
+    assert as_list(Categories.numbered(10**6).decode([999_999, 0], like=like)) == [999_999, 0]
+
+
+@pytest.mark.parametrize("like", [*MODELS, *TEXT_MODELS], ids=lambda v: type(v).__module__)
+def test_mixed_labels_become_objects_or_text(like):
+    back = as_list(Categories.of([5, "x"]).decode([1, 0], like=like))
+    assert back == (["x", 5] if isinstance(like, pd.Series) else ["x", "5"])
+
+
+@pytest.mark.parametrize("like", MODELS, ids=lambda v: type(v).__module__)
+def test_text_labels_fit_integer_columns_when_matched_by_text(like):
+    categories = Categories.of(["2", "1"])
+    assert categories.encode(like, match="text").codes.tolist() == [1, 0]
+    back = categories.decode([0, 1], like=like, match="text")
+    assert as_list(back) == [2, 1]
+    assert getattr(back, "dtype", getattr(back, "type", None)) == getattr(like, "dtype", getattr(like, "type", None))
+
+
+def test_text_labels_fit_categoricals_of_numbers_when_matched_by_text():
+    values = pd.Series(pd.Categorical([2, 1]))
+    back = Categories.of(["2", "1"]).decode([0, 1], like=values, match="text")
+    assert back.cat.categories.tolist() == [2, 1]
+    enum = pl.Series(["2", "1"], dtype=pl.Enum(["1", "2"]))
+    assert Categories.of([2, 1]).encode(enum, match="text").codes.tolist() == [0, 1]
+    assert Categories.of([2, 1]).decode([0, 1], like=enum, match="text").to_list() == ["2", "1"]
+    assert Categories.of([2, 1]).decode([0, 1], like=enum).to_list() == [2, 1]
+
+
+def test_subclasses_find_their_library():
+    class Mine(pd.Series):
+        @property
+        def _constructor(self):
+            return Mine
+
+    assert Categories.of(["a", "b"]).encode(Mine(["b", "a"])).codes.tolist() == [1, 0]
+
+
+def test_no_table_library_is_loaded_before_its_column_comes():
+    code = (
+        "import sys, numpy; from maskwell.core.categories import Categories;"
+        "Categories.of(['a', 'b']).encode(numpy.array(['a'])); Categories.of([1, 5]).decode([0], like=[]);"
+        f"assert not {set(library_columns.ADAPTERS)!r} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from tests.support.quiet import quiet
+from tests.support.regression import THREE, WARNER, logistic_data
+
+import maskwell as mw
+from maskwell.errors import DataFileError, InputError, MissingValueError, ParameterError, WrongTypeError
+
+pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+pytest.importorskip("formulaic")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    X, z = logistic_data(600, [-0.3, 0.8])
+    found = pd.DataFrame({"x": X[:, 0], "region": rng.choice(["north", "south", "west"], 600)})
+    found["y"] = np.where(z == 0, "yes", "no")
+    found["weight"], found["psu"] = rng.uniform(1, 2, 600), rng.integers(0, 30, 600)
+    found["group"] = np.where(np.arange(600) % 2 == 0, "a", "b")
+    found["asked"] = np.where(rng.random(600) < 0.5, "no", "yes")
+    found["r"] = WARNER.randomize(found.asked.tolist(), random=mw.SeededRandom(1))
+    return found
+
+
+def test_every_kind_of_table_gives_the_same(table, tmp_path):
+    found = mw.regress("y ~ x + region", table, {"y": WARNER})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    others = [pl.from_pandas(table), pa.Table.from_pandas(table), table.to_dict("list"), tmp_path / "t.csv"]
+    for other in [*others, str(tmp_path / "t.parquet")]:
+        again = mw.regress("y ~ x + region", other, {"y": WARNER})
+        np.testing.assert_allclose(again.estimates, found.estimates, atol=1e-9)
+        assert again.terms == found.terms == ("Intercept", "x", "region[T.south]", "region[T.west]")
+
+
+def test_a_formula_is_the_same_as_arrays(table):
+    found = mw.regress("y ~ x", table, {"y": WARNER}, weights="weight", clusters="psu")
+    z = WARNER.outputs.encode(table.y).codes
+    arrays = mw.fit_logistic(table.x, z, WARNER, weights=table.weight, clusters=table.psu, codes=True)
+    np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
+    np.testing.assert_allclose(found.covariance, arrays.covariance, rtol=1e-8)
+    assert found.degrees_of_freedom == arrays.degrees_of_freedom == table.psu.nunique() - 1
+    by_array = mw.regress("y ~ x", table, {"y": WARNER}, weights=table.weight.to_numpy(), clusters=table.psu)
+    np.testing.assert_allclose(by_array.covariance, arrays.covariance, rtol=1e-8)
+
+
+def test_names_as_in_statsmodels(table):
+    found = mw.regress("y ~ x", table, {"y": WARNER})
+    assert found.params["x"] == found.estimates[1] and found.bse["x"] == found.standard_error[1]
+    assert list(found.conf_int().loc["x"]) == pytest.approx(found.confidence_interval()[1].tolist())
+    assert found.cov_params().loc["x", "Intercept"] == found.covariance[1, 0]
+    assert found.pvalues["x"] == found.p_values[1] and found.tvalues["x"] == found.z[1]
+    assert (found.nobs, found.df_model, found.df_resid) == (600, 1, 598)
+    assert found.aic == pytest.approx(4 - 2 * found.llf)
+    assert "x" in found.summary() and max(map(len, found.summary().splitlines())) <= 100
+    assert repr(found) == found.summary()
+    frame = found.to_frame()
+    assert list(frame.columns) == ["estimate", "standard_error", "low", "high", "p_value"]
+
+
+def test_tests_of_coefficients(table):
+    found = mw.regress("y ~ x + region", table, {"y": WARNER})
+    one = found.wald_test("x")
+    assert one.statistic == pytest.approx(found.z[1] ** 2) and one.p_value == pytest.approx(found.p_values[1])
+    both = found.wald_test(["region[T.south]", "region[T.west]"])
+    assert both.df == 2 and 0 < both.p_value < 1 and "chi2(2)" in repr(both)
+    same = found.wald_test(np.array([[0, 0, 1, -1]]))
+    assert same.df == 1
+    clustered = mw.regress("y ~ x", table, {"y": WARNER}, clusters="psu").wald_test("x")
+    assert clustered.df_denominator == table.psu.nunique() - 1 and "F(1," in repr(clustered)
+    with pytest.raises(InputError, match="there is no term 'z'"):
+        found.wald_test("z")
+    with pytest.raises(InputError, match="depend on each other"):
+        found.wald_test(["x", "x"])
+    with pytest.raises(InputError, match="combinations of 2 coefficients"):
+        found.wald_test([[1.0, 0.0]])
+
+
+def test_predictions_for_new_rows(table):
+    found = mw.regress("y ~ x + region", table, {"y": WARNER})
+    new = {"x": [0.5, -0.5], "region": ["south", "north"]}
+    b = found.params
+    expected = 1 / (1 + np.exp(-(b["Intercept"] + 0.5 * b["x"] + b["region[T.south]"])))
+    assert found.predict(new)[0] == pytest.approx(expected)
+    np.testing.assert_allclose(found.predict(table), found.predict())
+    with pytest.raises(InputError, match="the formula names 'region'"):
+        found.predict({"x": [1.0]})
+
+
+def test_groups_of_rows_with_their_own_designs(table):
+    other = mw.make_design("warner", p="0.3", allow_unidentifiable=False)
+    found = mw.regress("y ~ x", table, {"y": [({"group": "a"}, WARNER), ({"group": "b"}, other)]})
+    z = WARNER.outputs.encode(table.y).codes
+    arrays = mw.fit_logistic(table.x, z, [WARNER, other], groups=(table.group == "b").astype(int), codes=True)
+    np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
+    with quiet(mw.MaskwellError, match="have no design, the first in data row", values="'b'"):
+        mw.regress("y ~ x", table, {"y": [({"group": "a"}, WARNER)]})
+    three = {"y": [({"group": "a"}, WARNER), ({"group": "b"}, other), ({"group": "c"}, other)]}
+    with pytest.raises(mw.MaskwellError, match="no row with a report has group = c, for which there is a design"):
+        mw.regress("y ~ x", table, three)
+
+
+def test_a_randomized_predictor_by_name(table):
+    found = mw.regress("asked ~ r + x", table.assign(asked=table.asked), {"r": WARNER}, latent="~ 1")
+    codes = WARNER.outputs.encode(table.r).codes
+    arrays = mw.fit_predictor((table.asked == "yes").astype(int), codes, WARNER, table.x, codes=True)
+    assert dict(found.params.round(6)) == pytest.approx(
+        dict(zip(["Intercept", "r[T.yes]", "x"], arrays.estimates.round(6), strict=True)), abs=1e-5
+    )
+    assert found.latent.terms == ("r=yes: Intercept",)
+    interaction = mw.regress("asked ~ r*x", table, {"r": WARNER})
+    assert "r[T.yes]:x" in interaction.terms and interaction.latent.terms == ("r=yes: Intercept", "r=yes: x")
+    chances = interaction.predict({"r": ["yes", "no"], "x": [0.0, 0.0]})
+    b = interaction.params
+    np.testing.assert_allclose(np.log(chances / (1 - chances)), [b["Intercept"] + b["r[T.yes]"], b["Intercept"]])
+
+
+def test_numbers_give_a_linear_and_texts_a_multinomial_regression(table):
+    linear = mw.regress("x ~ r + weight", table, {"r": WARNER})
+    assert linear.family == "linear" and np.isnan(linear.llf) and linear.latent is None
+    several = mw.regress("region ~ r", table, {"r": WARNER})
+    assert several.family == "multinomial" and several.categories == ("south", "west", "north")
+    both = mw.regress("y ~ r", table, {"y": WARNER, "r": WARNER})
+    assert both.family == "logistic" and len(both.fingerprints) == 2
+
+
+def test_missing_values_need_a_word(table):
+    holes = table.copy()
+    holes.loc[3, "x"], holes.loc[5, "y"], holes.loc[7, "region"] = np.nan, None, None
+    with pytest.raises(MissingValueError, match="1 of 600 values"):
+        mw.regress("y ~ x + region", holes, {"y": WARNER})
+    with pytest.raises(MissingValueError, match=r"column 'x': 1 of 600 values are missing \(and 1 more columns\)"):
+        mw.regress("y ~ x + region", holes.assign(y=table.y), {"y": WARNER})
+    found = mw.regress("y ~ x + region", holes, {"y": WARNER}, missing="drop")
+    assert found.dropped == 3 and found.n == 597
+    without = mw.regress("y ~ x + region", holes.drop(index=[3, 5, 7]), {"y": WARNER})
+    np.testing.assert_allclose(found.estimates, without.estimates, atol=1e-10)
+    with pytest.raises(InputError, match="arrays of the sampling cannot follow"):
+        mw.regress("y ~ x + region", holes, {"y": WARNER}, missing="drop", weights=np.ones(600))
+    with pytest.raises(ParameterError, match="missing = 'mean'"):
+        mw.regress("y ~ x", table, {"y": WARNER}, missing="mean")
+
+
+def test_what_is_wrong_is_said_before_any_work(table):
+    with pytest.raises(InputError, match="names 'age', which is no column") as caught:
+        mw.regress("y ~ age", table, {"y": WARNER})
+    assert "columns: x, region, y" in caught.value.hint
+    with pytest.raises(InputError, match="a design for 'r', which the formula does not name"):
+        mw.regress("y ~ x", table, {"y": WARNER, "r": WARNER})
+    with pytest.raises(InputError, match="no design was given"):
+        mw.regress("asked ~ x", table, {})
+    with pytest.raises(InputError, match=r"latent = '~ r' names a randomized predictor"):
+        mw.regress("asked ~ r", table, {"r": WARNER}, latent="~ r")
+    with pytest.raises(DataFileError, match="the table has no column 'wight'"):
+        mw.regress("y ~ x", table, {"y": WARNER}, weights="wight")
+    with pytest.raises(WrongTypeError, match="a table is needed, not a int"):
+        mw.regress("y ~ x", 3, {"y": WARNER})
+    with pytest.raises(WrongTypeError, match="designs must be a dictionary"):
+        mw.regress("y ~ x", table, WARNER)
+    with pytest.raises(mw.MaskwellError, match="are no category"):
+        mw.regress("y ~ x", table, {"y": THREE})
+
+
+def test_a_randomized_predictor_may_have_any_name(table):
+    plain = mw.regress("y ~ x + r", table, {"r": WARNER})
+    odd = mw.regress("y ~ x + self", table.rename(columns={"r": "self"}), {"self": WARNER})
+    np.testing.assert_array_equal(odd.estimates, plain.estimates)
+
+
+def test_predictions_without_predictors_have_as_many_rows_as_any_table(table, tmp_path):
+    found = mw.regress("y ~ 1", table, {"y": WARNER})
+    table.head(7).to_csv(tmp_path / "seven.csv", index=False)
+    for new in (table.head(7), table.head(7).to_dict("list"), str(tmp_path / "seven.csv"), tmp_path / "seven.csv"):
+        assert len(found.predict(new)) == 7
+    with pytest.raises(InputError):
+        found.predict({})

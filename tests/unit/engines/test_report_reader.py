@@ -1,0 +1,95 @@
+"""Reports that are tuples of answers, each answer in a column of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.quiet import quiet
+
+pa = pytest.importorskip("pyarrow")
+
+import maskwell as mw  # noqa: E402
+from maskwell.core.categories import Categories  # noqa: E402
+from maskwell.designs.dense import Dense  # noqa: E402
+from maskwell.designs.kronecker import Kronecker  # noqa: E402
+from maskwell.engines.assignments import Answers, Assignment, answers_in  # noqa: E402
+from maskwell.engines.column_codes import raise_first  # noqa: E402
+from maskwell.engines.report_counts import (  # noqa: E402
+    tally_file,
+    tally_groups,
+)
+from maskwell.engines.report_reader import ReportReader  # noqa: E402
+from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
+from maskwell.procedures.joint_answers import repeated  # noqa: E402
+from maskwell.procedures.statement_cards import warner  # noqa: E402
+
+TWICE = repeated([warner("0.7"), warner("0.6")])
+SOME = Categories.of([("yes", "1"), ("no", "1"), ("no", "2")])
+
+
+def test_tuples_come_apart_and_together() -> None:
+    answers = Answers(SOME)
+    assert [place.labels for place in answers.places] == [("yes", "no"), ("1", "2")]
+    codes = np.array([2, 0, 1, 2])
+    assert answers.join(answers.split(codes)).tolist() == codes.tolist()
+
+
+def test_how_many_answers_a_report_holds() -> None:
+    assert answers_in(TWICE) == 2
+    assert answers_in(warner("0.7")) == 1
+    assert answers_in(Dense.of(np.eye(2), outputs=Categories.of([("a",), ("a", "b")]))) == 1
+    assert answers_in(mw.make_design("oue", categories=Categories.numbered(4), epsilon=1)) == 1
+
+
+def test_columns_of_a_design_with_two_answers() -> None:
+    assert Assignment.of("first, second", TWICE).columns == ("first", "second")
+    assert Assignment.of("both", TWICE).parts == ((TWICE, ("both",)),)
+    with pytest.raises(ParameterError, match="a report of 2 answers is given 3 columns"):
+        Assignment.of("a,b,c", TWICE)
+    product = Kronecker.of([TWICE, warner("0.7")])
+    assert [names for _, names in Assignment.of("a,b,c", product).parts] == [("a", "b"), ("c",)]
+    with pytest.raises(ParameterError, match="a product of 2 designs is given 4 columns"):
+        Assignment.of("a,b,c,d", product)
+
+
+def test_rows_are_counted_by_all_their_answers(tmp_path: Path) -> None:
+    path = str(tmp_path / "r.csv")
+    Path(path).write_text("a,b\nyes,yes\nyes,no\nno,yes\nyes,no\nno,\n", encoding="utf-8")
+    assigned = [Assignment.of("a,b", TWICE)]
+    counted = tally_file(path, assigned, missing="drop")
+    assert (counted.counts.values.tolist(), counted.dropped) == ([1, 2, 1, 0], 1)
+    grouped = tally_groups(path, assigned, missing="drop")
+    assert grouped.samples[0].counts.values.tolist() == [1, 2, 1, 0]
+    with pytest.raises(MissingValueError, match="column 'b': 1 of 5 values is missing, the first in data row 5"):
+        tally_file(path, assigned)
+
+
+def test_two_answers_beside_another_column(tmp_path: Path) -> None:
+    path = str(tmp_path / "r.csv")
+    Path(path).write_text("a,b,c,n\nyes,no,no,2\nno,yes,yes,3\n", encoding="utf-8")
+    assigned = [Assignment.of("a,b", TWICE), Assignment.of("c", warner("0.7"))]
+    counted = tally_file(path, assigned, counts="n").counts.values.reshape(2, 2, 2)
+    assert (counted[0, 1, 1], counted[1, 0, 0], counted.sum()) == (2, 3, 5)
+    assert tally_groups(path, assigned, counts="n").samples[0].counts.values.tolist() == counted.ravel().tolist()
+
+
+def test_answers_that_make_no_report_are_named() -> None:
+    reader = ReportReader(SOME, ["x", "y"], "error")
+    assert reader.read([pa.array(["yes", "no", "yes"]), pa.array(["2", "2", "2"])], 1) is None
+    told = "columns 'x, y': 2 of 3 values are no report, the first in data row 1"
+    with quiet(UnknownCategoryError, match=told, values=r"\('yes', '2'\) \(2 times\)"):
+        raise_first(reader.problems, 3)
+    again = ReportReader(SOME, ["x", "y"], "error")
+    assert again.read([pa.array(["yes"]), pa.array(["3"])], 1) is None
+    with quiet(UnknownCategoryError, match="column 'y': 1 of 1 values is no category in data row 1", values="'3'"):
+        raise_first(again.problems, 1)
+
+
+def test_one_column_for_two_answers_is_told_how_to_name_them(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("a,b\nyes,yes\n", encoding="utf-8")
+    with pytest.raises(UnknownCategoryError) as caught:
+        tally_file(str(path), [Assignment.of("a", TWICE)])
+    assert caught.value.hint.endswith("name one column for each answer")

@@ -1,0 +1,241 @@
+"""Files: kinds, atomic writing, reports as Arrow arrays, columns as codes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskwell.core.categories import Categories, Encoded
+from maskwell.core.randomness import SeededRandom
+from maskwell.designs.blocks import Blocks
+from maskwell.designs.kronecker import Kronecker
+from maskwell.designs.subset import Subset
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import DataFileError, ParameterError, ReportError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from maskwell.core.atomic import atomic_file  # noqa: E402
+from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits  # noqa: E402
+from maskwell.engines.assignments import Assignment, joint_design  # noqa: E402
+from maskwell.engines.column_codes import (  # noqa: E402
+    common_rows,
+    joint_codes,
+    separate_codes,
+)
+from maskwell.engines.column_randomizer import ColumnRandomizer, randomize_file  # noqa: E402
+from maskwell.engines.report_counts import tally_file  # noqa: E402
+from maskwell.engines.row_sources import (  # noqa: E402
+    ENGINES,
+    ending_of,
+    engine_of,
+    open_sink,
+    open_source,
+)
+
+ABC = Categories.of(["a", "b", "c"])
+KARY = Uniform.from_gamma(3, ABC)
+COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
+
+
+@pytest.mark.parametrize("name", ["a", "a.txt", "csv", "a.csv.zip", "a.parquet.gz", ""])
+def test_an_ending_that_tells_nothing(name: str) -> None:
+    with pytest.raises(DataFileError) as caught:
+        ending_of(name)
+    assert ".parquet" in caught.value.hint
+
+
+# ---- every engine: what is written is read back
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending != ".sas7bdat"])  # which is read only
+@pytest.mark.parametrize("rows", [0, 1, 70_000])
+def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
+    if engine_of(f"a{ending}").holds_codes:
+        pytest.importorskip("pyreadstat")
+    path = str(tmp_path / f"t{ending}")
+    numbers, gaps = [str(i) for i in range(rows)], [None if i % 2 else "x" for i in range(rows)]
+    table = pa.table({"i": pa.array(numbers, pa.string()), "t": pa.array(gaps, pa.string())})
+    with atomic_file(path) as file, open_sink(file, path, table.schema) as sink:
+        for batch in table.to_batches(max_chunksize=1000):
+            sink.write(batch)
+    with open_source(path) as source:
+        assert source.schema.names == ["i", "t"]
+        batches = list(source.batches())
+        assert rows == 0 or source.done() == pytest.approx(1)
+    assert pa.Table.from_batches(batches, table.schema).equals(table)
+    with open_source(path) as source:
+        columns = [batch.schema.names for batch in source.batches([1])]
+    assert all(names == ["t"] for names in columns)
+
+
+@pytest.mark.parametrize("ending", ENGINES)
+def test_engines_say_what_they_hold(ending: str) -> None:
+    assert isinstance(engine_of(f"a{ending}").texts_only, bool)
+
+
+def test_the_stream_format_of_arrow_is_read(tmp_path: Path) -> None:
+    table = pa.table({"y": ["a", "b", "c"] * 10})
+    with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=7)
+    counted = tally_file(str(tmp_path / "s.arrow"), [Assignment.of("y", KARY)])
+    assert counted.counts.values.tolist() == [10, 10, 10]
+
+
+def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
+    path, schema = tmp_path / "d.parquet", pa.schema([("y", pa.dictionary(pa.int8(), pa.string()))])
+    with pq.ParquetWriter(path, schema) as writer:
+        for values in (["a", "b"], ["b", "c"], ["c", "a"]):
+            writer.write_table(pa.table({"y": pa.array(values).cast(schema.field("y").type)}))
+    for ending in (".arrow", ".parquet", ".csv"):
+        done = randomize_file(str(path), str(tmp_path / f"o{ending}"), [Assignment.of("y", KARY)])
+        assert done.rows == 6
+    with pa.memory_map(str(tmp_path / "o.arrow")) as mapped:
+        dictionary = pa.ipc.open_file(mapped).get_batch(0).column(0).dictionary
+        assert dictionary.to_pylist() == ["a", "b", "c"], "the dictionary is the design's, whatever the truth was"
+
+
+# ---- atomic files
+
+
+def test_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
+    target = tmp_path / "o"
+    target.write_text("before", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt), atomic_file(str(target), force=True) as file:  # noqa: PT012
+        file.write(b"after")
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
+    assert target.read_text(encoding="utf-8") == "before"
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("before", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with atomic_file(str(tmp_path / "link"), force=True) as file:
+        file.write(b"after")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text(encoding="utf-8") == "after"
+
+
+def test_a_folder_that_vanishes(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    folder.mkdir()
+    with pytest.raises(DataFileError, match="cannot write"), atomic_file(str(folder / "o")) as file:  # noqa: PT012
+        file.write(b"x")
+        next(folder.iterdir()).unlink()
+        folder.rmdir()
+
+
+# ---- reports as Arrow arrays
+
+
+@given(st.integers(1, 40), st.integers(0, 30), st.integers(0, 5))
+def test_bits_travel_as_masks_and_texts(k: int, n: int, skip: int) -> None:
+    random = np.random.default_rng(k * 1000 + n)
+    bits = np.packbits(random.integers(0, 2, (n, k), dtype=np.uint8), axis=1, bitorder="little")
+    texts, masks = texts_from_bits(bits, k), masks_from_bits(bits)
+    for column in (texts, masks, texts.cast(pa.large_string()), texts.dictionary_encode()):
+        assert (bits_from_array(column.slice(skip), k) == bits[skip:]).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["101", "1"]),
+        pa.array(["10x"]),
+        pa.array(["1012"]),
+        pa.array([101]),
+        pa.array([b"\x01\x00"], pa.binary(2)),
+        pa.array([b"\x08"], pa.binary(1)),
+    ],
+)
+def test_columns_that_are_no_sets_of_three(values: Any) -> None:
+    with pytest.raises(ReportError):
+        bits_from_array(values, 3)
+
+
+def test_batches_shrink_when_reports_are_long() -> None:
+    design = Subset.from_gamma(3, Categories.numbered(10_000), size=10)
+    column = ColumnRandomizer(
+        Assignment.of("y", design), pa.schema([("y", pa.int64())]), "f", SeededRandom(1), texts_only=True
+    )
+    assert column.rows_at_once * design.k < 5_000_000
+
+
+# ---- columns as codes
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 20))
+def test_joint_codes_come_apart_again(sizes: list[int], n: int) -> None:
+    random = np.random.default_rng(n)
+    parts = [random.integers(0, size, n) for size in sizes]
+    joint = joint_codes(parts, sizes)
+    assert [part.tolist() for part in separate_codes(joint, sizes)] == [part.tolist() for part in parts]
+
+
+def test_rows_common_to_all_columns() -> None:
+    first = Encoded(np.array([0, 1, 2]), 1, np.array([True, True, False, True]), ABC)
+    second = Encoded(np.array([2, 1, 0]), 1, np.array([False, True, True, True]), ABC)
+    third = Encoded(np.array([0, 1, 2, 2]), 0, None, ABC)
+    kept, codes = common_rows([first, second, third], 4)
+    assert kept is not None
+    assert kept.tolist() == [False, True, False, True]
+    assert [one.tolist() for one in codes] == [[1, 2], [2, 0], [1, 2]]
+
+
+def test_products_of_products_are_taken_apart() -> None:
+    nested = Kronecker.of([Kronecker.of([COIN, KARY]), COIN])
+    assigned = Assignment.of("x, y, z", nested)
+    assert assigned.columns == ("x", "y", "z")
+    assert [leaf.k for leaf in assigned.leaves] == [2, 3, 2]
+    assert joint_design([assigned]).k == 12
+
+
+def test_a_comma_in_the_name_of_one_column() -> None:
+    assert Assignment.of("sex, drugs", KARY).columns == ("sex, drugs",)
+
+
+def test_block_designs_need_more_than_a_column() -> None:
+    with pytest.raises(ParameterError, match="block design"):
+        Assignment.of("y", Blocks.of({"north": KARY, "south": KARY}))
+
+
+def test_a_second_progress(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"y": ["a", "b", "c"] * 40_000}), path)
+    seen: list[tuple[int, float | None]] = []
+    randomize_file(
+        str(path),
+        str(tmp_path / "o.csv"),
+        [Assignment.of("y", KARY)],
+        progress=lambda rows, share: seen.append((rows, share)),
+    )
+    assert seen[-1] == (120_000, 1.0)
+    assert len(seen) > 1
+
+
+def test_draws_are_those_of_the_design(tmp_path: Path) -> None:
+    """What a file gets is what the design draws for the same values and the same words."""
+    values = ["a", "b", "c", "c"] * 5000
+    pq.write_table(pa.table({"y": values}), tmp_path / "a.parquet")
+    randomize_file(
+        str(tmp_path / "a.parquet"), str(tmp_path / "o.parquet"), [Assignment.of("y", KARY)], random=SeededRandom(3)
+    )
+    assert pq.read_table(tmp_path / "o.parquet")["y"].to_pylist() == KARY.randomize(values, random=SeededRandom(3))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_no_missing_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    with pytest.raises(DataFileError, match="is a pipe or a device"), open_source(str(tmp_path / "pipe.csv")):
+        pass
+    with pytest.raises(DataFileError, match="does not exist"), open_source(str(tmp_path / "loop.csv")):
+        pass

@@ -1,0 +1,164 @@
+"""randomize and tally as calls of the library: any kind of table or file in, the same kind out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+from maskwell.core.categories import Categories  # noqa: E402
+from maskwell.core.randomness import SeededRandom  # noqa: E402
+from maskwell.designs.kronecker import Kronecker  # noqa: E402
+from maskwell.designs.subset import Subset  # noqa: E402
+from maskwell.designs.uniform import Uniform  # noqa: E402
+from maskwell.designs.wire import save_design  # noqa: E402
+from maskwell.errors import DataFileError, MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
+from maskwell.verbs.randomize import randomize  # noqa: E402
+from maskwell.verbs.tally import tally  # noqa: E402
+
+DRUGS = Uniform.from_gamma(3, Categories.of(["never", "once", "often"]))
+SEX = Uniform.from_gamma(5, Categories.of(["1", "2"]))
+SETS = Subset.from_gamma(3, Categories.of(["never", "once", "often"]), size=1)
+DESIGNS = {"drugs": DRUGS, "sex": SEX}
+
+rng = np.random.default_rng(1)
+ROWS: dict[str, list[Any]] = {
+    "id": list(range(200)),
+    "drugs": [*rng.choice(["never", "once", "often"], 199).tolist(), None],
+    "sex": rng.choice(["1", "2"], 200).tolist(),
+}
+
+KINDS = {
+    "dict": dict,
+    "pandas": lambda rows: pd.DataFrame(rows, index=[f"r{i}" for i in range(200)]),
+    "polars": pl.DataFrame,
+    "Arrow": pa.table,
+}
+
+
+def column(table: Any, name: str) -> list[Any]:
+    values = table[name]
+    return (
+        list(values) if isinstance(values, list) else values.to_pylist() if hasattr(values, "to_pylist") else [*values]
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = str(tmp_path / "rows.csv")
+    pl.DataFrame(ROWS).write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_comes_back_as_it_was_with_the_reports_of_a_file(kind: str, file: str, tmp_path: Path) -> None:
+    data = KINDS[kind](ROWS)
+    table = randomize(data, DESIGNS, random=SeededRandom(7), missing="drop")
+    done = randomize(file, DESIGNS, tmp_path / "out.csv", random=SeededRandom(7), missing="drop")
+    written = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    assert type(table) is type(data)
+    assert done.to_dict()["rows"] == 199
+    for name in ("drugs", "sex"):
+        assert column(table, name) == written[name].to_list()
+    assert column(table, "id") == list(range(199))
+    assert column(data, "drugs") == ROWS["drugs"] or kind == "pandas"  # what was given stays as it is
+
+
+def test_the_index_and_the_types_of_pandas_are_kept() -> None:
+    data = pd.DataFrame(ROWS, index=[f"r{i}" for i in range(200)]).astype({"drugs": "category", "sex": "int64"})
+    table = randomize(data, DESIGNS, random=SeededRandom(7), missing="drop")
+    assert [*table.index] == [f"r{i}" for i in range(199)]
+    assert table.dtypes["sex"] == np.int64
+    assert [*table["drugs"].cat.categories] == ["never", "once", "often"]
+
+
+def test_arrow_says_which_design_made_a_column_and_is_not_randomized_twice() -> None:
+    table = randomize(pa.table(ROWS), {"sex": SEX}, random=SeededRandom(1))
+    assert SEX.fingerprint in table.schema.field("sex").metadata[b"maskwell"].decode()
+    assert table.schema.field("id").metadata is None
+    with pytest.raises(DataFileError, match="already holds reports"):
+        randomize(table, {"sex": SEX})
+
+
+def test_draws_are_private_unless_a_seed_is_asked_for(file: str, tmp_path: Path) -> None:
+    done = randomize(file, {"sex": SEX}, tmp_path / "out.csv")
+    assert done.private
+    first, second = (randomize(ROWS, {"sex": SEX})["sex"] for _ in range(2))
+    assert first != second  # equal once in 2 to the power of more than 100
+
+
+def test_designs_may_be_files_and_the_output_replaces_none_of_them(file: str, tmp_path: Path) -> None:
+    path = tmp_path / "sex.json"
+    save_design(SEX, str(path))
+    assert randomize(ROWS, {"sex": path}, random=SeededRandom(1)) == randomize(
+        ROWS, {"sex": SEX}, random=SeededRandom(1)
+    )
+    with pytest.raises((DataFileError, ParameterError)):
+        randomize(file, {"sex": path}, tmp_path / "rows.csv", force=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_are_counted_by_column(kind: str) -> None:
+    table = randomize(KINDS[kind](ROWS), DESIGNS, random=SeededRandom(7), missing="drop")
+    counts = tally(table, DESIGNS)
+    assert counts["drugs"].values.tolist() == DRUGS.tally(column(table, "drugs")).values.tolist()
+    assert counts["sex"].values.tolist() == [sum(str(v) == label for v in column(table, "sex")) for label in "12"]
+
+
+def test_every_column_drops_its_own_missing_values(file: str) -> None:
+    counts = tally(file, DESIGNS, missing="drop")
+    assert (counts["drugs"].n, counts["sex"].n) == (199, 200)
+    with pytest.raises(MissingValueError, match="1 of 200 values is missing"):
+        tally(file, DESIGNS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sets_are_texts_in_a_table(kind: str) -> None:
+    table = randomize(KINDS[kind](ROWS), {"drugs": SETS}, random=SeededRandom(7), missing="drop")
+    assert {*map(len, column(table, "drugs"))} == {3}
+    counts = tally(table, {"drugs": SETS, "sex": SEX})
+    assert counts["drugs"].values.tolist() == SETS.tally(column(table, "drugs")).values.tolist()
+
+
+def test_the_columns_of_a_product_are_drawn_and_counted_together() -> None:
+    both = Kronecker.of([DRUGS, SEX])
+    rows = {name: values[:199] for name, values in ROWS.items()}
+    table = randomize(rows, {"drugs,sex": both}, random=SeededRandom(3))
+    counts = tally(table, {("drugs", "sex"): both})
+    assert counts["drugs,sex"].n == 199
+    assert len(counts["drugs,sex"].values) == 6
+
+
+def test_a_column_may_hold_how_many_reports_a_row_stands_for() -> None:
+    rows = {"y": ["1", "2", "1"], "n": [10, 5, 1]}
+    assert tally(rows, {"y": SEX}, counts="n")["y"].values.tolist() == [11, 5]
+
+
+@pytest.mark.parametrize(
+    ("data", "designs", "error", "message"),
+    [
+        ({"x": ["1", "3"]}, {"x": SEX}, UnknownCategoryError, "1 of 2 values is no category"),
+        ({"x": []}, {"x": SEX}, DataFileError, "the table has no rows"),
+        ({"x": ["1"]}, {"y": SEX}, DataFileError, "the table has no column 'y'"),
+        ({"x": ["1"], "z": []}, {"x": SEX}, Exception, "different lengths"),
+        ({"x": ["1"]}, {}, ParameterError, "no design was given"),
+        ({"x": ["1"]}, {"x[g=1]": SEX}, ParameterError, "for some rows only"),
+        (3, {"x": SEX}, Exception, "a table is needed"),
+    ],
+)
+def test_what_cannot_be_randomized_is_refused(data: Any, designs: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        randomize(data, designs)
+
+
+def test_a_file_needs_an_output_and_a_table_takes_none(file: str) -> None:
+    with pytest.raises(ParameterError, match="no output is named"):
+        randomize(file, {"sex": SEX})
+    with pytest.raises(ParameterError, match="output is for files"):
+        randomize(ROWS, {"sex": SEX}, "out.csv")
