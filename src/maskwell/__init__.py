@@ -179,42 +179,42 @@ if TYPE_CHECKING:
     from maskwell.release.in_memory import ReleasedTable as ReleasedTable
     from maskwell.release.in_memory import release_table as release_table
     from maskwell.release.mapping import risk_utility_map as risk_utility_map
-    from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
-    from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
-    from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
-    from maskwell.release.matrices.block_thetas import theta_for_block as theta_for_block
-    from maskwell.release.matrices.block_thetas import thetas_for_blocks as thetas_for_blocks
-    from maskwell.release.matrices.blockwise import blockwise as blockwise
-    from maskwell.release.matrices.blockwise import conditional_matrix as conditional_matrix
     from maskwell.release.matrices.bounds import Bounds as Bounds
-    from maskwell.release.matrices.edits import check_never_creates as check_never_creates
-    from maskwell.release.matrices.edits import check_no_forbidden as check_no_forbidden
-    from maskwell.release.matrices.edits import expected_failures as expected_failures
-    from maskwell.release.matrices.flows import expected_changed as expected_changed
-    from maskwell.release.matrices.integer_flows import IntegerFlows as IntegerFlows
-    from maskwell.release.matrices.invariance import check_invariant as check_invariant
-    from maskwell.release.matrices.invariance import check_publishable as check_publishable
-    from maskwell.release.matrices.invariance import invariance_error as invariance_error
-    from maskwell.release.matrices.invariance import is_invariant as is_invariant
-    from maskwell.release.matrices.invariance import recover_counts as recover_counts
-    from maskwell.release.matrices.inverse_frequency import inverse_frequency as inverse_frequency
-    from maskwell.release.matrices.inverse_frequency import inverse_frequency_by_block as inverse_frequency_by_block
-    from maskwell.release.matrices.inverse_frequency import theta_for_xi as theta_for_xi
-    from maskwell.release.matrices.lowering import Lowered as Lowered
-    from maskwell.release.matrices.lowering import lower_until as lower_until
-    from maskwell.release.matrices.lowering import method1_for_match as method1_for_match
-    from maskwell.release.matrices.method1 import binary_theta as binary_theta
-    from maskwell.release.matrices.method1 import method1 as method1
-    from maskwell.release.matrices.method2 import method2 as method2
-    from maskwell.release.matrices.mixing import chained as chained
-    from maskwell.release.matrices.mixing import mixed as mixed
-    from maskwell.release.matrices.optimal import OptimalMatrix as OptimalMatrix
-    from maskwell.release.matrices.optimal import optimal_matrix as optimal_matrix
-    from maskwell.release.matrices.sequential import sequential_uniform as sequential_uniform
-    from maskwell.release.matrices.swapping import SwapSampler as SwapSampler
-    from maskwell.release.matrices.two_stage import TwoStage as TwoStage
-    from maskwell.release.matrices.two_stage import two_stage as two_stage
-    from maskwell.release.matrices.whole_flows import whole_flows as whole_flows
+    from maskwell.release.matrices.cell_blocks import BlockThetas as BlockThetas
+    from maskwell.release.matrices.cell_blocks import blocks_for_xi as blocks_for_xi
+    from maskwell.release.matrices.cell_blocks import blocks_of_cells as blocks_of_cells
+    from maskwell.release.matrices.cell_blocks import theta_for_block as theta_for_block
+    from maskwell.release.matrices.cell_blocks import thetas_for_blocks as thetas_for_blocks
+    from maskwell.release.matrices.closed_forms import binary_theta as binary_theta
+    from maskwell.release.matrices.closed_forms import inverse_frequency as inverse_frequency
+    from maskwell.release.matrices.closed_forms import inverse_frequency_by_block as inverse_frequency_by_block
+    from maskwell.release.matrices.closed_forms import method1 as method1
+    from maskwell.release.matrices.closed_forms import method2 as method2
+    from maskwell.release.matrices.closed_forms import sequential_uniform as sequential_uniform
+    from maskwell.release.matrices.closed_forms import theta_for_xi as theta_for_xi
+    from maskwell.release.matrices.match_caps import Lowered as Lowered
+    from maskwell.release.matrices.match_caps import lower_until as lower_until
+    from maskwell.release.matrices.match_caps import method1_for_match as method1_for_match
+    from maskwell.release.matrices.matrix_algebra import TwoStage as TwoStage
+    from maskwell.release.matrices.matrix_algebra import blockwise as blockwise
+    from maskwell.release.matrices.matrix_algebra import chained as chained
+    from maskwell.release.matrices.matrix_algebra import conditional_matrix as conditional_matrix
+    from maskwell.release.matrices.matrix_algebra import mixed as mixed
+    from maskwell.release.matrices.matrix_algebra import two_stage as two_stage
+    from maskwell.release.matrices.matrix_checks import check_invariant as check_invariant
+    from maskwell.release.matrices.matrix_checks import check_never_creates as check_never_creates
+    from maskwell.release.matrices.matrix_checks import check_no_forbidden as check_no_forbidden
+    from maskwell.release.matrices.matrix_checks import check_publishable as check_publishable
+    from maskwell.release.matrices.matrix_checks import expected_changed as expected_changed
+    from maskwell.release.matrices.matrix_checks import expected_failures as expected_failures
+    from maskwell.release.matrices.matrix_checks import invariance_error as invariance_error
+    from maskwell.release.matrices.matrix_checks import is_invariant as is_invariant
+    from maskwell.release.matrices.matrix_checks import recover_counts as recover_counts
+    from maskwell.release.matrices.optimal_flows import OptimalMatrix as OptimalMatrix
+    from maskwell.release.matrices.optimal_flows import optimal_matrix as optimal_matrix
+    from maskwell.release.matrices.swap_flows import IntegerFlows as IntegerFlows
+    from maskwell.release.matrices.swap_flows import SwapSampler as SwapSampler
+    from maskwell.release.matrices.swap_flows import whole_flows as whole_flows
     from maskwell.release.plans.plan import ReleasePlan as ReleasePlan
     from maskwell.release.plans.plan_file import load_plan as load_plan
     from maskwell.release.plans.protection import Protection as Protection
@@ -372,8 +372,8 @@ _HOMES = {
     "maskwell.procedures.shared": ["shared"],
     "maskwell.procedures.spinner": ["Spinner", "make_spinner"],
     "maskwell.release.matrices.bounds": ["Bounds"],
-    "maskwell.release.matrices.lowering": ["Lowered", "lower_until", "method1_for_match"],
-    "maskwell.release.matrices.optimal": ["OptimalMatrix", "optimal_matrix"],
+    "maskwell.release.matrices.match_caps": ["Lowered", "lower_until", "method1_for_match"],
+    "maskwell.release.matrices.optimal_flows": ["OptimalMatrix", "optimal_matrix"],
     "maskwell.reports.device_page": ["SheetOptions", "device_page"],
     "maskwell.release.risk_utility": ["RiskUtilityPoint"],
     "maskwell.reports.release_page": ["release_page"],
@@ -407,27 +407,46 @@ _HOMES = {
     "maskwell.planning.unit_variance": ["unit_variance", "worst_shares"],
     "maskwell.privacy.jeopardy": ["from_jeopardy", "jeopardy"],
     "maskwell.privacy.measures": ["Measure"],
-    "maskwell.release.matrices.block_forming": ["blocks_for_xi", "blocks_of_cells"],
-    "maskwell.release.matrices.block_thetas": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
-    "maskwell.release.matrices.blockwise": ["blockwise", "conditional_matrix"],
-    "maskwell.release.matrices.edits": ["check_never_creates", "check_no_forbidden", "expected_failures"],
-    "maskwell.release.matrices.flows": ["expected_changed"],
-    "maskwell.release.matrices.integer_flows": ["IntegerFlows"],
-    "maskwell.release.matrices.invariance": [
+    "maskwell.release.matrices.cell_blocks": [
+        "BlockThetas",
+        "blocks_for_xi",
+        "blocks_of_cells",
+        "theta_for_block",
+        "thetas_for_blocks",
+    ],
+    "maskwell.release.matrices.closed_forms": [
+        "binary_theta",
+        "inverse_frequency",
+        "inverse_frequency_by_block",
+        "method1",
+        "method2",
+        "sequential_uniform",
+        "theta_for_xi",
+    ],
+    "maskwell.release.matrices.matrix_algebra": [
+        "TwoStage",
+        "blockwise",
+        "chained",
+        "conditional_matrix",
+        "mixed",
+        "two_stage",
+    ],
+    "maskwell.release.matrices.matrix_checks": [
         "check_invariant",
+        "check_never_creates",
+        "check_no_forbidden",
         "check_publishable",
+        "expected_changed",
+        "expected_failures",
         "invariance_error",
         "is_invariant",
         "recover_counts",
     ],
-    "maskwell.release.matrices.inverse_frequency": ["inverse_frequency", "inverse_frequency_by_block", "theta_for_xi"],
-    "maskwell.release.matrices.method1": ["binary_theta", "method1"],
-    "maskwell.release.matrices.method2": ["method2"],
-    "maskwell.release.matrices.mixing": ["chained", "mixed"],
-    "maskwell.release.matrices.sequential": ["sequential_uniform"],
-    "maskwell.release.matrices.swapping": ["SwapSampler"],
-    "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
-    "maskwell.release.matrices.whole_flows": ["whole_flows"],
+    "maskwell.release.matrices.swap_flows": [
+        "IntegerFlows",
+        "SwapSampler",
+        "whole_flows",
+    ],
     "maskwell.release.assessing": ["assess_file"],
     "maskwell.release.in_memory": ["ReleasedTable", "release_table"],
     "maskwell.release.mapping": ["risk_utility_map"],

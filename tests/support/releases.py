@@ -19,7 +19,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.release.folder.folder import release_folder
 from maskwell.release.folder.leaks import check_public
 from maskwell.release.folder.writing import write_internal, write_public
-from maskwell.release.matrices.method1 import method1
+from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.released import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage

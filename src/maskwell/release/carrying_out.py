@@ -17,8 +17,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counting import merged
 from maskwell.engines.release_rows import Draws, RowStage
 from maskwell.engines.releasing import RowPlan
-from maskwell.release.matrices.swapping import SwapSampler
-from maskwell.release.matrices.whole_flows import whole_flows
+from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
 from maskwell.release.released import Release
 from maskwell.release.stages.counting import tables_of
 from maskwell.release.stages.fixed import known_levels

@@ -14,7 +14,7 @@ from maskwell.core.phrases import shorten
 from maskwell.core.printed import Printed
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
-from maskwell.release.matrices.invariance import check_publishable
+from maskwell.release.matrices.matrix_checks import check_publishable
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.invariance import is_invariant
-from maskwell.release.matrices.mixing import mixed, repeated
+from maskwell.release.matrices.matrix_algebra import mixed, repeated
+from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.entries import find_levels
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.plans.protection import Protection

@@ -18,7 +18,7 @@ from maskwell.core.labels import texts
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
-from maskwell.release.matrices.invariance import is_invariant
+from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.entries import by_text
 from maskwell.release.stages.fixed import typed
 from maskwell.release.stages.stage import Stage, state_categories

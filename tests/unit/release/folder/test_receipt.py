@@ -30,7 +30,7 @@ from maskwell.release.folder.receipt_making import (
     rounded_up,
 )
 from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
-from maskwell.release.matrices.method1 import method1
+from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.utility.inflation import inflation_of
 

@@ -21,7 +21,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, TooLargeError
 from maskwell.release.carrying_out import draws_of
-from maskwell.release.matrices.mixing import repeated
+from maskwell.release.matrices.matrix_algebra import repeated
 from maskwell.release.risk.repeated import TwoReleases, path_parities
 from maskwell.release.stages.stage import Stage, state_categories
 

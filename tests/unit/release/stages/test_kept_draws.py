@@ -27,7 +27,7 @@ from maskwell.release.assessing import assess_tables
 from maskwell.release.carrying_out import draws_of
 from maskwell.release.folder.stage_json import stage_from_dict, stage_to_dict
 from maskwell.release.keeping import check_kept
-from maskwell.release.matrices.invariance import is_invariant
+from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.plan import ReleasePlan
 from maskwell.release.stages.building import build_stages
 from maskwell.release.stages.counting import tables_of
