@@ -170,42 +170,42 @@ if TYPE_CHECKING:
     from maskwell.release.assessment import assess_file as assess_file
     from maskwell.release.folder.receipt import Receipt as Receipt
     from maskwell.release.folder.receipt import load_receipt as load_receipt
-    from maskwell.release.matrices.block_forming import blocks_for_xi as blocks_for_xi
-    from maskwell.release.matrices.block_forming import blocks_of_cells as blocks_of_cells
-    from maskwell.release.matrices.block_thetas import BlockThetas as BlockThetas
-    from maskwell.release.matrices.block_thetas import theta_for_block as theta_for_block
-    from maskwell.release.matrices.block_thetas import thetas_for_blocks as thetas_for_blocks
-    from maskwell.release.matrices.blockwise import blockwise as blockwise
-    from maskwell.release.matrices.blockwise import conditional_matrix as conditional_matrix
     from maskwell.release.matrices.bounds import Bounds as Bounds
-    from maskwell.release.matrices.edits import check_never_creates as check_never_creates
-    from maskwell.release.matrices.edits import check_no_forbidden as check_no_forbidden
-    from maskwell.release.matrices.edits import expected_failures as expected_failures
-    from maskwell.release.matrices.flows import expected_changed as expected_changed
-    from maskwell.release.matrices.integer_flows import IntegerFlows as IntegerFlows
-    from maskwell.release.matrices.invariance import check_invariant as check_invariant
-    from maskwell.release.matrices.invariance import check_publishable as check_publishable
-    from maskwell.release.matrices.invariance import invariance_error as invariance_error
-    from maskwell.release.matrices.invariance import is_invariant as is_invariant
-    from maskwell.release.matrices.invariance import recover_counts as recover_counts
-    from maskwell.release.matrices.inverse_frequency import inverse_frequency as inverse_frequency
-    from maskwell.release.matrices.inverse_frequency import inverse_frequency_by_block as inverse_frequency_by_block
-    from maskwell.release.matrices.inverse_frequency import theta_for_xi as theta_for_xi
-    from maskwell.release.matrices.lowering import Lowered as Lowered
-    from maskwell.release.matrices.lowering import lower_until as lower_until
-    from maskwell.release.matrices.lowering import method1_for_match as method1_for_match
-    from maskwell.release.matrices.method1 import binary_theta as binary_theta
-    from maskwell.release.matrices.method1 import method1 as method1
-    from maskwell.release.matrices.method2 import method2 as method2
-    from maskwell.release.matrices.mixing import chained as chained
-    from maskwell.release.matrices.mixing import mixed as mixed
-    from maskwell.release.matrices.optimal import OptimalMatrix as OptimalMatrix
-    from maskwell.release.matrices.optimal import optimal_matrix as optimal_matrix
-    from maskwell.release.matrices.sequential import sequential_uniform as sequential_uniform
-    from maskwell.release.matrices.swapping import SwapSampler as SwapSampler
-    from maskwell.release.matrices.two_stage import TwoStage as TwoStage
-    from maskwell.release.matrices.two_stage import two_stage as two_stage
-    from maskwell.release.matrices.whole_flows import whole_flows as whole_flows
+    from maskwell.release.matrices.cell_blocks import BlockThetas as BlockThetas
+    from maskwell.release.matrices.cell_blocks import blocks_for_xi as blocks_for_xi
+    from maskwell.release.matrices.cell_blocks import blocks_of_cells as blocks_of_cells
+    from maskwell.release.matrices.cell_blocks import theta_for_block as theta_for_block
+    from maskwell.release.matrices.cell_blocks import thetas_for_blocks as thetas_for_blocks
+    from maskwell.release.matrices.closed_forms import binary_theta as binary_theta
+    from maskwell.release.matrices.closed_forms import inverse_frequency as inverse_frequency
+    from maskwell.release.matrices.closed_forms import inverse_frequency_by_block as inverse_frequency_by_block
+    from maskwell.release.matrices.closed_forms import method1 as method1
+    from maskwell.release.matrices.closed_forms import method2 as method2
+    from maskwell.release.matrices.closed_forms import sequential_uniform as sequential_uniform
+    from maskwell.release.matrices.closed_forms import theta_for_xi as theta_for_xi
+    from maskwell.release.matrices.match_caps import Lowered as Lowered
+    from maskwell.release.matrices.match_caps import lower_until as lower_until
+    from maskwell.release.matrices.match_caps import method1_for_match as method1_for_match
+    from maskwell.release.matrices.matrix_algebra import TwoStage as TwoStage
+    from maskwell.release.matrices.matrix_algebra import blockwise as blockwise
+    from maskwell.release.matrices.matrix_algebra import chained as chained
+    from maskwell.release.matrices.matrix_algebra import conditional_matrix as conditional_matrix
+    from maskwell.release.matrices.matrix_algebra import mixed as mixed
+    from maskwell.release.matrices.matrix_algebra import two_stage as two_stage
+    from maskwell.release.matrices.matrix_checks import check_invariant as check_invariant
+    from maskwell.release.matrices.matrix_checks import check_never_creates as check_never_creates
+    from maskwell.release.matrices.matrix_checks import check_no_forbidden as check_no_forbidden
+    from maskwell.release.matrices.matrix_checks import check_publishable as check_publishable
+    from maskwell.release.matrices.matrix_checks import expected_changed as expected_changed
+    from maskwell.release.matrices.matrix_checks import expected_failures as expected_failures
+    from maskwell.release.matrices.matrix_checks import invariance_error as invariance_error
+    from maskwell.release.matrices.matrix_checks import is_invariant as is_invariant
+    from maskwell.release.matrices.matrix_checks import recover_counts as recover_counts
+    from maskwell.release.matrices.optimal_flows import OptimalMatrix as OptimalMatrix
+    from maskwell.release.matrices.optimal_flows import optimal_matrix as optimal_matrix
+    from maskwell.release.matrices.swap_flows import IntegerFlows as IntegerFlows
+    from maskwell.release.matrices.swap_flows import SwapSampler as SwapSampler
+    from maskwell.release.matrices.swap_flows import whole_flows as whole_flows
     from maskwell.release.plans.plan_drafts import design_from_sdcmicro as design_from_sdcmicro
     from maskwell.release.plans.plan_drafts import plan_from_sdcmicro as plan_from_sdcmicro
     from maskwell.release.plans.plan_drafts import starting_plan as starting_plan
@@ -368,30 +368,30 @@ _HOMES = {
     "maskwell.release.folder.receipt": ["Receipt", "load_receipt"],
     "maskwell.release.publication": ["ReleasedTable", "release_table"],
     "maskwell.release.risk_utility": ["risk_utility_map"],
-    "maskwell.release.matrices.block_forming": ["blocks_for_xi", "blocks_of_cells"],
-    "maskwell.release.matrices.block_thetas": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
-    "maskwell.release.matrices.blockwise": ["blockwise", "conditional_matrix"],
+    "maskwell.release.matrices.cell_blocks": ["blocks_for_xi", "blocks_of_cells"],
+    "maskwell.release.matrices.cell_blocks": ["BlockThetas", "theta_for_block", "thetas_for_blocks"],
+    "maskwell.release.matrices.matrix_algebra": ["blockwise", "conditional_matrix"],
     "maskwell.release.matrices.bounds": ["Bounds"],
-    "maskwell.release.matrices.edits": ["check_never_creates", "check_no_forbidden", "expected_failures"],
-    "maskwell.release.matrices.flows": ["expected_changed"],
-    "maskwell.release.matrices.integer_flows": ["IntegerFlows"],
-    "maskwell.release.matrices.invariance": [
+    "maskwell.release.matrices.matrix_checks": ["check_never_creates", "check_no_forbidden", "expected_failures"],
+    "maskwell.release.matrices.matrix_checks": ["expected_changed"],
+    "maskwell.release.matrices.swap_flows": ["IntegerFlows"],
+    "maskwell.release.matrices.matrix_checks": [
         "check_invariant",
         "check_publishable",
         "invariance_error",
         "is_invariant",
         "recover_counts",
     ],
-    "maskwell.release.matrices.inverse_frequency": ["inverse_frequency", "inverse_frequency_by_block", "theta_for_xi"],
-    "maskwell.release.matrices.lowering": ["Lowered", "lower_until", "method1_for_match"],
-    "maskwell.release.matrices.method1": ["binary_theta", "method1"],
-    "maskwell.release.matrices.method2": ["method2"],
-    "maskwell.release.matrices.mixing": ["chained", "mixed"],
-    "maskwell.release.matrices.optimal": ["OptimalMatrix", "optimal_matrix"],
-    "maskwell.release.matrices.sequential": ["sequential_uniform"],
-    "maskwell.release.matrices.swapping": ["SwapSampler"],
-    "maskwell.release.matrices.two_stage": ["TwoStage", "two_stage"],
-    "maskwell.release.matrices.whole_flows": ["whole_flows"],
+    "maskwell.release.matrices.closed_forms": ["inverse_frequency", "inverse_frequency_by_block", "theta_for_xi"],
+    "maskwell.release.matrices.match_caps": ["Lowered", "lower_until", "method1_for_match"],
+    "maskwell.release.matrices.closed_forms": ["binary_theta", "method1"],
+    "maskwell.release.matrices.closed_forms": ["method2"],
+    "maskwell.release.matrices.matrix_algebra": ["chained", "mixed"],
+    "maskwell.release.matrices.optimal_flows": ["OptimalMatrix", "optimal_matrix"],
+    "maskwell.release.matrices.closed_forms": ["sequential_uniform"],
+    "maskwell.release.matrices.swap_flows": ["SwapSampler"],
+    "maskwell.release.matrices.matrix_algebra": ["TwoStage", "two_stage"],
+    "maskwell.release.matrices.swap_flows": ["whole_flows"],
     "maskwell.release.plans.release_plan": ["ReleasePlan"],
     "maskwell.release.plans.release_plan": ["load_plan"],
     "maskwell.release.plans.protection": ["Protection"],

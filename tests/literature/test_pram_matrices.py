@@ -20,8 +20,8 @@ from maskwell.errors import (
     PublishError,
     UnknownCategoryError,
 )
-from maskwell.release.matrices.flows import flows
-from maskwell.release.matrices.noted import unprotected_states
+from maskwell.release.matrices.matrix_checks import flows
+from maskwell.release.matrices.matrix_patterns import unprotected_states
 
 Cases = dict[str, list[dict[str, Any]]]
 

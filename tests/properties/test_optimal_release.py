@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.optimal import optimal_matrix
-from maskwell.release.matrices.sequential import sequential_uniform
+from maskwell.release.matrices.closed_forms import sequential_uniform
+from maskwell.release.matrices.optimal_flows import optimal_matrix
 
 COUNTS = st.lists(st.integers(0, 60), min_size=2, max_size=6).filter(lambda v: sum(x > 0 for x in v) > 1)
 SHARE = st.fractions(Fraction(1, 10), 1, max_denominator=40)

@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from maskwell.core.randomness import SeededRandom
 from maskwell.designs.sparse import Sparse
-from maskwell.release.matrices.block_thetas import thetas_for_blocks
-from maskwell.release.matrices.flows import expected_changed, flows
-from maskwell.release.matrices.inverse_frequency import inverse_frequency_by_block
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.method2 import method2
-from maskwell.release.matrices.mixing import chained, mixed
-from maskwell.release.matrices.sequential import sequential_uniform
-from maskwell.release.matrices.whole_flows import whole_flows
+from maskwell.release.matrices.cell_blocks import thetas_for_blocks
+from maskwell.release.matrices.closed_forms import inverse_frequency_by_block, method1, method2, sequential_uniform
+from maskwell.release.matrices.matrix_algebra import chained, mixed
+from maskwell.release.matrices.matrix_checks import expected_changed, flows
+from maskwell.release.matrices.swap_flows import whole_flows
 
 COUNTS = st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any)
 SHARES = st.fractions(0, 1, max_denominator=50)

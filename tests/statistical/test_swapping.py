@@ -10,10 +10,8 @@ from tests.support.arrays import Array
 from tests.support.chisquare import fits
 
 from maskwell.core.randomness import SeededRandom
-from maskwell.release.matrices.integer_flows import IntegerFlows
-from maskwell.release.matrices.sequential import sequential_uniform
-from maskwell.release.matrices.swapping import SwapSampler
-from maskwell.release.matrices.whole_flows import whole_flows
+from maskwell.release.matrices.closed_forms import sequential_uniform
+from maskwell.release.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows
 
 pytestmark = pytest.mark.statistical
 

@@ -17,7 +17,7 @@ from maskwell.core.randomness import SeededRandom
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.release.folder.release_folder import check_public, release_folder, write_internal, write_public
-from maskwell.release.matrices.method1 import method1
+from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release, ReleasedColumn, ReleasedRows
 from maskwell.release.stages.stage import Stage

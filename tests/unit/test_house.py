@@ -21,10 +21,10 @@ PRINTING_ROOMS = ("cli", "estimation", "planning", "release", "reports")
 ROUNDED = ("Printed", "round_up", "round_down")
 NOT_COMPUTED = {  # constants, steps of a grid, exact decimals
     ("release/folder/receipt_contents.py", "towards(round(value / step, 9)) * step"),
-    ("release/matrices/infeasible.py", "upwards(limit)"),
-    ("release/matrices/infeasible.py", "value"),
-    ("release/matrices/infeasible.py", "1 / STEPS"),
-    ("release/matrices/symmetric.py", "1 / amounts.scale"),
+    ("release/matrices/infeasibility.py", "upwards(limit)"),
+    ("release/matrices/infeasibility.py", "value"),
+    ("release/matrices/infeasibility.py", "1 / STEPS"),
+    ("release/matrices/matrix_patterns.py", "1 / amounts.scale"),
     ("release/utility/utility_report.py", "WEAKENED"),
     ("reports/device/legend_sheets.py", "size"),
     ("reports/device/legend_sheets.py", "float(round(10 * degrees)) / 10"),

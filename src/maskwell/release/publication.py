@@ -46,8 +46,7 @@ from maskwell.release.folder.release_folder import (
 )
 from maskwell.release.folder.release_metadata import codebook_of, formula_columns
 from maskwell.release.kept_bounds import check_kept, drawn_until_kept
-from maskwell.release.matrices.swapping import SwapSampler
-from maskwell.release.matrices.whole_flows import whole_flows
+from maskwell.release.matrices.swap_flows import SwapSampler, whole_flows
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release, ReleasedColumn
 from maskwell.release.stages.stage import Stage

@@ -13,7 +13,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
-from maskwell.release.matrices.invariance import check_publishable
+from maskwell.release.matrices.matrix_checks import check_publishable
 from maskwell.release.stages.stage import Stage
 
 if TYPE_CHECKING:

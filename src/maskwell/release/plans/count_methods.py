@@ -13,16 +13,18 @@ from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cells
-from maskwell.release.matrices.block_thetas import BlockThetas, thetas_for_blocks
-from maskwell.release.matrices.blockwise import places_by_cell
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block
-from maskwell.release.matrices.lowering import lower_until, method1_for_match
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.method2 import method2
-from maskwell.release.matrices.optimal import optimal_matrix
-from maskwell.release.matrices.sequential import sequential_uniform
+from maskwell.release.matrices.cell_blocks import BlockThetas, blocks_for_xi, blocks_of_cells, thetas_for_blocks
+from maskwell.release.matrices.closed_forms import (
+    inverse_frequency,
+    inverse_frequency_by_block,
+    method1,
+    method2,
+    sequential_uniform,
+)
+from maskwell.release.matrices.match_caps import lower_until, method1_for_match
+from maskwell.release.matrices.matrix_algebra import places_by_cell
+from maskwell.release.matrices.optimal_flows import optimal_matrix
 from maskwell.release.plans import plan_entries as read
 from maskwell.release.plans.given_methods import (
     categories_option,

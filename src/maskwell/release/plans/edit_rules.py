@@ -1,6 +1,6 @@
 """Rules of a plan: combinations that must never be made, and moves that are not allowed.
 
-Source: [Adeshiyan2011, section 4.5.2]; how a matrix keeps them: :mod:`maskwell.release.matrices.edits`.
+Source: [Adeshiyan2011, section 4.5.2]; how a matrix keeps them: :mod:`maskwell.release.matrices.matrix_checks`.
 
 Whether the file and the matrices of a release keep the rules of its plan.
 

@@ -17,7 +17,7 @@ from maskwell.core.labels import texts
 from maskwell.core.phrases import listed, shorten, shown_values
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
-from maskwell.release.matrices.invariance import is_invariant
+from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.given_methods import Fixed, short_label, text_of
 from maskwell.release.plans.plan_entries import by_text, typed
 from maskwell.release.plans.protection import Protection

@@ -21,8 +21,8 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, PlanError, TooLargeError
 from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.invariance import is_invariant
-from maskwell.release.matrices.mixing import mixed, repeated
+from maskwell.release.matrices.matrix_algebra import mixed, repeated
+from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.count_methods import matrix_from_counts
 from maskwell.release.plans.edit_rules import (
     check_combinations,

@@ -16,8 +16,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import PublishError
 from maskwell.release.folder.matrix_disclosure import check_matrix, told
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.sequential import sequential_uniform
+from maskwell.release.matrices.closed_forms import method1, sequential_uniform
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.stages.stage import Stage
 

@@ -36,7 +36,7 @@ from maskwell.release.folder.receipt_contents import (
     rounded_share,
     rounded_up,
 )
-from maskwell.release.matrices.method1 import method1
+from maskwell.release.matrices.closed_forms import method1
 from maskwell.release.plans.given_methods import Fixed
 from maskwell.release.stages.stage import Stage, state_categories
 from maskwell.release.utility.utility_measures import inflation_of

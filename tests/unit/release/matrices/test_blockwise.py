@@ -11,12 +11,14 @@ from maskwell.core.cells import CellTable
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError
-from maskwell.release.matrices.blockwise import blockwise, conditional_matrix
-from maskwell.release.matrices.edits import check_never_creates, check_no_forbidden, expected_failures
-from maskwell.release.matrices.invariance import is_invariant
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.sequential import sequential_uniform
-from maskwell.release.matrices.two_stage import two_stage
+from maskwell.release.matrices.closed_forms import method1, sequential_uniform
+from maskwell.release.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
+from maskwell.release.matrices.matrix_checks import (
+    check_never_creates,
+    check_no_forbidden,
+    expected_failures,
+    is_invariant,
+)
 
 
 def test_every_cell_has_its_own_matrix() -> None:

@@ -13,12 +13,9 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import Subset
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.release.matrices.flows import expected_changed, flows
-from maskwell.release.matrices.invariance import invariance_error
-from maskwell.release.matrices.method1 import binary_theta, method1
-from maskwell.release.matrices.method2 import method2
-from maskwell.release.matrices.mixing import chained, mixed
-from maskwell.release.matrices.sequential import sequential_uniform
+from maskwell.release.matrices.closed_forms import binary_theta, method1, method2, sequential_uniform
+from maskwell.release.matrices.matrix_algebra import chained, mixed
+from maskwell.release.matrices.matrix_checks import expected_changed, flows, invariance_error
 
 
 def test_method_1_says_how_it_was_made() -> None:
@@ -104,8 +101,8 @@ def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     counts = [512, 301, 87, 14, 1]
     R = Uniform.from_gamma(9, Categories.numbered(5))
     exact = [sequential_uniform(counts), method2(counts, R)]
-    monkeypatch.setattr("maskwell.release.matrices.sequential.EXACT_BITS", 1)
-    monkeypatch.setattr("maskwell.release.matrices.method2.EXACT_BITS", 1)
+    monkeypatch.setattr("maskwell.release.matrices.closed_forms.EXACT_BITS", 1)
+    monkeypatch.setattr("maskwell.release.matrices.closed_forms.EXACT_BITS", 1)
     rounded = [sequential_uniform(counts), method2(counts, R)]
     for one, two in zip(exact, rounded, strict=True):
         assert one.fingerprint != two.fingerprint

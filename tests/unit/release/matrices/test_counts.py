@@ -10,7 +10,7 @@ import pytest
 
 from maskwell.core.categories import Categories
 from maskwell.errors import CountsError
-from maskwell.release.matrices.counts import check_length, read_amounts, support
+from maskwell.release.matrices.amounts import check_length, read_amounts, support
 
 
 def test_whole_numbers_of_any_kind() -> None:

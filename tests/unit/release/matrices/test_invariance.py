@@ -8,17 +8,16 @@ import pytest
 from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
-from maskwell.release.matrices.flows import expected_changed, flows
-from maskwell.release.matrices.invariance import (
+from maskwell.release.matrices.closed_forms import inverse_frequency, method1, sequential_uniform
+from maskwell.release.matrices.matrix_checks import (
     check_invariant,
     check_publishable,
+    expected_changed,
+    flows,
     invariance_error,
     is_invariant,
     recover_counts,
 )
-from maskwell.release.matrices.inverse_frequency import inverse_frequency
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.sequential import sequential_uniform
 
 COUNTS = [512, 301, 87, 14, 1]
 
@@ -80,7 +79,7 @@ def test_matrices_that_tell_nothing_are_published() -> None:
 
 
 def test_huge_groups_are_refused_without_working_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskwell.release.matrices.invariance.DENSE_STATES", 2)
+    monkeypatch.setattr("maskwell.release.matrices.matrix_checks.DENSE_STATES", 2)
     with pytest.raises(PublishError) as caught:
         check_publishable(method1(COUNTS, 0.5), COUNTS, None)
     assert caught.value.objects["recovered"] is None

@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.release.matrices.block_forming import blocks_for_xi, blocks_of_cells
-from maskwell.release.matrices.block_thetas import GRID, theta_for_block, thetas_for_blocks
-from maskwell.release.matrices.invariance import invariance_error
-from maskwell.release.matrices.inverse_frequency import inverse_frequency, inverse_frequency_by_block, theta_for_xi
+from maskwell.release.matrices.cell_blocks import (
+    GRID,
+    blocks_for_xi,
+    blocks_of_cells,
+    theta_for_block,
+    thetas_for_blocks,
+)
+from maskwell.release.matrices.closed_forms import inverse_frequency, inverse_frequency_by_block, theta_for_xi
+from maskwell.release.matrices.matrix_checks import invariance_error
 from maskwell.release.risk.identity_disclosure import cell_risks
 
 

@@ -14,10 +14,10 @@ from tests.support.quiet import quiet
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.release.matrices.amounts import read_amounts
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.counts import read_amounts
-from maskwell.release.matrices.lowering import lower_until, match_risks, method1_for_match
-from maskwell.release.matrices.optimal import optimal_matrix
+from maskwell.release.matrices.match_caps import lower_until, match_risks, method1_for_match
+from maskwell.release.matrices.optimal_flows import optimal_matrix
 from maskwell.release.risk.identity_disclosure import cell_risks
 
 

@@ -12,8 +12,8 @@ from tests.support.quiet import quiet
 from maskwell.core.categories import Categories
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.invariance import invariance_error
-from maskwell.release.matrices.optimal import optimal_matrix
+from maskwell.release.matrices.matrix_checks import invariance_error
+from maskwell.release.matrices.optimal_flows import optimal_matrix
 
 
 def zipf(k: int, *, seed: int = 1) -> list[int]:
@@ -108,15 +108,15 @@ def test_the_answer_is_the_same_each_time() -> None:
 )
 def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
     """Large programs go to another solver; what it finds is as good and kept as exactly."""
-    from maskwell.release.matrices import solver
+    from maskwell.release.matrices import flow_solver
 
     bounds, v = Bounds.of(**asked), zipf(32)
     inside = optimal_matrix(v, bounds)
-    before, solver.TIED_FLOWS = solver.TIED_FLOWS, 10**9
+    before, flow_solver.TIED_FLOWS = flow_solver.TIED_FLOWS, 10**9
     try:
         outside = optimal_matrix(v, bounds)
     finally:
-        solver.TIED_FLOWS = before
+        flow_solver.TIED_FLOWS = before
     assert inside.optimum == pytest.approx(outside.optimum, abs=1e-7)
     assert invariance_error(inside.design, v) < 1e-15
 
@@ -198,7 +198,7 @@ def test_a_capped_state_does_not_count_for_the_nearest_bound() -> None:
 
 def test_a_hint_with_many_numbers_leaves_out_whole_ones() -> None:
     from maskwell.core.phrases import HINT
-    from maskwell.release.matrices.infeasible import _in_words
+    from maskwell.release.matrices.infeasibility import _in_words
 
     near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
     hint = _in_words(near)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskwell.release.matrices.allowed import allowed_pairs
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.program import Program, program_of
-from maskwell.release.matrices.rounding import keeps_bounds, round_flows
-from maskwell.release.matrices.vertex import corner
+from maskwell.release.matrices.flow_program import Program, allowed_pairs, program_of
+from maskwell.release.matrices.flow_rounding import corner, keeps_bounds, round_flows
 
 
 def program(v: list[int], **asked: object) -> Program:
@@ -72,7 +70,7 @@ def test_wrong_sums_are_seen() -> None:
 
 def test_a_corner_is_found_exactly() -> None:
     built = program([2, 2, 2, 1, 2], guess="0.65", least_kept="0.65")
-    from maskwell.release.matrices.solver import solve
+    from maskwell.release.matrices.flow_solver import solve
 
     best = solve(built)
     assert best is not None

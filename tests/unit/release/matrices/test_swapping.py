@@ -13,11 +13,8 @@ from maskwell.core.categories import Categories
 from maskwell.core.randomness import SeededRandom, random_order
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
-from maskwell.release.matrices.integer_flows import IntegerFlows
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.sequential import sequential_uniform
-from maskwell.release.matrices.swapping import SwapSampler
-from maskwell.release.matrices.whole_flows import balanced, whole_flows
+from maskwell.release.matrices.closed_forms import method1, sequential_uniform
+from maskwell.release.matrices.swap_flows import IntegerFlows, SwapSampler, balanced, whole_flows
 
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 

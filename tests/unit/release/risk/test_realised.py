@@ -13,8 +13,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
-from maskwell.release.matrices.inverse_frequency import inverse_frequency
-from maskwell.release.matrices.method1 import method1
+from maskwell.release.matrices.closed_forms import inverse_frequency, method1
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk import released_counts as module
 from maskwell.release.risk.arrivals import SparseArrivals

@@ -20,7 +20,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MatrixError, TooLargeError
-from maskwell.release.matrices.mixing import repeated
+from maskwell.release.matrices.matrix_algebra import repeated
 from maskwell.release.publication import draws_of
 from maskwell.release.risk.repeated_releases import TwoReleases, path_parities
 from maskwell.release.stages.stage import Stage, state_categories

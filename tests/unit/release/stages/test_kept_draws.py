@@ -26,7 +26,7 @@ from maskwell.errors import InfeasibleError, PlanError
 from maskwell.release.assessment import assess_tables, tables_of
 from maskwell.release.folder.receipt import stage_from_dict, stage_to_dict
 from maskwell.release.kept_bounds import check_kept
-from maskwell.release.matrices.invariance import is_invariant
+from maskwell.release.matrices.matrix_checks import is_invariant
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.publication import draws_of
 from maskwell.release.stages.stage import Stage, state_categories

@@ -26,13 +26,12 @@ from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.matrices.assembling import block_numbers
+from maskwell.release.matrices.amounts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
-from maskwell.release.matrices.infeasible import named
-from maskwell.release.matrices.method1 import method1
-from maskwell.release.matrices.nearest import upwards
-from maskwell.release.matrices.optimal import OptimalMatrix, optimal_matrix
+from maskwell.release.matrices.closed_forms import method1
+from maskwell.release.matrices.infeasibility import named, upwards
+from maskwell.release.matrices.matrix_patterns import block_numbers
+from maskwell.release.matrices.optimal_flows import OptimalMatrix, optimal_matrix
 from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
 
 STEP = Fraction(1, 20)
@@ -119,7 +118,8 @@ def lower_until(
     step
         By how much a cap is lowered at a time.
     options
-        ``cost``, ``forbidden``, ``band`` and ``blocks`` of :func:`~maskwell.release.matrices.optimal.optimal_matrix`.
+        ``cost``, ``forbidden``, ``band`` and ``blocks`` of
+        :func:`~maskwell.release.matrices.optimal_flows.optimal_matrix`.
 
     Raises
     ------

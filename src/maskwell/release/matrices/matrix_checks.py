@@ -2,10 +2,18 @@
 
 A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
 of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
+
+Flows: how many records a matrix is expected to move from each state to each other.
+
+Edit rules: combinations that must not occur, and that no release may create.
+
+A matrix that is invariant over the cells themselves never creates a cell that does not occur: what flows into an empty
+cell adds up to its count, which is zero. Variables that are randomized one by one do create such cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +23,16 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError, TooLargeError
-from maskwell.release.matrices.counts import read_amounts
+from maskwell.errors import (
+    CountsError,
+    EditRuleError,
+    MatrixError,
+    NotInvariantError,
+    ParameterError,
+    PublishError,
+    TooLargeError,
+)
+from maskwell.release.matrices.amounts import check_lengths, read_amounts
 
 TOLERANCE = 1e-9
 """Of the total: a matrix that moves an expected count by no more is invariant."""
@@ -35,14 +51,14 @@ def invariance_error(design: CodedDesign, v: Any) -> float:
     0.1
     """
     check_kind(CodedDesign, design=design)
-    counts = _checked(design, v)
+    counts = _square_counts(design, v)
     return float(np.abs(design.forward(counts) - counts).max() / counts.sum())
 
 
 def is_invariant(design: CodedDesign, v: Any) -> bool:
     """Whether ``P v = v`` within 1e-9 of the total.
 
-    >>> from maskwell.release.matrices.method1 import method1
+    >>> from maskwell.release.matrices.closed_forms import method1
     >>> is_invariant(method1([12, 8, 3], "2/3"), [12, 8, 3])
     True
     """
@@ -53,7 +69,7 @@ def is_invariant(design: CodedDesign, v: Any) -> bool:
 def check_invariant(design: CodedDesign, v: Any) -> None:
     """Raise unless the matrix is invariant for v; names the category that it moves most."""
     check_kind(CodedDesign, design=design)
-    counts = _checked(design, v)
+    counts = _square_counts(design, v)
     moved = design.forward(counts) - counts
     worst = int(np.abs(moved).argmax())
     change = float(moved[worst] / counts.sum())
@@ -85,7 +101,7 @@ def recover_counts(design: CodedDesign, n: Any) -> Real:
 
     Source: [Adeshiyan2011, section 4.6] says that it can be done; the solution by groups is derived.
 
-    >>> from maskwell.release.matrices.sequential import sequential_uniform
+    >>> from maskwell.release.matrices.closed_forms import sequential_uniform
     >>> recover_counts(sequential_uniform([12, 8, 3]), 23).round(6).tolist()   # the matrix alone tells the counts
     [12.0, 8.0, 3.0]
     """
@@ -115,7 +131,7 @@ def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> Non
     check_kind(str | None, clearance=clearance)
     if not is_invariant(design, v) or (clearance or "").strip():
         return
-    groups, counts = _groups(design), _checked(design, v)
+    groups, counts = _groups(design), _square_counts(design, v)
     exchanging = np.bincount(groups)[groups] > 1
     told = int((exchanging & (counts > 0)).sum())
     if told:
@@ -135,7 +151,7 @@ def _recovered(design: CodedDesign, counts: Real) -> Real | None:
         return None
 
 
-def _checked(design: CodedDesign, v: Any) -> Real:
+def _square_counts(design: CodedDesign, v: Any) -> Real:
     counts = read_amounts(v, weighted=True).floats
     if design.k != len(counts) or design.m != design.k:
         raise MatrixError(
@@ -181,3 +197,113 @@ def _stationary(design: CodedDesign, own: Array) -> Real:
         )
     system = np.vstack([design.entries(own, own) - np.eye(len(own)), np.ones(len(own))])
     return np.asarray(np.linalg.lstsq(system, np.eye(len(own) + 1)[-1], rcond=None)[0])
+
+
+def flows(design: Sparse, v: Any) -> Any:
+    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``.
+
+    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
+    [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+    counts = read_amounts(v, weighted=True).floats
+    if len(counts) != design.k:
+        raise MatrixError(
+            f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
+        )
+    found = design.csc()
+    found.data = found.data * np.repeat(counts, np.diff(design.starts))
+    return found
+
+
+def expected_changed(design: Sparse, v: Any) -> float:
+    """``1 - sum_j p_jj v_j / sum(v)``: the share of the records that are expected to change.
+
+    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
+    0.2609
+    """
+    check_kind(Sparse, design=design)
+    counts = read_amounts(v, weighted=True).floats
+    check_lengths(design, counts)
+    return float(((1 - design.diagonal()) * counts).sum() / counts.sum())
+
+
+def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
+    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there.
+
+    Parameters
+    ----------
+    counts
+        Records in each cell.
+    forbidden
+        Shape (cells,): which cells must not occur.
+    labels
+        Names of the cells, for the message.
+
+    Source: [Adeshiyan2011, section 4.5.2].
+
+    >>> check_no_forbidden([30, 0, 20, 50], np.array([False, True, False, False]))   # no married children: nothing said
+    """
+    records = read_amounts(counts).integers
+    inside = np.where(_flags(forbidden, len(records)), records, 0)
+    total, worst = int(inside.sum()), int(inside.argmax())
+    if total:
+        name = shorten(repr(worst if labels is None else labels[worst]), 80)
+        raise EditRuleError(
+            f"{_records(total)} in forbidden cells, most in cell {worst + 1}",
+            hint="correct these records before the release, or take the rule out",
+            values=f"{_records(int(inside[worst]))} in {name}, {_records(total)} in all such cells",
+            cell=worst,
+            count=int(inside[worst]),
+            total=total,
+        )
+
+
+def _flags(forbidden: Any, cells: int) -> Array:
+    found = as_array(forbidden, "forbidden")
+    if found.shape != (cells,) or found.dtype.kind not in "bui":
+        raise ParameterError(
+            f"forbidden has shape {found.shape} of {found.dtype} for {cells:,} cells",
+            hint="give True or False for each",
+        )
+    return found.astype(bool)
+
+
+def check_never_creates(design: Sparse, forbidden: Array) -> None:
+    """Raise where the matrix could turn an allowed state into a forbidden one.
+
+    >>> check_never_creates(Sparse.of_matrix([[0.5, 0], [0.5, 1]]), np.array([True, False]))   # never into state 0
+    """
+    check_kind(Sparse, design=design)
+    bad = _flags(forbidden, design.m)
+    origins = np.repeat(np.arange(design.k), np.diff(design.starts))
+    wrong = np.flatnonzero(bad[design.rows] & ~bad[origins])
+    if len(wrong):
+        made, origin = int(design.rows[wrong[0]]), int(origins[wrong[0]])
+        names = [shorten(repr(label), 80) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
+        raise EditRuleError(
+            f"the matrix can turn category {origin + 1} into category {made + 1}, which a rule forbids",
+            hint="randomize within the columns of the rule, or jointly with them",
+            values=f"{names[0]} into {names[1]}",
+            origin=origin,
+            made=made,
+        )
+
+
+def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
+    """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``.
+
+    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> expected_failures(method1([30, 0, 20], "1/2"), [30, 0, 20], np.array([False, True, False]))
+    0.0
+    """
+    check_kind(Sparse, design=design)
+    amounts = read_amounts(counts, weighted=True).floats
+    check_lengths(design, amounts)
+    released = design.forward(amounts)
+    return float(released[_flags(forbidden, len(released))].sum())
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"

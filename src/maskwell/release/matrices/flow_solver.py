@@ -1,8 +1,12 @@
-"""The program solved in floats, as a rule by HiGHS: a suggestion, which is made exact afterwards.
+"""The program solved in floats: a suggestion, which is made exact afterwards.
 
 Unknowns are the flows in units of ``s_ij``, so that all of them, all coefficients and all right sides are of ordinary
 size: ``s_ij = min(v_i, v_j)``, or ``v_i v_j / n`` where every flow must be positive. After them come, where they are
 asked for, ``t_i = max_j F_ij / v_i`` and ``m_i = n min_j p_ij / v_i``, and one bound that is itself looked for.
+
+HiGHS solves it, but for large programs in which bounds tie many flows together: they add one or two rows for each flow,
+with which the simplex method takes minutes. These go to the interior-point method of PIQP, whose limit is the centre of
+all optimal solutions and depends on no pivoting (docs/adr/0021-interior-point.md).
 """
 
 from __future__ import annotations
@@ -14,9 +18,7 @@ import numpy as np
 
 from maskwell.core.arrays import Array, Real
 from maskwell.errors import MaskwellError
-from maskwell.release.matrices.interior import minimise
-from maskwell.release.matrices.interior_form import Layout, standard
-from maskwell.release.matrices.program import Program
+from maskwell.release.matrices.flow_program import Program
 
 TIGHT = 1e-9
 """Guess, parity and shares changed are asked for this much stricter, relatively, to leave room for the rounding."""
@@ -34,6 +36,21 @@ _OPTIONS = {
     "time_limit": 600,
 }
 _SOLVED, _INFEASIBLE = 0, 2
+
+Optimum = tuple[Real, float]
+"""The unknowns where the objective is least, and its value."""
+
+_CLOSE = 1e-10
+"""Residuals and gap at which the interior-point method stops: good enough to be rounded."""
+
+_CLOSE_ENOUGH = {"primal_res": 1e-7, "duality_gap": 1e-6, "dual_res": 1e-5}
+"""What is taken where the rounding of floats does not let it come closer: flows are made exact anyway."""
+
+_STEPS = 120
+"""Newton steps after which it gives up, as in an infeasible program; forty are common."""
+
+_ON_BOUND = 1e-6
+"""Unknowns that are farther from a bound than this are never put on it."""
 
 
 class SolverError(MaskwellError):
@@ -89,7 +106,6 @@ class Model:
         self.lower = [_shares(program.least, program.scale) / self.unit]
         self.upper = [_shares(program.most, program.scale) / self.unit]
         self.equal, self.rows = Rows(), Rows()
-        self.by_state: list[Array] = []
         self._sums()
         if program.guess is not None:
             self._guess(program.guess)
@@ -117,7 +133,6 @@ class Model:
     def _guess(self, guess: int) -> None:
         rows = np.zeros(len(self.v), dtype=np.int64)
         self.largest = self.unknowns(np.zeros(len(rows)), np.ones(len(rows)))
-        self.by_state.append(self.largest)
         into = self.unit / self.v[self.i]
         self.rows.add(np.zeros(len(self.i)), (self.flows, self.flows, into), (self.flows, self.largest[self.i], -1.0))
         limit = guess / self.program.total * (1 - self.tight)
@@ -126,7 +141,6 @@ class Model:
     def _parity(self, eta: float) -> None:
         even = self.unit * self.n / (self.v[self.i] * self.v[self.j])
         shares = self.unknowns(np.full(len(self.v), 1 / eta), np.ones(len(self.v)))
-        self.by_state.append(shares)
         least = shares[self.i]
         none = np.zeros(len(self.i))
         self.rows.add(none, (self.flows, self.flows, -even), (self.flows, least, 1.0))
@@ -149,15 +163,13 @@ class Model:
         """The objective: the mean cost of a record."""
         return np.asarray(self.program.pairs.cost * self.unit / self.n)
 
-    def minimise(self, costs: Real) -> tuple[Real, float] | None:
-        """The unknowns where the objective is least, and its value; None where there is no solution."""
+    def minimise(self, costs: Real) -> Optimum | None:
+        """Where the objective is least; None where there is no solution."""
         objective = np.concatenate([costs, np.zeros(self.count - len(costs))])
         lower, upper = np.concatenate(self.lower), np.concatenate(self.upper)
         matrices = *self.rows.matrix(self.count), *self.equal.matrix(self.count)
         if goes_inside(self.program) and np.all(lower < upper):
-            even = self.v[self.i] * self.v[self.j] / (self.n * self.unit)
-            layout = Layout(self.i, self.j, len(self.v), tuple(self.by_state), even)
-            return minimise(standard(objective, *matrices, lower, upper, layout))
+            return _by_interior_point(objective, matrices, lower, upper)
         return _by_highs(objective, matrices, np.column_stack([lower, upper]))
 
 
@@ -167,19 +179,62 @@ def goes_inside(program: Program) -> bool:
     return tied and len(program.pairs) > TIED_FLOWS
 
 
-def _by_highs(objective: Real, matrices: tuple[Any, ...], bounds: Real) -> tuple[Real, float] | None:
+def _by_highs(objective: Real, matrices: tuple[Any, ...], bounds: Real) -> Optimum | None:
     from scipy.optimize import linprog
 
     for method in ("highs-ds", "highs-ipm"):
-        found = linprog(objective, *matrices, bounds, method=method, options=_OPTIONS)
-        if found.status == _SOLVED:
-            return found.x, float(found.fun)
-        if found.status == _INFEASIBLE:
+        result = linprog(objective, *matrices, bounds, method=method, options=_OPTIONS)
+        if result.status == _SOLVED:
+            return result.x, float(result.fun)
+        if result.status == _INFEASIBLE:
             return None
     raise SolverError(
-        f"the solver gave up on a program of {len(objective):,} unknowns: {found.message[:40]}",
+        f"the solver gave up on a program of {len(objective):,} unknowns: {result.message[:40]}",
         hint="use fewer categories in a block, or fewer bounds at a time",
     )
+
+
+def _by_interior_point(objective: Real, matrices: tuple[Any, ...], lower: Real, upper: Real) -> Optimum | None:
+    """None also where the method does not come close: nothing is claimed of the program then."""
+    import piqp
+    from scipy.sparse import csc_matrix
+
+    G, h, A, b = _with_slacks(*matrices)
+    slacks = A.shape[1] - len(objective)
+    costs, low = (np.concatenate([part, np.zeros(slacks)]) for part in (objective, lower))
+    high = np.concatenate([upper, np.full(slacks, np.inf)])
+    solver = piqp.SparseSolver()
+    solver.settings.kkt_solver = piqp.KKTSolver.sparse_ldlt_ineq_cond  # rows of G are folded into its diagonal
+    solver.settings.max_iter = _STEPS
+    for tolerance in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+        setattr(solver.settings, tolerance, _CLOSE)
+    solver.setup(csc_matrix((len(costs), len(costs))), costs, A, b, G, np.full(len(h), -np.inf), h, low, high)
+    solver.solve()
+    if not _is_close(solver.result.info):
+        return None
+    return _on_bounds(solver.result, low, high)[: len(objective)], float(costs @ solver.result.x)
+
+
+def _with_slacks(A_ub: Any, b_ub: Real, A_eq: Any, b_eq: Real) -> tuple[Any, Real, Any, Real]:
+    """Rows of more than two unknowns become equations with a slack of their own: all that is left to fold is sparse."""
+    from scipy.sparse import bmat, csc_matrix, identity
+
+    wide = np.diff(A_ub.indptr) > 2
+    count = int(wide.sum())
+    equal = bmat([[A_eq, None], [A_ub[wide], identity(count)]]) if count else A_eq
+    rows = bmat([[A_ub[~wide], csc_matrix((len(wide) - count, count))]])
+    return csc_matrix(rows), b_ub[~wide], csc_matrix(equal), np.concatenate([b_eq, b_ub[wide]])
+
+
+def _is_close(info: Any) -> bool:
+    return all(abs(getattr(info, name)) < most for name, most in _CLOSE_ENOUGH.items())
+
+
+def _on_bounds(result: Any, lower: Real, upper: Real) -> Real:
+    """The unknowns, with those on a bound that are nearer to it than its multiplier is to zero."""
+    below, above = result.x - lower, upper - result.x
+    x = np.where((below < result.z_bl) & (below < _ON_BOUND), lower, result.x)
+    return np.where((above < result.z_bu) & (above < _ON_BOUND), upper, x)
 
 
 def _shares(units: Array, scale: int) -> Real:
@@ -192,8 +247,8 @@ def solve(program: Program, *, tight: float = 0.0) -> Solution | None:
     if np.any(program.least > program.most):
         return None
     model = Model(program, tight)
-    found = model.minimise(model.costs())
-    return None if found is None else Solution(found[0][: len(model.unit)] * model.unit, found[1])
+    optimum = model.minimise(model.costs())
+    return None if optimum is None else Solution(optimum[0][: len(model.unit)] * model.unit, optimum[1])
 
 
 def solve_evenly(program: Program, best: Solution, *, tight: float = 0.0) -> Solution:
@@ -209,5 +264,5 @@ def solve_evenly(program: Program, best: Solution, *, tight: float = 0.0) -> Sol
     model.rows.add(np.zeros(len(other)), (each, other, into), (each, np.repeat(largest, len(other)), -1.0))
     costs = np.zeros(model.count)
     costs[largest] = 1
-    found = model.minimise(costs)
-    return best if found is None else Solution(found[0][: len(model.unit)] * model.unit, best.objective)
+    even = model.minimise(costs)
+    return best if even is None else Solution(even[0][: len(model.unit)] * model.unit, best.objective)

@@ -13,18 +13,19 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.allowed import allowed_pairs, cost_matrix
-from maskwell.release.matrices.assembling import block_numbers, from_entries
-from maskwell.release.matrices.attained import attained, worst_of
+from maskwell.release.matrices.amounts import Amounts, check_length, read_amounts
 from maskwell.release.matrices.bounds import Bounds
-from maskwell.release.matrices.counts import Amounts, check_length, read_amounts
-from maskwell.release.matrices.infeasible import States, at_limits, checked_program, explained, named
-from maskwell.release.matrices.least_guess import has_least_guess, least_guess_flows
-from maskwell.release.matrices.noted import noted
-from maskwell.release.matrices.program import Pairs, Program
-from maskwell.release.matrices.rounding import keeps_bounds, round_flows
-from maskwell.release.matrices.solver import TIGHT, Solution, goes_inside, solve, solve_evenly
-from maskwell.release.matrices.vertex import corner
+from maskwell.release.matrices.flow_program import Pairs, Program, allowed_pairs, attained, cost_matrix, worst_of
+from maskwell.release.matrices.flow_rounding import (
+    corner,
+    has_least_guess,
+    keeps_bounds,
+    least_guess_flows,
+    round_flows,
+)
+from maskwell.release.matrices.flow_solver import TIGHT, Solution, goes_inside, solve, solve_evenly
+from maskwell.release.matrices.infeasibility import States, at_limits, checked_program, explained, named
+from maskwell.release.matrices.matrix_patterns import block_numbers, from_entries, with_notes
 
 EVEN_PAIRS = 2500
 """Programs of up to so many pairs are solved a second time, for the optimum with the smallest other posteriors."""
@@ -208,7 +209,7 @@ def _joined(
     amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]
 ) -> OptimalMatrix:
     said = dict.fromkeys(note for part in parts for note in part.notes)
-    design = noted(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
+    design = with_notes(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
     reached = [attained(part.program, part.units) for part in parts]
     return OptimalMatrix(
         design=design,

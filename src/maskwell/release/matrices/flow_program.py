@@ -10,19 +10,27 @@ share that changes. All numbers here are integers over one ``scale``, a multiple
 where that is not too large: a bound that is met with equality is then met exactly.
 
 Source: [Adeshiyan2011, sections 4.5, 4.7]; the program is derived.
+
+Which state may be released for which, and at what cost, as the pairs of a program.
+
+What integer flows attain, in the terms of the bounds that can be asked of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from maskwell.core.arguments import as_floats, pairs_of, shown_short
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import common_denominator
+from maskwell.core.phrases import shorten
+from maskwell.errors import ParameterError
 from maskwell.release.matrices.bounds import Bounds
 
 GRID_BITS = 60
@@ -212,3 +220,143 @@ def _largest(flows: Array, counts: Array) -> Fraction:
 
 def _least(flows: Array, counts: Array) -> Fraction:
     return min(map(Fraction, flows.tolist(), counts.tolist()))
+
+
+def cost_matrix(cost: Any, k: int) -> Real | None:
+    """Costs of releasing i for j, shape (k, k); None where the records that stay are counted instead.
+
+    >>> cost_matrix("ordinal", 3).tolist()
+    [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    if cost is None:
+        return None
+    if isinstance(cost, str):
+        if cost != "ordinal":
+            raise ParameterError(f"there is no cost {shorten(cost)!r}", hint='give "ordinal", or a matrix of costs')
+        place = np.arange(k)
+        return np.asarray(np.abs(np.subtract.outer(place, place)), dtype=np.float64)
+    try:
+        given = as_floats(cost, "cost", finite=False)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.shape != (k, k) or not np.isfinite(given).all():
+        raise ParameterError(
+            f"the costs are no {k} by {k} matrix of finite numbers",
+            hint="give the cost of releasing category i (row) for category j (column)",
+            cost=cost,
+        )
+    return given
+
+
+def allowed_pairs(
+    places: Sequence[Array], k: int, forbidden: Iterable[tuple[int, int]], band: int | None, costs: Real | None
+) -> list[Pairs]:
+    """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state.
+
+    >>> pairs, = allowed_pairs([np.array([0, 2, 5])], 6, [(0, 5)], None, None)
+    >>> list(zip(pairs.released.tolist(), pairs.true.tolist()))   # state 5 is never released as state 0
+    [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
+    """
+    never = _forbidden_keys(forbidden, k)
+    if band is not None and not (_is_whole(band) and band >= 0):
+        raise ParameterError(
+            f"band = {shown_short(band)} is no number of places", hint="give a whole number of 0 or more"
+        )
+    return [_pairs(own, k, never, band, costs) for own in places]
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _forbidden_keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
+    pairs = pairs_of(forbidden, "forbidden")
+    for pair in pairs:
+        if not all(_is_whole(x) and 0 <= x < k for x in pair):
+            raise ParameterError(
+                f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
+                hint="give pairs (released, true) by the places of the categories",
+                pair=pair,
+            )
+    return np.array([i * k + j for i, j in pairs], dtype=np.int64)
+
+
+def _pairs(own: Array, k: int, never: Array, band: int | None, costs: Real | None) -> Pairs:
+    i, j = _near(own, band)
+    kept = ~np.isin(own[i] * k + own[j], never)
+    i, j = i[kept], j[kept]
+    cost = -(i == j).astype(np.float64) if costs is None else costs[own[i], own[j]]
+    return Pairs(released=i, true=j, cost=cost)
+
+
+def _near(own: Array, band: int | None) -> tuple[Array, Array]:
+    """All pairs of states of a block, or those at most ``band`` places apart."""
+    size = len(own)
+    if band is None:
+        i, j = np.divmod(np.arange(size * size), size)
+        return i, j
+    band = min(band, int(own.max(initial=0)) + 1)
+    first, last = np.searchsorted(own, own - band), np.searchsorted(own, own + band, side="right")
+    i = np.repeat(np.arange(size), last - first)
+    starts = np.cumsum(last - first) - (last - first)
+    return i, np.arange(len(i)) - starts[i] + first[i]
+
+
+_FROM_BELOW = ("least_kept",)
+
+
+def attained(program: Program, units: Array) -> dict[str, float]:
+    """The value of every bound that the flows of one block reach.
+
+    A factor and a parity are infinite where some value never becomes some other.
+
+    >>> from maskwell.release.matrices.flow_program import allowed_pairs
+    >>> from maskwell.release.matrices.bounds import Bounds
+    >>> from maskwell.release.matrices.flow_program import program_of
+    >>> pairs, = allowed_pairs([np.arange(2)], 2, (), None, None)
+    >>> program = program_of([30, 20], pairs, Bounds())
+    >>> reached = attained(program, np.array([20, 10, 10, 10]) * program.scale)
+    >>> reached["guess"], reached["least_kept"]   # of fifty records thirty are guessed; half of the twenty stay
+    (0.6, 0.5)
+    """
+    i, j = program.pairs.released, program.pairs.true
+    v = program.v.astype(np.float64)
+    flow = np.asarray(units / program.scale, dtype=np.float64)
+    posterior, p, n = flow / v[i], flow / v[j], v.sum()
+    stay = np.zeros(len(v))
+    stay[i[program.pairs.own]] = posterior[program.pairs.own]
+    own = float(stay.max())
+    changed = float(1 - (stay * v).sum() / n)
+    return {
+        "posterior": float(posterior.max()),
+        "posterior_own": own,
+        "odds": own / (1 - own) if own < 1 else math.inf,
+        "guess": float(_by_row(np.maximum, flow, i).sum() / n),
+        "factor": _largest_factor(p * n / v[i], len(v)),
+        "parity": _largest_parity(p, i, len(v)),
+        "least_kept": float(stay.min()),
+        "changed": changed,
+    }
+
+
+def _by_row(ufunc: np.ufunc, values: Array, i: Array) -> Array:
+    return np.asarray(ufunc.reduceat(values, np.flatnonzero(np.diff(i, prepend=-1))))
+
+
+def _largest_factor(ratio: Array, states: int) -> float:
+    if len(ratio) < states**2 or not ratio.all():
+        return math.inf
+    return float(np.maximum(ratio, 1 / ratio).max())
+
+
+def _largest_parity(p: Array, i: Array, states: int) -> float:
+    if len(p) < states**2 or not p.all():
+        return math.inf
+    return float((_by_row(np.maximum, p, i) / _by_row(np.minimum, p, i)).max())
+
+
+def worst_of(parts: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The worst value of each bound over several blocks; nothing without blocks."""
+    if not parts:
+        return {}
+    return {name: (min if name in _FROM_BELOW else max)(part[name] for part in parts) for name in parts[0]}

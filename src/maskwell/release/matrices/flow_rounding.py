@@ -4,6 +4,13 @@ Flows are rounded to the grid of the program and to within their bounds. What th
 by, a few units, is sent through the flows that have room for it, by largest flows in a network [derived]: an integer
 solution is found wherever there is one. Guess and parity are first given a share for each row, which makes them
 bounds of single flows. The result is checked in integers; nothing that fails is returned.
+
+The corner that the solver found, worked out again in fractions; for bounds that can only be met with equality.
+
+Where bounds leave no room at all, no grid may hold the answer. A small program is then solved exactly: what the floats
+say is met with equality is taken as equations, which a corner of the program solves alone.
+
+Sequential uniformity as the flows of a program: the best answer where the smallest possible guess is asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +24,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
-from maskwell.release.matrices.program import Program, parity_holds, row_largest
+from maskwell.core.exact import common_denominator
+from maskwell.designs.rational import Equation, solve_sparse
+from maskwell.release.matrices.flow_program import Program, parity_holds, row_largest
 
 _NEAR = 1e-10
 """Flows that are nearer to a bound than this part of the smaller of their two counts are put on it."""
@@ -76,7 +85,7 @@ def keeps_bounds(program: Program, units: Array) -> bool:
     """Whether integer flows keep the counts and every bound of the program; exact.
 
     >>> from maskwell.release.matrices.bounds import Bounds
-    >>> from maskwell.release.matrices.program import Pairs, program_of
+    >>> from maskwell.release.matrices.flow_program import Pairs, program_of
     >>> pairs = Pairs(released=np.array([0, 0, 1, 1]), true=np.array([0, 1, 0, 1]), cost=np.zeros(4))
     >>> program = program_of([3, 2], pairs, Bounds.of(posterior="2/3"))
     >>> keeps_bounds(program, np.array([2, 1, 1, 1]) * program.scale)   # two of three records stay: 2/3
@@ -213,3 +222,110 @@ def _largest_flow(program: Program, units: Array, rows: Array, columns: Array, s
 def _towards_zero(rows: Array, columns: Array, step: int) -> Array:
     both = np.concatenate([rows, columns])
     return np.array([x // step if x >= 0 else -(-x // step) for x in both], dtype=object)
+
+
+CORNER_FLOWS = 400
+"""Programs with more flows are not solved in fractions: it would take minutes."""
+
+_SAME = 1e-8
+_ONE = Fraction(1)
+
+
+def corner(program: Program, flows: Real) -> tuple[Program, Array] | None:
+    """The exact corner near some flows, in counts, as integers of the program on a finer grid; None if it is none."""
+    if len(flows) > CORNER_FLOWS:
+        return None
+    found = solve_sparse(_equations(program, flows))
+    if found is None:
+        return None
+    exact = [found[e] for e in range(len(flows))]
+    finer = common_denominator(exact)
+    units = np.array([int(x * finer) for x in exact], dtype=object)
+    return _on_finer_grid(program, finer), units
+
+
+def _on_finer_grid(program: Program, times: int) -> Program:
+    kept = [None if bound is None else bound * times for bound in program.kept]
+    return replace(
+        program,
+        scale=program.scale * times,
+        least=program.least * times,
+        most=program.most * times,
+        guess=None if program.guess is None else program.guess * times,
+        kept=(kept[0], kept[1]),
+    )
+
+
+def _equations(program: Program, flows: Real) -> Iterator[Equation]:
+    """All that is met with equality. Unknowns: the flows in units, then the largest and the least share of each row."""
+    units = flows * float(program.scale)
+    close = _SAME * np.minimum(*(program.v.astype(np.float64)[x] for x in (program.pairs.released, program.pairs.true)))
+    close = close * float(program.scale)
+    yield from _sums(program)
+    yield from _on_bounds(program, units, close)
+    if program.guess is not None:
+        yield from _guess(program, units, close, program.guess)
+    if program.parity is not None:
+        yield from _parity(program, units, close, program.parity)
+    own = np.flatnonzero(program.pairs.own)
+    for bound in program.kept:
+        if bound is not None and abs(units[own].sum() - float(bound)) <= _SAME * float(program.total):
+            yield dict.fromkeys(own.tolist(), _ONE), Fraction(bound)
+
+
+def _sums(program: Program) -> Iterator[Equation]:
+    for places in (program.pairs.released, program.pairs.true):
+        for state, total in enumerate(program.sums.tolist()):
+            yield dict.fromkeys(np.flatnonzero(places == state).tolist(), _ONE), Fraction(total)
+
+
+def _on_bounds(program: Program, units: Real, close: Real) -> Iterator[Equation]:
+    for bound in (program.least, program.most):
+        for e in np.flatnonzero(np.abs(units - bound.astype(np.float64)) <= close).tolist():
+            yield {e: _ONE}, Fraction(int(bound[e]))
+
+
+def _guess(program: Program, units: Real, close: Real, guess: int) -> Iterator[Equation]:
+    i, first = program.pairs.released, len(units)
+    largest = np.zeros(len(program.v))
+    np.maximum.at(largest, i, units)
+    if abs(largest.sum() - float(guess)) > _SAME * float(program.total):
+        return
+    yield {first + state: _ONE for state in range(len(largest))}, Fraction(guess)
+    for e in np.flatnonzero(largest[i] - units <= close).tolist():
+        yield {e: _ONE, first + int(i[e]): -_ONE}, Fraction(0)
+
+
+def _parity(program: Program, units: Real, close: Real, eta: Fraction) -> Iterator[Equation]:
+    i, v, first = program.pairs.released, program.v[program.pairs.true], len(units) + len(program.v)
+    counts = v.astype(np.float64)
+    least = np.full(len(program.v), math.inf)
+    np.minimum.at(least, i, units / counts)
+    for ratio in (_ONE, eta):
+        level = float(ratio) * least[i] * counts
+        for e in np.flatnonzero(np.abs(units - level) <= close).tolist():
+            yield {e: _ONE, first + int(i[e]): -ratio * int(v[e])}, Fraction(0)
+
+
+def has_least_guess(program: Program) -> bool:
+    """Whether no smaller guess could be asked for, every pair is allowed, and as few changes as possible are wanted."""
+    pairs = program.pairs
+    every = len(pairs) == len(program.v) ** 2
+    agreement = bool(np.array_equal(pairs.cost, -pairs.own.astype(np.float64)))
+    return every and agreement and program.guess == int(program.v.max()) * program.scale
+
+
+def least_guess_flows(program: Program) -> Array:
+    """Integer flows ``F_(r)(t) = c_max(r, t)`` with ``c_r = sum_{s >= r} (v_(s) - v_(s+1)) / s``, shape (N,).
+
+    Exact where the scale of the program is a multiple of all s; otherwise the sums of rows are off, which is checked.
+
+    Source: derived from [Adeshiyan2011, Example 4.4]; see :mod:`maskwell.release.matrices.closed_forms`.
+    """
+    order = np.argsort([-int(x) for x in program.v], kind="stable")
+    falling = program.sums[order]
+    gaps = falling - np.append(falling[1:], 0)
+    levels = np.cumsum((gaps // np.arange(1, len(gaps) + 1))[::-1])[::-1]
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return np.asarray(levels[np.maximum(rank[program.pairs.released], rank[program.pairs.true])], dtype=object)
