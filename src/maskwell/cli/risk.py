@@ -116,7 +116,7 @@ def _counted(
     file: str, keys: list[str], stages: Sequence[Stage], options: dict[str, Any]
 ) -> tuple[CellTable, CellTable | None]:
     from maskwell.engines.cell_counting import count_tables
-    from maskwell.engines.releasing import file_columns
+    from maskwell.engines.release_pass import file_columns
     from maskwell.release.risk.components import needed_columns
     from maskwell.release.risk.file_risk import unchanged_columns
 

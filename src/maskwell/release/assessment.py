@@ -18,7 +18,7 @@ from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.files import ending_of
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
-from maskwell.engines.releasing import RowsReleased, file_columns
+from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.errors import ParameterError
 from maskwell.release.plans.edit_rules import Rule
 from maskwell.release.plans.release_plan import ReleasePlan

@@ -28,12 +28,19 @@ from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release
 from maskwell.release.risk.cell_risks import risks_of
-from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
-from maskwell.release.stages.stage import AT_LEAST, Stage, achieved, bound_is_kept, own_posteriors
-from maskwell.release.utility.expected import expected_table, needed_columns
+from maskwell.release.stages.stage import (
+    AT_LEAST,
+    Stage,
+    achieved,
+    acting,
+    bound_is_kept,
+    needed_columns,
+    own_posteriors,
+)
+from maskwell.release.utility.expected import expected_table
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""

@@ -28,8 +28,8 @@ from maskwell.engines.cell_values import write_cell_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
+from maskwell.engines.release_pass import RowPlan, RowsReleased, check_ids, file_columns, release_batches, release_rows
 from maskwell.engines.release_rows import Draws, RowStage
-from maskwell.engines.releasing import RowPlan, RowsReleased, check_ids, file_columns, release_batches, release_rows
 from maskwell.errors import ParameterError, PlanError
 from maskwell.release.assessment import FileRecords, Records, TableRecords, assess, judged, released_tables, tables_of
 from maskwell.release.folder.matrix_disclosure import check_matrix, check_randomness, is_included

@@ -17,7 +17,7 @@ from maskwell.engines.arrow import require
 from maskwell.engines.cell_counting import count_columns
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
-from maskwell.engines.releasing import file_columns
+from maskwell.engines.release_pass import file_columns
 from maskwell.errors import MissingExtraError, ParameterError
 from maskwell.release.assessment import assess_file, count_file
 from maskwell.release.folder.receipt import Receipt

@@ -35,9 +35,8 @@ from maskwell.release.plans.plan_entries import find_levels
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.arrivals import arrivals_of
-from maskwell.release.risk.components import acting, needed_columns
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
-from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.stage import Stage, acting, needed_columns, state_categories
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
