@@ -267,7 +267,7 @@ def achieved(stage: Stage, bound: str) -> float | None:
 def bound_is_kept(bound: str, asked: float, value: float) -> bool:
     """Whether a value keeps to what was asked, up to what floats cannot tell.
 
-    >>> is_kept("least_kept", 0.5, 0.6), is_kept("posterior", 0.5, 0.6)
+    >>> bound_is_kept("least_kept", 0.5, 0.6), bound_is_kept("posterior", 0.5, 0.6)
     (True, False)
     """
     slack = SLACK * max(1.0, asked)
