@@ -22,7 +22,7 @@ from scipy.stats import binom
 from tests.support.arrays import Array
 
 from maskwell.core.randomness import SeededRandom
-from maskwell.engines.releasing import release_batches
+from maskwell.engines.release_pass import release_batches
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.publication import release_table, row_plan
 from maskwell.release.release_result import Release

@@ -15,7 +15,7 @@ from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.engines.cell_counts import WRITTEN_AS, count_rows, count_tables, part_of
 from maskwell.engines.dependence import DependenceCounter
-from maskwell.engines.releasing import RowsReleased, file_columns
+from maskwell.engines.release_pass import RowsReleased, file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows, ending_of
 from maskwell.errors import ParameterError

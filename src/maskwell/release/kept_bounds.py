@@ -20,7 +20,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, round_down, round_up, shorten
 from maskwell.errors import InfeasibleError
-from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.assessment import judged
 from maskwell.release.folder.receipt_contents import in_words
 from maskwell.release.plans.plan_entries import by_text
@@ -29,9 +28,17 @@ from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.release_result import Release
 from maskwell.release.risk.arrivals import SparseArrivals
 from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
-from maskwell.release.risk.risk_report import RELEASED_COUNTS
+from maskwell.release.risk.risk_report import RELEASED_COUNTS, risk_against
 from maskwell.release.risk.table_flow import expected_table
-from maskwell.release.stages.stage import AT_LEAST, Stage, achieved, bound_is_kept, own_posteriors
+from maskwell.release.stages.stage import (
+    AT_LEAST,
+    Stage,
+    achieved,
+    acting,
+    bound_is_kept,
+    needed_columns,
+    own_posteriors,
+)
 
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 """Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""

@@ -1,6 +1,6 @@
-"""RiskUtilityPoint: what one bound would cost and what it would give, so that several can be laid on one map.
+"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds.
 
-A map of risk and change: the release that a plan asks for, beside the same plan under other bounds.
+Each is a :class:`RiskUtilityPoint`: what one bound would cost and what it would give.
 """
 
 from __future__ import annotations

@@ -19,10 +19,9 @@ from maskwell.core.phrases import HINT, MESSAGE, listed, round_up, shorten
 from maskwell.engines.dependence import DependenceCounter
 from maskwell.engines.value_counts import ColumnFacts, Restored
 from maskwell.errors import PlanError, TooLargeError
-from maskwell.release.analysis.kept_tables import needed_columns
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.file_risk import assess_risk
-from maskwell.release.stages.stage import Stage
+from maskwell.release.stages.stage import Stage, needed_columns
 
 FEWEST_RECORDS = 20
 """In smaller files values differ by chance."""

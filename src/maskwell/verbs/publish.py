@@ -15,7 +15,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.cell_counts import count_columns
-from maskwell.engines.releasing import file_columns
+from maskwell.engines.release_pass import file_columns
 from maskwell.engines.row_batches import Progress
 from maskwell.engines.row_sources import MemoryRows
 from maskwell.errors import MissingExtraError, ParameterError

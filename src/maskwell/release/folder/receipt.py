@@ -1,6 +1,6 @@
 """Receipt: what was done to the columns of a released file, read from its public or its internal receipt.
 
-Stages in JSON: everything that one randomization of a release was, for the internal receipt, and back.
+An internal receipt holds every stage in JSON: all that one randomization of a release was, written and read here.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
 """The folder of a release: it appears whole, with its public and its internal part, or not at all.
 
-The README of a released file: what it is and how to analyse it, for somebody who has nothing but the folder.
+Documents are written beside the released file: for users the receipt, metadata and a README that needs nothing but the
+folder; for the data holder the risk of every record, a line for each combination of the keys.
 
-The risk of every record as a table: a line for each combination of the keys, to be joined to the records by them.
-
-Writing the documents of a release into its folder, beside the released file.
-
-Looking for leaks in the rows of a released file: its columns, what it says about itself, and records told apart.
-
-Looking for leaks: the last look at what will be public, before the folder of a release gets its name.
-
-Nothing may be there but what is known to be harmless: files, fields of the receipt and columns are compared with what
-may be there, not with what may not. Beyond that no text of a secret may occur, such as the fingerprint of a matrix that
-is withheld, and no column may number the records.
+Before the folder gets its name, a last look is taken at what will be public: the documents, the rows of the file, its
+columns and what it says about itself. Nothing may be there but what is known to be harmless: files, fields of the
+receipt and columns are compared with what may be there, not with what may not. Beyond that no text of a secret may
+occur, such as the fingerprint of a matrix that is withheld, and no column may number the records.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""The codebook of a released file: every column, and all categories of those that have some.
+"""Metadata of a released file: its codebook, a data package of Frictionless Data, and DDI Codebook 2.5 for archives.
 
-Categories come from the plan, from the labels of the file and from its values, also those that do not occur any more.
-How often each occurs is not told: what users count in the released file is what they may know.
+The codebook has every column, and all categories of those that have some. Categories come from the plan, from the
+labels of the file and from its values, also those that do not occur any more. How often each occurs is not told: what
+users count in the released file is what they may know.
 
-The data package of a release: metadata in the form of Frictionless Data, with the groups of the receipt beside.
+In the data package categories are ``constraints.enum`` of a field, and the groups of the receipt stand beside. What was
+randomized stands in a property of its own, ``maskwell:randomization``, which other programs keep and do not mind.
 
-Categories are ``constraints.enum`` of a field. What was randomized stands in a property of its own,
-``maskwell:randomization``, which other programs keep and do not mind.
-
-Metadata of a release for archives: DDI Codebook 2.5.
-
-What was done stands in ``method/dataProcessing``, advice on errors in ``method/anlyInfo/EstSmpErr``, categories in
-``var/catgry`` and remarks about a column in ``var/notes``; the order of the elements is that of the schema.
+In DDI what was done stands in ``method/dataProcessing``, advice on errors in ``method/anlyInfo/EstSmpErr``, categories
+in ``var/catgry`` and remarks about a column in ``var/notes``; the order of the elements is that of the schema.
 """
 
 from __future__ import annotations

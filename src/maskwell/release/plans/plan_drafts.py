@@ -1,13 +1,13 @@
-"""What a column of a microdata file probably is, guessed from its name and its labels; a person has the last word.
+"""Plans to start from: a first one for a file, and those of people who come from sdcMicro.
 
-A first plan for a file: works as it is, and says in comments what was guessed and what to look at.
+A first plan works as it is, and says in comments what was guessed and what to look at: what each column probably is,
+from its name and its labels. A person has the last word.
 
-Plans for people who come from sdcMicro: what ``pram`` was told, and matrices as it keeps them.
-
-sdcMicro writes a matrix with truths as rows; here they are columns. Its ``pram`` draws a diagonal at random between
-``pd`` and one, makes the two-stage matrix with it (Method 2) and mixes it with the identity by ``alpha``; here the
-diagonal is ``pd`` itself, so that the same plan gives the same matrix. Its strata share one matrix that keeps the
-counts of the whole column; here every stratum has its own, which keeps the counts of the stratum.
+From sdcMicro comes what ``pram`` was told, and matrices as it keeps them. sdcMicro writes a matrix with truths as rows;
+here they are columns. Its ``pram`` draws a diagonal at random between ``pd`` and one, makes the two-stage matrix with
+it (Method 2) and mixes it with the identity by ``alpha``; here the diagonal is ``pd`` itself, so that the same plan
+gives the same matrix. Its strata share one matrix that keeps the counts of the whole column; here every stratum has its
+own, which keeps the counts of the stratum.
 
 Source: the public source of sdcMicro's ``pram``, as compared in the documentation.
 """

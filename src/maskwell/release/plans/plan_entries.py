@@ -1,9 +1,9 @@
-"""Reading the entries of a plan: every value has one reader, every error names the table and the key it is in.
+"""The entries of a plan, read and written: every value has one reader, every error names its table and its key.
 
 A reader takes a value and what it is called (``[[protect]] number 2: xi``), and returns the value in its one form.
 Labels become texts, as on the command line; numbers become fractions.
 
-The tables of a plan as the text of a TOML file; the standard library only reads them.
+Plans are written as TOML here, because the standard library only reads it.
 """
 
 from __future__ import annotations

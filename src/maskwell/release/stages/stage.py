@@ -1,13 +1,12 @@
 """Stage: one randomization of a release as it is carried out: which columns, over which states, with which design.
 
-A *state* is a combination of labels, first those of the columns within which is randomized (they stay), then
-those of the variables that are randomized. The design works on the states; it never leads out of a cell.
+A *state* is a combination of labels, first those of the columns within which is randomized (they stay), then those of
+the variables that are randomized. The design works on the states; it never leads out of a cell.
 
-What a randomization achieves, in the terms of the bounds that can be asked of it.
-
-With flows ``f_ij = p_ij N_j`` from true state j to released state i, and their sums ``f_i`` over the truths of a cell:
-measured on the matrix as it is drawn from, with the counts of the file. Whoever looks at a released record sees one of
-these records, so they count alike, also where the matrix keeps sums of weights.
+What a stage achieves is measured in the terms of the bounds that can be asked of it. With flows ``f_ij = p_ij N_j``
+from true state j to released state i, and their sums ``f_i`` over the truths of a cell: on the matrix as it is drawn
+from, with the counts of the file. Whoever looks at a released record sees one of these records, so they count alike,
+also where the matrix keeps sums of weights.
 
 Source: the conditions of :class:`~maskwell.release.matrices.bounds.Bounds`.
 """
@@ -268,7 +267,7 @@ def achieved(stage: Stage, bound: str) -> float | None:
 def bound_is_kept(bound: str, asked: float, value: float) -> bool:
     """Whether a value keeps to what was asked, up to what floats cannot tell.
 
-    >>> is_kept("least_kept", 0.5, 0.6), is_kept("posterior", 0.5, 0.6)
+    >>> bound_is_kept("least_kept", 0.5, 0.6), bound_is_kept("posterior", 0.5, 0.6)
     (True, False)
     """
     slack = SLACK * max(1.0, asked)

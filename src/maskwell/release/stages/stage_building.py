@@ -19,7 +19,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.phrases import listed, shorten
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, PlanError, TooLargeError
-from maskwell.release.analysis.kept_tables import acting, needed_columns
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.matrix_algebra import mixed, repeated
 from maskwell.release.matrices.matrix_checks import is_invariant
@@ -37,7 +36,7 @@ from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.release_plan import ReleasePlan
 from maskwell.release.risk.arrivals import arrivals_of
 from maskwell.release.stages.given_stages import given_stage, recounted_stage
-from maskwell.release.stages.stage import Stage, state_categories
+from maskwell.release.stages.stage import Stage, acting, needed_columns, state_categories
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
