@@ -56,6 +56,7 @@ def compare(
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
     private as the other: within its family where it has one, else by letting some respondents answer at random.
     """
+    from maskwell.reports.text.order_report import compare_report
     from maskwell.verbs.compare import compare as compare_designs
 
     one, two = load_design(first), load_design(second)

@@ -35,6 +35,7 @@ def convert(
 
     With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
     """
+    from maskwell.reports.text.privacy_report import convert_report
     from maskwell.verbs.convert import convert as convert_demand
 
     check_plot(plot, force=force, inputs=[options["curves"] or "-"])

@@ -92,6 +92,7 @@ def saved(
     from maskwell.core.exact import to_text
     from maskwell.designs.wire import dumps
     from maskwell.privacy.design_audit import counted_reports
+    from maskwell.reports.text.design_report import design_report
 
     if as_json and output == "-":
         raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")

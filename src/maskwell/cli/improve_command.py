@@ -71,14 +71,15 @@ def improve(
     if as_json:
         print_json({**found.to_dict(), **written})
     else:
-        report = _report(found, design, written.get("output"))
+        lines = _text(found, design, written.get("output"))
         proof = None if certificate == "-" else written.get("certificate")
-        print_lines(with_certificate(report, proof), err="-" in written.values())
+        print_lines(with_certificate(lines, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
 
 
 def _text(found: Improvement | OneSided, path: str, output: str | None) -> list[str]:
     from maskwell.planning.improvement import Improvement
+    from maskwell.reports.text.order_report import improved_report, one_sided_report
 
     shown = output if output != "-" else None
     return (

@@ -165,6 +165,7 @@ def _choose(
 ) -> None:
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
+    from maskwell.reports.text.planning_report import choice_report
     from maskwell.verbs.choose import choose
 
     labels = _needed_categories(categories, k)

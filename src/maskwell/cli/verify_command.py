@@ -73,13 +73,12 @@ def certificate_content(path: str | None, design: Design, demand: Demand | Avera
     return certify(design, demand).text().encode()
 
 
-def with_certificate(report: Report, path: str | None) -> Report:
-    """What a command says, with how to check the proof.
+def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:
+    """The lines of a command, with how to check the proof before the one that says what comes next.
 
-    >>> from maskwell.reports.report import Report
-    >>> list(with_certificate(Report("Parity 3.", next_step="more"), "proof.json"))
+    >>> with_certificate(["Parity 3.", "Next: more"], "proof.json")
     ['Parity 3.', 'The proof is in proof.json; to check it: maskwell verify proof.json', 'Next: more']
     """
     if path is None:
-        return report
-    return report.with_line(f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}")
+        return list(lines)
+    return [*lines[:-1], f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}", lines[-1]]

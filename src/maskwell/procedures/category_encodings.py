@@ -9,13 +9,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
+from maskwell.designs.design import Design
 from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.procedures.design_builders import named, one_demand
 from maskwell.procedures.procedure import Kind, Parameter, Procedure, demand
+
+D = TypeVar("D", bound=Design)
+
+
+def _for_demand(
+    family: str,
+    from_gamma: Callable[[Number, Categories], D],
+    from_epsilon: Callable[[Number, Categories], D],
+    categories: Categories,
+    gamma: Number | None,
+    epsilon: Number | None,
+) -> D:
+    """The design of a family that one demand decides about, stated in one of two words."""
+    name, value = one_demand(gamma=gamma, epsilon=epsilon)
+    make = from_gamma if name == "gamma" else from_epsilon
+    return named(make(value, categories), family=family, parameters={name: value})
 
 
 def kary(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Uniform:
@@ -31,9 +51,7 @@ def kary(categories: Categories, *, gamma: Number | None = None, epsilon: Number
     >>> design.exact_matrix()[0][0]   # four answers and parity 3: half of the reports are true
     Fraction(1, 2)
     """
-    name, value = one_demand(gamma=gamma, epsilon=epsilon)
-    make = Uniform.from_gamma if name == "gamma" else Uniform.from_epsilon
-    return named(make(value, categories), family="k-ary", parameters={name: value})
+    return _for_demand("k-ary", Uniform.from_gamma, Uniform.from_epsilon, categories, gamma, epsilon)
 
 
 KARY = Procedure(
@@ -130,9 +148,7 @@ def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Numb
     >>> design.keep, design.parity_exact()   # two bits differ between two truths, each worth a factor 2
     (Fraction(2, 3), Fraction(4, 1))
     """
-    name, value = one_demand(gamma=gamma, epsilon=epsilon)
-    make = Unary.rappor_from_gamma if name == "gamma" else Unary.rappor_from_epsilon
-    return named(make(value, categories), family="rappor", parameters={name: value})
+    return _for_demand("rappor", Unary.rappor_from_gamma, Unary.rappor_from_epsilon, categories, gamma, epsilon)
 
 
 RAPPOR = Procedure(
@@ -162,9 +178,7 @@ def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number 
     >>> design.flip, design.parity_exact()   # a false bit is set once in five reports
     (Fraction(1, 5), Fraction(4, 1))
     """
-    name, value = one_demand(gamma=gamma, epsilon=epsilon)
-    make = Unary.oue_from_gamma if name == "gamma" else Unary.oue_from_epsilon
-    return named(make(value, categories), family="oue", parameters={name: value})
+    return _for_demand("oue", Unary.oue_from_gamma, Unary.oue_from_epsilon, categories, gamma, epsilon)
 
 
 OUE = Procedure(

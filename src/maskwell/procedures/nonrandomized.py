@@ -38,16 +38,30 @@ def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
     >>> design.parity_exact(), design.provenance["same_as"]
     (Fraction(5, 1), 'warner --p 1/6')
     """
-    q = check_probability(q, "q")
-    return of_two_truths(
-        [q, 1 - q],
-        [1 - q, q],
+    share = check_probability(q, "q")
+    return _of_share(
+        share,
+        members=share,
+        others=1 - share,
         family="crosswise",
-        parameters={"q": q},
         needs="q away from 1/2",
-        reports=Categories.of(CROSSWISE_REPORTS),
+        reports=CROSSWISE_REPORTS,
         allow_unidentifiable=allow_unidentifiable,
-        same_as=f"warner --p {q}",
+        same_as=f"warner --p {share}",
+    )
+
+
+def _of_share(
+    q: Fraction, *, members: Fraction, others: Fraction, family: str, reports: tuple[str, str], **notes: Any
+) -> Dense:
+    """The design in which the first report has these chances from members of the sensitive group and from others."""
+    return of_two_truths(
+        [members, 1 - members],
+        [others, 1 - others],
+        family=family,
+        parameters={"q": q},
+        reports=Categories.of(reports),
+        **notes,
     )
 
 
@@ -79,16 +93,16 @@ def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
     >>> [str(x) for x in design.exact_matrix()[0]], design.provenance["same_as"]
     (['1', '1/4'], 'mangat --p 3/4')
     """
-    q = check_probability(q, "q")
-    return of_two_truths(
-        [Fraction(1), Fraction(0)],
-        [q, 1 - q],
+    share = check_probability(q, "q")
+    return _of_share(
+        share,
+        members=Fraction(1),
+        others=share,
         family="triangular",
-        parameters={"q": q},
         needs="q below 1",
-        reports=Categories.of(TRIANGULAR_REPORTS),
+        reports=TRIANGULAR_REPORTS,
         allow_unidentifiable=allow_unidentifiable,
-        same_as=f"mangat --p {1 - q}",
+        same_as=f"mangat --p {1 - share}",
     )
 
 

@@ -1,6 +1,6 @@
 """Procedure: what a program needs to know to offer a named device to a person.
 
-Each file of this room ends with one such record; :mod:`maskwell.procedures.registry` collects them.
+Each builder of this room is followed by one such record; :mod:`maskwell.procedures.registry` collects them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Every named procedure, by the name typed on the command line.
 
-A new procedure is one file that ends with a :class:`~maskwell.procedures.procedure.Procedure`, and one line here.
+A new procedure is a builder and its :class:`~maskwell.procedures.procedure.Procedure` in the file of its kind, and one
+line here.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from maskwell.core.categories import Categories
@@ -175,7 +176,6 @@ DEVORE = Procedure(
 )
 
 
-MEMBERS = "own answer"
 MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])
 """Own and unrelated answer; members never answer the unrelated question."""
 MEMBERS_SAMPLES = "alpha is unknown: ask two samples, or twice, with different p; the first answer is wanted"
@@ -227,8 +227,8 @@ def _unknown_trait(p: Fraction) -> Dense:
         parameters={"p": p},
         needs="p from 0 to 1",
         samples=MEMBERS_SAMPLES,
-        variables=[MEMBERS, UNRELATED],
-        wanted=MEMBERS,
+        variables=[OWN, UNRELATED],
+        wanted=OWN,
     )
 
 
@@ -268,18 +268,33 @@ def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False)
     >>> design.k, design.m, design.identifiable   # two answers do the work of two samples
     (4, 4, True)
     """
+    return _twice(
+        simmons, p1, p2, needs="p1 different from p2", allow_unidentifiable=allow_unidentifiable, family="simmons-twice"
+    )
+
+
+def _twice(
+    device: Callable[[Number], Dense], p1: Number, p2: Number, *, family: str, needs: str, allow_unidentifiable: bool
+) -> Dense:
+    """The same device used twice by the same person, with two chances of the sensitive question."""
     p1, p2 = check_probability(p1, "p1"), check_probability(p2, "p2")
-    made = repeated([simmons(p1), simmons(p2)])
+    made = repeated([device(p1), device(p2)])
     return named(
         made,
-        family="simmons-twice",
+        family=family,
         parameters={"p1": p1, "p2": p2},
-        needs="p1 different from p2",
+        needs=needs,
         allow_unidentifiable=allow_unidentifiable,
         variables=[OWN, UNRELATED],
         wanted=OWN,
         warning=one_source(made),
     )
+
+
+TWO_BOXES = (
+    Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
+    Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
+)
 
 
 SIMMONS_TWICE = Procedure(
@@ -288,10 +303,7 @@ SIMMONS_TWICE = Procedure(
     summary="two boxes of cards with the sensitive and an unrelated question; two answers",
     source="after Horvitz et al. 1967 and Greenberg et al. 1969; matrix derived",
     example="--p1 0.6 --p2 0.7",
-    parameters=(
-        Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
-        Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
-    ),
+    parameters=TWO_BOXES,
     truths=PAIRS,
     truths_named=False,
     reports=PAIRS,
@@ -320,17 +332,13 @@ def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bo
     >>> design.identifiable, reduction_of(design).groups   # the two mixed reports tell the same
     (True, ((0,), (1, 2), (3,)))
     """
-    p1, p2 = check_probability(p1, "p1"), check_probability(p2, "p2")
-    made = repeated([mangat_singh_singh(p1), mangat_singh_singh(p2)])
-    return named(
-        made,
-        family="mangat-singh-singh-twice",
-        parameters={"p1": p1, "p2": p2},
+    return _twice(
+        mangat_singh_singh,
+        p1,
+        p2,
         needs="p1 and p2 that are not both 0 nor both 1",
         allow_unidentifiable=allow_unidentifiable,
-        variables=[MEMBERS, UNRELATED],
-        wanted=MEMBERS,
-        warning=one_source(made),
+        family="mangat-singh-singh-twice",
     )
 
 
@@ -340,10 +348,7 @@ MANGAT_SINGH_SINGH_TWICE = Procedure(
     summary="members say yes twice, others draw from two boxes with an unrelated question",
     source="after Mangat, Singh and Singh 1992; matrix derived",
     example="--p1 0.6 --p2 0.8",
-    parameters=(
-        Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
-        Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
-    ),
+    parameters=TWO_BOXES,
     truths=tuple(MEMBERS_KINDS.labels),
     truths_named=False,
     reports=tuple(with_unrelated().labels),
