@@ -23,6 +23,7 @@ from maskwell.core.printed import round_down, round_up
 from maskwell.errors import InfeasibleError
 from maskwell.release.assessing import judged
 from maskwell.release.folder.advice import in_words
+from maskwell.release.matrices.bounds import FROM_BELOW
 from maskwell.release.plans.entries import by_text
 from maskwell.release.plans.method_entries import demand_of
 from maskwell.release.plans.plan import ReleasePlan
@@ -33,7 +34,7 @@ from maskwell.release.risk.components import acting
 from maskwell.release.risk.intruders import RELEASED_COUNTS, chosen
 from maskwell.release.risk.listed import Listed
 from maskwell.release.risk.swapped import has_exchange, keeps_counts, swapped_risks
-from maskwell.release.stages.achieved import AT_LEAST, achieved, is_kept, own_posteriors
+from maskwell.release.stages.achieved import achieved, is_kept, own_posteriors
 from maskwell.release.stages.stage import Stage
 from maskwell.release.stages.tables_wanted import stage_columns
 from maskwell.release.utility.expected import expected_table, needed_columns
@@ -350,7 +351,7 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
         asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
     asked = asked.replace("match = ", "xi = ") if "xi" in plan.protections[broken.number - 1].options else asked
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
-    value = least if broken.name in AT_LEAST else most
+    value = least if broken.name in FROM_BELOW else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
     objects = {"bound": broken.name, "nearest": broken.value}
     if broken.missing and broken.name in (*TELLING, "match"):

@@ -11,12 +11,13 @@ from maskwell.core.exact import to_decimal
 from maskwell.release.analysis.kept import kept_columns, moved_by
 from maskwell.release.folder.advice import in_words
 from maskwell.release.keeping import BoundKept, bounds_kept
+from maskwell.release.matrices.bounds import FROM_BELOW
 from maskwell.release.plans.method_entries import METHOD_ENTRIES
 from maskwell.release.plans.protection import Protection
 from maskwell.release.plans.rules import AnyRule, Moves, Rule
 from maskwell.release.released import Release
 from maskwell.release.risk.intruders import ANY_LOOK, OWN_KEY, OWN_KEY_95, RELEASED_COUNTS
-from maskwell.release.stages.achieved import AT_LEAST, is_kept
+from maskwell.release.stages.achieved import is_kept
 from maskwell.release.stages.stage import Stage
 from maskwell.reports.state_names import columns_of
 from maskwell.reports.tables import rounded
@@ -119,7 +120,7 @@ def _promise(one: BoundKept) -> Promise:
 
 
 def _bound_text(name: str, asked: Fraction) -> str:
-    how = "at least" if name in AT_LEAST else "at most"
+    how = "at least" if name in FROM_BELOW else "at most"
     return f"{how} {to_decimal(asked)}" if name in RATIOS else f"{how} {_percent(asked, up=False)}"
 
 
@@ -131,7 +132,7 @@ def shown(name: str, value: float) -> str:
     """
     if name in RATIOS or math.isinf(value):
         return rounded(value if math.isinf(value) else as_decimal(value), 4, up=True)
-    return _percent(as_decimal(value), up=name not in AT_LEAST)
+    return _percent(as_decimal(value), up=name not in FROM_BELOW)
 
 
 def _percent(share: Fraction, *, up: bool) -> str:

@@ -14,10 +14,10 @@ from collections.abc import Callable
 import numpy as np
 
 from maskwell.core.arrays import Array, Real
+from maskwell.release.matrices.bounds import FROM_BELOW
 from maskwell.release.stages.stage import Stage
 
 SLACK = 1e-9
-AT_LEAST = ("least_kept", "changed_at_least")
 
 
 def achieved(stage: Stage, bound: str) -> float | None:
@@ -41,7 +41,7 @@ def is_kept(bound: str, asked: float, value: float) -> bool:
     (True, False)
     """
     slack = SLACK * max(1.0, asked)
-    return value >= asked - slack if bound in AT_LEAST else value <= asked + slack
+    return value >= asked - slack if bound in FROM_BELOW else value <= asked + slack
 
 
 def _flows(stage: Stage) -> tuple[Array, Array, Real, Real]:
