@@ -31,7 +31,6 @@ from maskwell.release.risk.identity_disclosure import has_exchange, keeps_counts
 from maskwell.release.risk.risk_report import RELEASED_COUNTS, risk_against
 from maskwell.release.risk.table_flow import expected_table
 from maskwell.release.stages.stage import (
-    AT_LEAST,
     Stage,
     achieved,
     acting,
@@ -347,7 +346,7 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
         asked.replace("match = ", "xi = ") if plan.protections[broken.number - 1].how.own_match is not None else asked
     )
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
-    value = least if broken.name in AT_LEAST else most
+    value = least if broken.name in FROM_BELOW else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
     objects = {"bound": broken.name, "nearest": broken.value}
     if broken.missing and broken.name in (*TELLING, "match"):

@@ -92,13 +92,13 @@ def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
     return amounts
 
 
-def check_lengths(design: CodedDesign, counts: Array) -> None:
+def check_one_each(design: CodedDesign, counts: Array) -> None:
     """Raise unless there is a count for each true category."""
     if design.k != len(counts):
         raise CountsError(f"{len(counts):,} counts for {design.k:,} categories", hint="give one for each category")
 
 
-def check_length(amounts: Amounts, categories: Categories | None) -> Categories:
+def labels_for(amounts: Amounts, categories: Categories | None) -> Categories:
     """The labels of the states: as given, or 0..k-1; an error where their number differs."""
     check_kind(Categories | None, categories=categories)
     if categories is None:
@@ -170,7 +170,7 @@ def _fraction(value: Any, state: int) -> Fraction:
 def _check_not_negative(integers: Array, values: Array) -> None:
     wrong = np.flatnonzero(integers < 0)
     if len(wrong):
-        shown = listed((f"state {j} has {values[j]}" for j in wrong.tolist()), len(wrong), MESSAGE - 20)
-        raise CountsError(f"negative counts: {shown}", hint="give numbers of 0 or more", states=wrong)
+        states_text = listed((f"state {j} has {values[j]}" for j in wrong.tolist()), len(wrong), MESSAGE - 20)
+        raise CountsError(f"negative counts: {states_text}", hint="give numbers of 0 or more", states=wrong)
     if not (integers > 0).any():
         raise CountsError("all counts are zero", hint="there is nothing to release; give the counts of the file")

@@ -24,6 +24,9 @@ _RANGES = {
     "changed_at_least": _SHARE,
     "match": _OPEN_SHARE,
 }
+FROM_BELOW = ("least_kept", "changed_at_least")
+"""Bounds from below: a looser one is smaller, and what is attained may be more."""
+
 _INSIDE = {
     _SHARE: lambda value: 0 <= value <= 1,
     _OPEN_SHARE: lambda value: 0 < value <= 1,

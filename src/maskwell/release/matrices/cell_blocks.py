@@ -1,10 +1,8 @@
-"""How many records the cells of a block must exchange so that no record is matched correctly too often.
+"""Blocks of cells that lie near each other, and how many records the cells of a block must exchange.
 
-Only cells of fewer than 1/xi records, and only released counts t below 1/xi, can break the bound: the probability of
-a correct match given t is at most ``1 / max(t, N_x)``. So a few coefficients of the distribution of t suffice, for all
-cells of a file at once.
-
-Blocks of cells that lie near each other, at least so many to a block, and large enough to keep a bound.
+So many that no record is matched correctly too often. Only cells of fewer than 1/xi records, and only released counts t
+below 1/xi, can break the bound: the probability of a correct match given t is at most ``1 / max(t, N_x)``. So a few
+coefficients of the distribution of t suffice, for all cells of a file at once.
 """
 
 from __future__ import annotations
@@ -25,13 +23,111 @@ from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.release.matrices.amounts import Amounts, read_amounts
 from maskwell.release.matrices.matrix_patterns import block_numbers, least_by_block
 
+SIZE = 5
+"""Cells in a block: with two or three a correct match stays likely whatever is done."""
+
+
 GRID = 1 << 20
 """Theta is found as a multiple of 1/GRID of the smallest count of the block, from above."""
+
 
 ROUNDING = 1e-12
 """Slack for the floats in which probabilities of a correct match are worked out."""
 
+
 _MOST_TERMS = 200
+
+
+# ---- which cells form a block
+
+
+def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] | None = None) -> Array:
+    """Blocks of consecutive cells in lexicographic order, each of ``size`` cells or more, never across ``within``.
+
+    Parameters
+    ----------
+    codes
+        Shape (k, columns): the labels of each cell by number, the first column the slowest.
+    within
+        Shape (k,): a label for each cell; cells with different labels never share a block. A group of fewer than
+        ``size`` cells is one block.
+
+    >>> codes = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 1]])
+    >>> blocks_of_cells(codes, 2).tolist()   # five cells: one block of three, one of two
+    [0, 0, 0, 1, 1]
+    >>> blocks_of_cells(codes, 2, within=[0, 0, 0, 1, 1]).tolist()
+    [0, 0, 0, 1, 1]
+    """
+    size = as_whole(size, "size", low=1)
+    cells = _check_codes(codes, size)
+    group = block_numbers(within, len(cells))
+    order = np.lexsort((*cells.T[::-1], group))
+    sizes = np.bincount(group)
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    parts = np.maximum(sizes // size, 1)
+    offset = np.concatenate([[0], np.cumsum(parts)])
+    cell_group = group[order]
+    blocks = np.empty(len(cells), dtype=np.int64)
+    blocks[order] = (
+        offset[cell_group] + (np.arange(len(cells)) - first[cell_group]) * parts[cell_group] // sizes[cell_group]
+    )
+    return blocks
+
+
+def blocks_for_xi(
+    codes: Array,
+    counts: Any,
+    xi: Number,
+    *,
+    size: int = SIZE,
+    within: Iterable[Hashable] | None = None,
+    mass: Any = None,
+) -> BlockThetas:
+    """Blocks, and a theta for each, that bound every probability of a correct match by ``xi``.
+
+    Blocks that cannot keep the bound are joined with the next one of their group, or the last but one, until they can
+    or the group is a single block. Where even that is not enough, ``reached`` of the result says so.
+
+    >>> codes = np.arange(12)[:, None]
+    >>> thetas = blocks_for_xi(codes, [1, 1, 1, 1, 9, 9, 2, 1, 3, 1, 5, 4], 0.4, size=3)
+    >>> bool(thetas.reached.all()), len(thetas.theta)   # four blocks of three were too small
+    (True, 2)
+    """
+    size = as_whole(size, "size", low=1)
+    labels = None if within is None else as_list(within, "within")
+    blocks, group = blocks_of_cells(codes, size, labels), block_numbers(labels, len(codes))
+    while True:
+        thetas = thetas_for_blocks(counts, blocks, xi, mass=mass)
+        owner = np.zeros(len(thetas.theta), dtype=np.int64)
+        owner[thetas.blocks] = group
+        joined = _joined(thetas.reached, owner)
+        if joined is None:
+            return thetas
+        blocks = joined[thetas.blocks]
+
+
+def _joined(reached: Array, owner: Array) -> Array | None:
+    """A new number for each block, where those that do not keep the bound share it with a neighbour; or None."""
+    follows = np.concatenate([owner[1:] == owner[:-1], [False]])  # whether the next block has the same group
+    preceded = np.concatenate([[False], follows[:-1]])
+    after = ~reached & follows
+    before = ~reached & ~follows & preceded
+    if not (after | before).any():
+        return None
+    glued = after[:-1] | before[1:]
+    return np.concatenate([[0], np.cumsum(~glued)])
+
+
+def _check_codes(codes: Array, size: int) -> Array:
+    cells = as_array(codes, "codes")
+    if cells.ndim != 2 or not len(cells):
+        raise CountsError(f"codes of shape {cells.shape}", hint="give one row for each cell, one column a variable")
+    if size < 1:
+        raise ParameterError(f"size = {size}", hint="give the smallest number of cells of a block, such as 5")
+    return cells
+
+
+# ---- what the cells of a block exchange
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +164,8 @@ class BlockThetas:
     def notes(self) -> list[str]:
         """Where the bound is not kept, in words."""
         left = int((~self.reached).sum())
-        shown = f"in {left:,} of {len(self.theta):,} blocks a correct match stays likelier than {to_decimal(self.xi)}"
-        return [shown] if left else []
+        note = f"in {left:,} of {len(self.theta):,} blocks a correct match stays likelier than {to_decimal(self.xi)}"
+        return [note] if left else []
 
     def check_reached(self) -> None:
         """Raise unless the bound is kept everywhere."""
@@ -104,8 +200,8 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
 
     Source: [Adeshiyan2011, eq. (4.24)], corrected; the search is derived.
 
-    >>> found = thetas_for_blocks([1, 1, 2, 3, 5], [0] * 5, "1/2")
-    >>> round(float(found.theta[0]), 3), found.reached.tolist()   # a block of many cells would need 0.618
+    >>> thetas = thetas_for_blocks([1, 1, 2, 3, 5], [0] * 5, "1/2")
+    >>> round(float(thetas.theta[0]), 3), thetas.reached.tolist()   # a block of many cells would need 0.618
     (0.604, [True])
     """
     bound = check_probability(xi, "xi")
@@ -128,9 +224,9 @@ def theta_for_block(counts: Any, xi: Number) -> Fraction:
     0.5
     """
     counts = as_list(counts, "counts")
-    found = thetas_for_blocks(counts, [0] * len(counts), xi)
-    found.check_reached()
-    return found.theta[0]
+    thetas = thetas_for_blocks(counts, [0] * len(counts), xi)
+    thetas.check_reached()
+    return thetas.theta[0]
 
 
 def _check_same_support(records: Amounts, amounts: Amounts) -> None:
@@ -176,8 +272,8 @@ class _Search:
     def risk(self, steps: Array) -> Real:
         """The largest probability of a correct match in each block, at multiples ``steps`` of the grid."""
         worst = np.zeros(len(self.sizes))
-        found = self._cell_risks((steps / GRID)[self.blocks] * self.relative)
-        np.maximum.at(worst, self.blocks[self.risky], found)
+        cell_risks = self._cell_risks((steps / GRID)[self.blocks] * self.relative)
+        np.maximum.at(worst, self.blocks[self.risky], cell_risks)
         return worst
 
     def _cell_risks(self, leave: Real) -> Real:
@@ -209,97 +305,9 @@ class _Search:
 
 def _binomial(n: Real, p: Real, terms: int) -> list[Real]:
     """Pr(m successes of n), m = 0, 1, ..., terms."""
-    found = []
+    terms_of_m = []
     choose = np.ones_like(n)
     for m in range(terms + 1):
-        found.append(np.where(m <= n, choose * p**m * (1 - p) ** np.maximum(n - m, 0), 0.0))
+        terms_of_m.append(np.where(m <= n, choose * p**m * (1 - p) ** np.maximum(n - m, 0), 0.0))
         choose = choose * np.maximum(n - m, 0) / (m + 1)
-    return found
-
-
-SIZE = 5
-"""Cells in a block: with two or three a correct match stays likely whatever is done."""
-
-
-def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] | None = None) -> Array:
-    """Blocks of consecutive cells in lexicographic order, each of ``size`` cells or more, never across ``within``.
-
-    Parameters
-    ----------
-    codes
-        Shape (k, columns): the labels of each cell by number, the first column the slowest.
-    within
-        Shape (k,): a label for each cell; cells with different labels never share a block. A group of fewer than
-        ``size`` cells is one block.
-
-    >>> codes = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 1]])
-    >>> blocks_of_cells(codes, 2).tolist()   # five cells: one block of three, one of two
-    [0, 0, 0, 1, 1]
-    >>> blocks_of_cells(codes, 2, within=[0, 0, 0, 1, 1]).tolist()
-    [0, 0, 0, 1, 1]
-    """
-    size = as_whole(size, "size", low=1)
-    cells = _check_codes(codes, size)
-    group = block_numbers(within, len(cells))
-    order = np.lexsort((*cells.T[::-1], group))
-    sizes = np.bincount(group)
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    parts = np.maximum(sizes // size, 1)
-    offset = np.concatenate([[0], np.cumsum(parts)])
-    own = group[order]
-    blocks = np.empty(len(cells), dtype=np.int64)
-    blocks[order] = offset[own] + (np.arange(len(cells)) - first[own]) * parts[own] // sizes[own]
-    return blocks
-
-
-def blocks_for_xi(
-    codes: Array,
-    counts: Any,
-    xi: Number,
-    *,
-    size: int = SIZE,
-    within: Iterable[Hashable] | None = None,
-    mass: Any = None,
-) -> BlockThetas:
-    """Blocks, and a theta for each, that bound every probability of a correct match by ``xi``.
-
-    Blocks that cannot keep the bound are joined with the next one of their group, or the last but one, until they can
-    or the group is a single block. Where even that is not enough, ``reached`` of the result says so.
-
-    >>> codes = np.arange(12)[:, None]
-    >>> found = blocks_for_xi(codes, [1, 1, 1, 1, 9, 9, 2, 1, 3, 1, 5, 4], 0.4, size=3)
-    >>> bool(found.reached.all()), len(found.theta)   # four blocks of three were too small
-    (True, 2)
-    """
-    size = as_whole(size, "size", low=1)
-    labels = None if within is None else as_list(within, "within")
-    blocks, group = blocks_of_cells(codes, size, labels), block_numbers(labels, len(codes))
-    while True:
-        found = thetas_for_blocks(counts, blocks, xi, mass=mass)
-        owner = np.zeros(len(found.theta), dtype=np.int64)
-        owner[found.blocks] = group
-        joined = _joined(found.reached, owner)
-        if joined is None:
-            return found
-        blocks = joined[found.blocks]
-
-
-def _joined(reached: Array, owner: Array) -> Array | None:
-    """A new number for each block, where those that do not keep the bound share it with a neighbour; or None."""
-    follows = np.concatenate([owner[1:] == owner[:-1], [False]])  # whether the next block has the same group
-    preceded = np.concatenate([[False], follows[:-1]])
-    after = ~reached & follows
-    before = ~reached & ~follows & preceded
-    if not (after | before).any():
-        return None
-    glued = after[:-1] | before[1:]
-    return np.concatenate([[0], np.cumsum(~glued)])
-
-
-def _check_codes(codes: Array, size: int) -> Array:
-    cells = as_array(codes, "codes")
-    if cells.ndim != 2 or not len(cells):
-        raise CountsError(f"codes of shape {cells.shape}", hint="give one row for each cell, one column a variable")
-    if size < 1:
-        raise ParameterError(f"size = {size}", hint="give the smallest number of cells of a block, such as 5")
-    return cells
+    return terms_of_m

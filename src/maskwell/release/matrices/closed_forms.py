@@ -1,15 +1,15 @@
-"""Method 1: every category loses and receives the same expected number of records, a part theta of the smallest.
+"""Invariant matrices by a formula.
+
+Method 1: every category loses and receives the same expected number of records, a part theta of the smallest.
+
+Inverse frequency: a record changes with a probability inverse to the count of its cell. Within a block every cell gives
+and takes ``theta`` records on average, whatever its size, so counts gain a variance of at most 2 theta each, while
+records of small cells, which are the ones at risk, change most.
 
 Method 2: a first randomization by any matrix R, then back by the posterior of the truth; together invariant.
 
-The inverse-frequency method: a record changes with a probability inverse to the count of its cell.
-
-Within a block every cell gives and takes ``theta`` records on average, whatever its size, so counts gain a variance
-of at most 2 theta each, while records of small cells, which are the ones at risk, change most.
-
-Sequential uniformity: the invariant matrix from which nobody guesses better than without the released value.
-
-Among all such matrices it changes the fewest records.
+Sequential uniformity: the matrix from which nobody guesses better than without the released value. Among all such
+matrices it changes the fewest records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.release.matrices.amounts import WIDE, Amounts, as_words, check_length, read_amounts
+from maskwell.release.matrices.amounts import WIDE, Amounts, as_words, labels_for, read_amounts
 from maskwell.release.matrices.cell_blocks import BlockThetas
 from maskwell.release.matrices.matrix_patterns import (
     EXACT_BITS,
@@ -43,6 +43,8 @@ from maskwell.release.matrices.matrix_patterns import (
     rounding_note,
     with_notes,
 )
+
+# ---- Method 1
 
 
 def method1(
@@ -72,7 +74,7 @@ def method1(
     {0: Fraction(5, 6), 1: Fraction(1, 12), 2: Fraction(1, 12)}
     """
     amounts, strength = read_amounts(v, weighted=True), _check_part(theta)
-    inputs, numbers = check_length(amounts, categories), block_numbers(blocks, len(amounts))
+    inputs, numbers = labels_for(amounts, categories), block_numbers(blocks, len(amounts))
     flows = [strength * least for least in least_by_block(amounts, numbers)]
     return with_notes(equal_exchange(amounts, flows, numbers, inputs), amounts, "method1", theta=to_text(strength))
 
@@ -116,6 +118,101 @@ def _check_part(theta: Number) -> Fraction:
     return strength
 
 
+# ---- inverse frequency
+
+
+_LIMIT = Fraction(1, 3)
+
+
+def inverse_frequency(
+    v: Any, theta: Number, *, blocks: Iterable[Hashable] | None = None, categories: Categories | None = None
+) -> Sparse:
+    """The matrix with one theta for all blocks.
+
+        p_jj = 1 - theta / v_j,    p_ij = theta / ((l - 1) v_j)   for i != j in the same block
+
+    where ``l`` is the number of cells of the block that occur, and ``0 <= theta <= v_j`` for all of them in blocks of
+    two cells or more.
+
+    Source: derived from what the abstract of [NayakZhangYou2018] says of the method.
+
+    >>> inverse_frequency([1, 1, 2, 3, 5], "3/4").columns_exact(4)[4]   # of five records, three quarters of one leave
+    Fraction(17, 20)
+    """
+    amounts, flow = read_amounts(v, weighted=True), as_fraction(theta, "theta")
+    inputs, numbers = labels_for(amounts, categories), block_numbers(blocks, len(amounts))
+    _check_flow(flow, amounts, numbers)
+    design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
+    return with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
+
+
+def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
+    """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them.
+
+    >>> from maskwell.release.matrices.cell_blocks import thetas_for_blocks
+    >>> counts = [1, 1, 2, 3, 5, 40, 50]
+    >>> thetas = thetas_for_blocks(counts, [0, 0, 0, 0, 0, 1, 1], xi="1/2")
+    >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
+    [1.0, 1.0]
+    """
+    check_kind(BlockThetas, thetas=thetas)
+    amounts = read_amounts(v, weighted=True)
+    if len(thetas.blocks) != len(amounts):
+        raise CountsError(
+            f"{len(amounts):,} counts for thetas of {len(thetas.blocks):,} cells",
+            hint="give the counts that the thetas were found for",
+        )
+    flows = [theta * amounts.scale for theta in thetas.theta]
+    design = equal_exchange(amounts, flows, thetas.blocks, labels_for(amounts, categories))
+    return with_notes(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))
+
+
+def theta_for_xi(xi: Number) -> float:
+    """The smallest theta that bounds every probability of a correct match by ``xi``, in a block of many cells.
+
+    The larger of the positive roots of
+
+        xi theta^2 + (1 - xi) theta - (1 - xi) = 0           for a cell of one record
+        xi/2 theta^2 + (1/2 - xi) theta + (2 xi - 1) = 0     for a cell of two
+
+    where arrivals from the many other cells are taken to be Poisson. Blocks of few cells need a theta of their own:
+    :func:`~maskwell.release.matrices.cell_blocks.thetas_for_blocks`.
+
+    Source: derived; that 1/3 is the limit is stated in the abstract of [NayakZhangYou2018].
+
+    >>> round(theta_for_xi("1/2"), 6)   # each cell exchanges 0.62 records for others
+    0.618034
+    """
+    bound = as_fraction(xi, "xi")
+    if not _LIMIT < bound <= 1:
+        raise ParameterError(
+            f"xi = {xi} is outside (1/3, 1]",
+            hint="cells of one record allow only bounds above 1/3: merge cells, or take an optimal matrix",
+            xi=xi,
+        )
+    x = float(bound)
+    one = (-(1 - x) + math.sqrt((1 - x) ** 2 + 4 * x * (1 - x))) / (2 * x)
+    inner = (0.5 - x) ** 2 - 2 * x * (2 * x - 1)
+    two = (x - 0.5 + math.sqrt(inner)) / x if inner >= 0 else 0.0
+    return max(one, two)
+
+
+def _check_flow(flow: Fraction, amounts: Amounts, numbers: Any) -> None:
+    cells = np.bincount(numbers[amounts.support], minlength=int(numbers.max()) + 1)
+    smallest = [n for n, size in zip(least_by_block(amounts, numbers), cells.tolist(), strict=True) if size > 1]
+    most = Fraction(min(smallest), amounts.scale) if smallest else flow
+    if not 0 <= flow <= most or flow < 0:
+        raise ParameterError(
+            f"theta = {to_decimal(flow)} is outside 0 to {to_decimal(most)}",
+            hint="a cell cannot give more records than it has; lower theta, or merge the smallest cells",
+            theta=flow,
+            most=most,
+        )
+
+
+# ---- Method 2
+
+
 EXACT_WORK = 10**6
 """Products of exact entries that are worked out; beyond it flows are rounded."""
 
@@ -144,7 +241,7 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     {0: Fraction(4, 7), 1: Fraction(4, 21), 2: Fraction(5, 21)}
     """
     amounts, first = read_amounts(v, weighted=True), _first_stage(R)
-    inputs, places = check_length(amounts, categories), np.flatnonzero(amounts.support)
+    inputs, places = labels_for(amounts, categories), np.flatnonzero(amounts.support)
     if first.k != len(amounts):
         raise MatrixError(
             f"R has {first.k} columns for {len(amounts)} counts", hint="give R one column for each category"
@@ -198,93 +295,7 @@ def _float_flows(R: Real, counts: Real) -> Real:
     return np.asarray((moved[used] / lam[used, None]).T @ moved[used])
 
 
-_LIMIT = Fraction(1, 3)
-
-
-def inverse_frequency(
-    v: Any, theta: Number, *, blocks: Iterable[Hashable] | None = None, categories: Categories | None = None
-) -> Sparse:
-    """The matrix with one theta for all blocks.
-
-        p_jj = 1 - theta / v_j,    p_ij = theta / ((l - 1) v_j)   for i != j in the same block
-
-    where ``l`` is the number of cells of the block that occur, and ``0 <= theta <= v_j`` for all of them in blocks of
-    two cells or more.
-
-    Source: derived from what the abstract of [NayakZhangYou2018] says of the method.
-
-    >>> inverse_frequency([1, 1, 2, 3, 5], "3/4").columns_exact(4)[4]   # of five records, three quarters of one leave
-    Fraction(17, 20)
-    """
-    amounts, flow = read_amounts(v, weighted=True), as_fraction(theta, "theta")
-    inputs, numbers = check_length(amounts, categories), block_numbers(blocks, len(amounts))
-    _check_flow(flow, amounts, numbers)
-    design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
-    return with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
-
-
-def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
-    """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them.
-
-    >>> from maskwell.release.matrices.cell_blocks import thetas_for_blocks
-    >>> counts = [1, 1, 2, 3, 5, 40, 50]
-    >>> thetas = thetas_for_blocks(counts, [0, 0, 0, 0, 0, 1, 1], xi="1/2")
-    >>> inverse_frequency_by_block(counts, thetas).diagonal()[5:].tolist()   # large cells are safe as they are
-    [1.0, 1.0]
-    """
-    check_kind(BlockThetas, thetas=thetas)
-    amounts = read_amounts(v, weighted=True)
-    if len(thetas.blocks) != len(amounts):
-        raise CountsError(
-            f"{len(amounts):,} counts for thetas of {len(thetas.blocks):,} cells",
-            hint="give the counts that the thetas were found for",
-        )
-    flows = [theta * amounts.scale for theta in thetas.theta]
-    design = equal_exchange(amounts, flows, thetas.blocks, check_length(amounts, categories))
-    return with_notes(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))
-
-
-def theta_for_xi(xi: Number) -> float:
-    """The smallest theta that bounds every probability of a correct match by ``xi``, in a block of many cells.
-
-    The larger of the positive roots of
-
-        xi theta^2 + (1 - xi) theta - (1 - xi) = 0           for a cell of one record
-        xi/2 theta^2 + (1/2 - xi) theta + (2 xi - 1) = 0     for a cell of two
-
-    where arrivals from the many other cells are taken to be Poisson. Blocks of few cells need a theta of their own:
-    :func:`~maskwell.release.matrices.cell_blocks.thetas_for_blocks`.
-
-    Source: derived; that 1/3 is the limit is stated in the abstract of [NayakZhangYou2018].
-
-    >>> round(theta_for_xi("1/2"), 6)   # each cell exchanges 0.62 records for others
-    0.618034
-    """
-    bound = as_fraction(xi, "xi")
-    if not _LIMIT < bound <= 1:
-        raise ParameterError(
-            f"xi = {xi} is outside (1/3, 1]",
-            hint="cells of one record allow only bounds above 1/3: merge cells, or take an optimal matrix",
-            xi=xi,
-        )
-    x = float(bound)
-    one = (-(1 - x) + math.sqrt((1 - x) ** 2 + 4 * x * (1 - x))) / (2 * x)
-    inner = (0.5 - x) ** 2 - 2 * x * (2 * x - 1)
-    two = (x - 0.5 + math.sqrt(inner)) / x if inner >= 0 else 0.0
-    return max(one, two)
-
-
-def _check_flow(flow: Fraction, amounts: Amounts, numbers: Any) -> None:
-    cells = np.bincount(numbers[amounts.support], minlength=int(numbers.max()) + 1)
-    smallest = [n for n, size in zip(least_by_block(amounts, numbers), cells.tolist(), strict=True) if size > 1]
-    most = Fraction(min(smallest), amounts.scale) if smallest else flow
-    if not 0 <= flow <= most or flow < 0:
-        raise ParameterError(
-            f"theta = {to_decimal(flow)} is outside 0 to {to_decimal(most)}",
-            hint="a cell cannot give more records than it has; lower theta, or merge the smallest cells",
-            theta=flow,
-            most=most,
-        )
+# ---- sequential uniformity
 
 
 TIED = "two categories have the same count, so the matrix is singular: only direct counts can be used, no inverse"
@@ -309,7 +320,7 @@ def sequential_uniform(v: Any, *, categories: Categories | None = None) -> Spars
     {0: Fraction(7, 16), 1: Fraction(7, 16), 2: Fraction(1, 8)}
     """
     amounts = read_amounts(v, weighted=True)
-    inputs = check_length(amounts, categories)
+    inputs = labels_for(amounts, categories)
     places = np.flatnonzero(amounts.support)
     order = np.argsort(-amounts.integers[places], kind="stable")
     falling, rank = amounts.integers[places][order], np.argsort(order)

@@ -1,4 +1,4 @@
-"""Program: the linear program of an invariant matrix in exact numbers, with flows as integers on a fine grid.
+"""The linear program of an invariant matrix in exact numbers, with flows as integers on a fine grid.
 
 Unknown is the flow ``F_ij`` from true state j to released state i, for the pairs that are allowed:
 
@@ -10,10 +10,6 @@ share that changes. All numbers here are integers over one ``scale``, a multiple
 where that is not too large: a bound that is met with equality is then met exactly.
 
 Source: [Adeshiyan2011, sections 4.5, 4.7]; the program is derived.
-
-Which state may be released for which, and at what cost, as the pairs of a program.
-
-What integer flows attain, in the terms of the bounds that can be asked of them.
 """
 
 from __future__ import annotations
@@ -31,16 +27,21 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import common_denominator
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.bounds import FROM_BELOW, Bounds
 
 GRID_BITS = 60
 """The flows of a program sum to at least two to this power, in units of the grid."""
 
+
 PARITY_BITS = 110
 """The same where a parity is asked for, whose smallest flows need digits of their own."""
 
+
 DENOMINATOR_BITS = 160
 """Denominators of bounds beyond this are not made part of the grid; the bounds are then rounded towards privacy."""
+
+
+# ---- which state may be released for which, and at what cost
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,6 +63,89 @@ class Pairs:
     def own(self) -> Array:
         """Which pairs stand for a record that stays, shape (N,)."""
         return np.asarray(self.released == self.true)
+
+
+def allowed_pairs(
+    places: Sequence[Array], k: int, forbidden: Iterable[tuple[int, int]], band: int | None, costs: Real | None
+) -> list[Pairs]:
+    """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state.
+
+    >>> pairs, = allowed_pairs([np.array([0, 2, 5])], 6, [(0, 5)], None, None)
+    >>> list(zip(pairs.released.tolist(), pairs.true.tolist()))   # state 5 is never released as state 0
+    [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
+    """
+    never = _forbidden_keys(forbidden, k)
+    if band is not None and not (_is_whole(band) and band >= 0):
+        raise ParameterError(
+            f"band = {shown_short(band)} is no number of places", hint="give a whole number of 0 or more"
+        )
+    return [_pairs(own, k, never, band, costs) for own in places]
+
+
+def cost_matrix(cost: Any, k: int) -> Real | None:
+    """Costs of releasing i for j, shape (k, k); None where the records that stay are counted instead.
+
+    >>> cost_matrix("ordinal", 3).tolist()
+    [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    if cost is None:
+        return None
+    if isinstance(cost, str):
+        if cost != "ordinal":
+            raise ParameterError(f"there is no cost {shorten(cost)!r}", hint='give "ordinal", or a matrix of costs')
+        place = np.arange(k)
+        return np.asarray(np.abs(np.subtract.outer(place, place)), dtype=np.float64)
+    try:
+        matrix = as_floats(cost, "cost", finite=False)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.shape != (k, k) or not np.isfinite(matrix).all():
+        raise ParameterError(
+            f"the costs are no {k} by {k} matrix of finite numbers",
+            hint="give the cost of releasing category i (row) for category j (column)",
+            cost=cost,
+        )
+    return matrix
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _forbidden_keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
+    pairs = pairs_of(forbidden, "forbidden")
+    for pair in pairs:
+        if not all(_is_whole(x) and 0 <= x < k for x in pair):
+            raise ParameterError(
+                f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
+                hint="give pairs (released, true) by the places of the categories",
+                pair=pair,
+            )
+    return np.array([i * k + j for i, j in pairs], dtype=np.int64)
+
+
+def _pairs(places: Array, k: int, never: Array, band: int | None, costs: Real | None) -> Pairs:
+    i, j = _near(places, band)
+    kept = ~np.isin(places[i] * k + places[j], never)
+    i, j = i[kept], j[kept]
+    cost = -(i == j).astype(np.float64) if costs is None else costs[places[i], places[j]]
+    return Pairs(released=i, true=j, cost=cost)
+
+
+def _near(places: Array, band: int | None) -> tuple[Array, Array]:
+    """All pairs of states of a block, or those at most ``band`` places apart."""
+    size = len(places)
+    if band is None:
+        i, j = np.divmod(np.arange(size * size), size)
+        return i, j
+    band = min(band, int(places.max(initial=0)) + 1)
+    first, last = np.searchsorted(places, places - band), np.searchsorted(places, places + band, side="right")
+    i = np.repeat(np.arange(size), last - first)
+    starts = np.cumsum(last - first) - (last - first)
+    return i, np.arange(len(i)) - starts[i] + first[i]
+
+
+# ---- the program
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,8 +200,8 @@ def program_of(v: Iterable[int], pairs: Pairs, bounds: Bounds) -> Program:
     units = scale * n
     kept = (_up(bounds.changed_at_most, units), _down(bounds.changed_at_least, units))
     guess = None if bounds.guess is None else math.floor(bounds.guess * units)
-    found = Program(v=counts, pairs=pairs, scale=scale, least=least, most=most, kept=kept)
-    return _with_ties(found, guess, bounds.parity)
+    untied = Program(v=counts, pairs=pairs, scale=scale, least=least, most=most, kept=kept)
+    return _with_ties(untied, guess, bounds.parity)
 
 
 def _up(changed: Fraction | None, units: int) -> int | None:
@@ -130,8 +214,8 @@ def _down(changed: Fraction | None, units: int) -> int | None:
 
 def _factor(bounds: Bounds) -> Fraction | None:
     """A parity of eta keeps posteriors within a factor of eta: averages of a row lie between its ends."""
-    given = [x for x in (bounds.factor, bounds.parity) if x is not None]
-    return min(given, default=None)
+    factors = [x for x in (bounds.factor, bounds.parity) if x is not None]
+    return min(factors, default=None)
 
 
 def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
@@ -156,24 +240,24 @@ def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
 
 
 def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | None, scale: int) -> tuple[Array, Array]:
-    i, j, own = pairs.released, pairs.true, pairs.own
+    i, j, stays = pairs.released, pairs.true, pairs.own
     least = np.array([0] * len(pairs), dtype=object)
     most = np.minimum(v[i], v[j]) * scale
     if bounds.posterior is not None:
         most = np.minimum(most, _floors((bounds.posterior * int(x) for x in v), scale)[i])
     caps = _floors((bounds.own(place) * int(x) for place, x in enumerate(v)), scale)
-    most[own] = np.minimum(most[own], caps[i[own]])
+    most[stays] = np.minimum(most[stays], caps[i[stays]])
     if bounds.moves:
         number = {pair: place for place, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
         for pair, cap in bounds.moves.items():
             if pair in number:
                 most[number[pair]] = min(most[number[pair]], math.floor(cap * int(v[pair[1]]) * scale))
     if bounds.least_kept is not None:
-        least[own] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[own]]
+        least[stays] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[stays]]
     n = int(v.sum())
     for spread in set(bounds.spread.values()):
         states = [place for place, value in bounds.spread.items() if value == spread]
-        near = (np.isin(i, states) | np.isin(j, states)) & ~own
+        near = (np.isin(i, states) | np.isin(j, states)) & ~stays
         even = v[i[near]] * v[j[near]] * scale
         most[near] = np.minimum(most[near], even * spread.numerator // (n * spread.denominator))
     if factor is not None:
@@ -198,10 +282,10 @@ def _with_ties(program: Program, guess: int | None, parity: Fraction | None) -> 
 
 def row_largest(program: Program, flows: Array) -> list[int]:
     """The largest flow into each released state, in units."""
-    return [int(x) for x in np.maximum.reduceat(flows, _starts(program))]
+    return [int(x) for x in np.maximum.reduceat(flows, row_starts(program))]
 
 
-def _starts(program: Program) -> Array:
+def row_starts(program: Program) -> Array:
     """Where the pairs of each released state start."""
     return np.searchsorted(program.pairs.released, np.arange(len(program.v)))
 
@@ -209,7 +293,7 @@ def _starts(program: Program) -> Array:
 def parity_holds(program: Program, low: Array, high: Array, eta: Fraction) -> bool:
     """Whether ``max_j high_ij / v_j <= eta min_j low_ij / v_j`` for every i; exact."""
     counts = program.v[program.pairs.true]
-    starts = _starts(program).tolist()
+    starts = row_starts(program).tolist()
     rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(counts)], strict=True)]
     return all(_largest(high[row], counts[row]) <= eta * _least(low[row], counts[row]) for row in rows)
 
@@ -222,87 +306,7 @@ def _least(flows: Array, counts: Array) -> Fraction:
     return min(map(Fraction, flows.tolist(), counts.tolist()))
 
 
-def cost_matrix(cost: Any, k: int) -> Real | None:
-    """Costs of releasing i for j, shape (k, k); None where the records that stay are counted instead.
-
-    >>> cost_matrix("ordinal", 3).tolist()
-    [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
-    """
-    if cost is None:
-        return None
-    if isinstance(cost, str):
-        if cost != "ordinal":
-            raise ParameterError(f"there is no cost {shorten(cost)!r}", hint='give "ordinal", or a matrix of costs')
-        place = np.arange(k)
-        return np.asarray(np.abs(np.subtract.outer(place, place)), dtype=np.float64)
-    try:
-        given = as_floats(cost, "cost", finite=False)
-    except (TypeError, ValueError):
-        given = np.empty(0)
-    if given.shape != (k, k) or not np.isfinite(given).all():
-        raise ParameterError(
-            f"the costs are no {k} by {k} matrix of finite numbers",
-            hint="give the cost of releasing category i (row) for category j (column)",
-            cost=cost,
-        )
-    return given
-
-
-def allowed_pairs(
-    places: Sequence[Array], k: int, forbidden: Iterable[tuple[int, int]], band: int | None, costs: Real | None
-) -> list[Pairs]:
-    """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state.
-
-    >>> pairs, = allowed_pairs([np.array([0, 2, 5])], 6, [(0, 5)], None, None)
-    >>> list(zip(pairs.released.tolist(), pairs.true.tolist()))   # state 5 is never released as state 0
-    [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
-    """
-    never = _forbidden_keys(forbidden, k)
-    if band is not None and not (_is_whole(band) and band >= 0):
-        raise ParameterError(
-            f"band = {shown_short(band)} is no number of places", hint="give a whole number of 0 or more"
-        )
-    return [_pairs(own, k, never, band, costs) for own in places]
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _forbidden_keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
-    pairs = pairs_of(forbidden, "forbidden")
-    for pair in pairs:
-        if not all(_is_whole(x) and 0 <= x < k for x in pair):
-            raise ParameterError(
-                f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
-                hint="give pairs (released, true) by the places of the categories",
-                pair=pair,
-            )
-    return np.array([i * k + j for i, j in pairs], dtype=np.int64)
-
-
-def _pairs(own: Array, k: int, never: Array, band: int | None, costs: Real | None) -> Pairs:
-    i, j = _near(own, band)
-    kept = ~np.isin(own[i] * k + own[j], never)
-    i, j = i[kept], j[kept]
-    cost = -(i == j).astype(np.float64) if costs is None else costs[own[i], own[j]]
-    return Pairs(released=i, true=j, cost=cost)
-
-
-def _near(own: Array, band: int | None) -> tuple[Array, Array]:
-    """All pairs of states of a block, or those at most ``band`` places apart."""
-    size = len(own)
-    if band is None:
-        i, j = np.divmod(np.arange(size * size), size)
-        return i, j
-    band = min(band, int(own.max(initial=0)) + 1)
-    first, last = np.searchsorted(own, own - band), np.searchsorted(own, own + band, side="right")
-    i = np.repeat(np.arange(size), last - first)
-    starts = np.cumsum(last - first) - (last - first)
-    return i, np.arange(len(i)) - starts[i] + first[i]
-
-
-_FROM_BELOW = ("least_kept",)
+# ---- what integer flows attain, in the terms of the bounds
 
 
 def attained(program: Program, units: Array) -> dict[str, float]:
@@ -311,7 +315,7 @@ def attained(program: Program, units: Array) -> dict[str, float]:
     A factor and a parity are infinite where some value never becomes some other.
 
     >>> from maskwell.release.matrices.flow_program import allowed_pairs
-    >>> from maskwell.release.matrices.bounds import Bounds
+    >>> from maskwell.release.matrices.bounds import FROM_BELOW, Bounds
     >>> from maskwell.release.matrices.flow_program import program_of
     >>> pairs, = allowed_pairs([np.arange(2)], 2, (), None, None)
     >>> program = program_of([30, 20], pairs, Bounds())
@@ -339,6 +343,13 @@ def attained(program: Program, units: Array) -> dict[str, float]:
     }
 
 
+def worst_of(parts: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The worst value of each bound over several blocks; nothing without blocks."""
+    if not parts:
+        return {}
+    return {name: (min if name in FROM_BELOW else max)(part[name] for part in parts) for name in parts[0]}
+
+
 def _by_row(ufunc: np.ufunc, values: Array, i: Array) -> Array:
     return np.asarray(ufunc.reduceat(values, np.flatnonzero(np.diff(i, prepend=-1))))
 
@@ -353,10 +364,3 @@ def _largest_parity(p: Array, i: Array, states: int) -> float:
     if len(p) < states**2 or not p.all():
         return math.inf
     return float((_by_row(np.maximum, p, i) / _by_row(np.minimum, p, i)).max())
-
-
-def worst_of(parts: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The worst value of each bound over several blocks; nothing without blocks."""
-    if not parts:
-        return {}
-    return {name: (min if name in _FROM_BELOW else max)(part[name] for part in parts) for name in parts[0]}

@@ -5,12 +5,9 @@ by, a few units, is sent through the flows that have room for it, by largest flo
 solution is found wherever there is one. Guess and parity are first given a share for each row, which makes them
 bounds of single flows. The result is checked in integers; nothing that fails is returned.
 
-The corner that the solver found, worked out again in fractions; for bounds that can only be met with equality.
-
-Where bounds leave no room at all, no grid may hold the answer. A small program is then solved exactly: what the floats
-say is met with equality is taken as equations, which a corner of the program solves alone.
-
-Sequential uniformity as the flows of a program: the best answer where the smallest possible guess is asked for.
+Two answers need no rounding. The smallest possible guess has a closed form. And where bounds can only be met with
+equality, no grid may hold the answer: a small program is then solved exactly at the corner that the solver found. What
+the floats say is met with equality is taken as equations, which a corner of the program solves alone.
 """
 
 from __future__ import annotations
@@ -26,16 +23,19 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.exact import common_denominator
 from maskwell.designs.rational import Equation, solve_sparse
-from maskwell.release.matrices.flow_program import Program, parity_holds, row_largest
+from maskwell.release.matrices.flow_program import Program, parity_holds, row_largest, row_starts
 
 _NEAR = 1e-10
 """Flows that are nearer to a bound than this part of the smaller of their two counts are put on it."""
 
+
 _WORD = 1 << 29
 """Largest flows are found in machine words of 32 bits; amounts are sent in parts below this."""
 
+
 _SPARE = Fraction(9, 10)
 """Of what a bound was tightened by, this part may be used up by the rounding."""
+
 
 _SHARE_BITS = 200
 
@@ -44,41 +44,10 @@ def round_flows(program: Program, flows: Real, *, tight: float) -> Array | None:
     """Integer flows near ``flows`` that keep everything exactly, in units of the program; None where none is found."""
     units = _to_grid(program, flows)
     bounded = _tied_to_rows(program, units, tight)
-    found = _repaired(program, bounded, units)
-    if found is None and program.kept != (None, None) and not tight:
+    rounded = _repaired(program, bounded, units)
+    if rounded is None and program.kept != (None, None) and not tight:
         return _repaired(program, _frozen(bounded, units), units)
-    return found
-
-
-def _repaired(program: Program, bounded: Program, units: Array) -> Array | None:
-    """Integer flows within the tighter bounds that keep all those of the program."""
-    if np.any(bounded.least > bounded.most):
-        return None
-    units = np.minimum(np.maximum(units, bounded.least), bounded.most)
-    for attempt, start in _attempts(bounded, units):
-        found = _balanced(attempt, start)
-        if found is not None and keeps_bounds(program, found):
-            return found
-    return None
-
-
-def _attempts(program: Program, units: Array) -> Iterator[tuple[Program, Array]]:
-    """Bounds for the repair, and where it starts: with flows near a bound held on it, then those of zero, then none."""
-    near = np.array([int(x) for x in np.minimum(*_margins(program)) * _NEAR], dtype=object)
-    low, high = units - program.least <= near, program.most - units <= near
-    held = np.where(low, program.least, np.where(high, program.most, units))
-    fixed = np.asarray(low | high, dtype=bool)
-    least, most = np.where(fixed, held, program.least), np.where(fixed, held, program.most)
-    yield replace(program, least=least, most=most), held
-    zero = np.asarray(low & (program.least == 0), dtype=bool)
-    yield replace(program, most=np.where(zero, 0, program.most)), np.where(zero, 0, units)
-    yield program, units
-
-
-def _margins(program: Program) -> tuple[Real, Real]:
-    """The sums of the row and of the column of each flow, in units."""
-    sums = np.array([float(x) for x in program.sums])
-    return sums[program.pairs.released], sums[program.pairs.true]
+    return rounded
 
 
 def keeps_bounds(program: Program, units: Array) -> bool:
@@ -102,6 +71,37 @@ def keeps_bounds(program: Program, units: Array) -> bool:
     if program.guess is not None and sum(row_largest(program, units)) > program.guess:
         return False
     return program.parity is None or parity_holds(program, units, units, program.parity)
+
+
+def _repaired(program: Program, bounded: Program, units: Array) -> Array | None:
+    """Integer flows within the tighter bounds that keep all those of the program."""
+    if np.any(bounded.least > bounded.most):
+        return None
+    units = np.minimum(np.maximum(units, bounded.least), bounded.most)
+    for attempt, start in _attempts(bounded, units):
+        balanced = _balanced(attempt, start)
+        if balanced is not None and keeps_bounds(program, balanced):
+            return balanced
+    return None
+
+
+def _attempts(program: Program, units: Array) -> Iterator[tuple[Program, Array]]:
+    """Bounds for the repair, and where it starts: with flows near a bound held on it, then those of zero, then none."""
+    near = np.array([int(x) for x in np.minimum(*_margins(program)) * _NEAR], dtype=object)
+    low, high = units - program.least <= near, program.most - units <= near
+    held = np.where(low, program.least, np.where(high, program.most, units))
+    fixed = np.asarray(low | high, dtype=bool)
+    least, most = np.where(fixed, held, program.least), np.where(fixed, held, program.most)
+    yield replace(program, least=least, most=most), held
+    zero = np.asarray(low & (program.least == 0), dtype=bool)
+    yield replace(program, most=np.where(zero, 0, program.most)), np.where(zero, 0, units)
+    yield program, units
+
+
+def _margins(program: Program) -> tuple[Real, Real]:
+    """The sums of the row and of the column of each flow, in units."""
+    sums = np.array([float(x) for x in program.sums])
+    return sums[program.pairs.released], sums[program.pairs.true]
 
 
 def _to_grid(program: Program, flows: Real) -> Array:
@@ -144,27 +144,23 @@ def _row_shares(program: Program, units: Array, eta: Fraction, tight: float) -> 
     """Bounds ``m_i v_j`` and ``eta m_i v_j`` of each flow, m_i a little below the least share of row i."""
     i, v = program.pairs.released, program.v[program.pairs.true]
     share = (units << _SHARE_BITS) // v
-    least = np.array([int(x) for x in np.minimum.reduceat(share, _starts(program))], dtype=object)
+    least = np.array([int(x) for x in np.minimum.reduceat(share, row_starts(program))], dtype=object)
     lowered = np.array([x - int(x * Fraction(tight) / 2) for x in least], dtype=object)
     below = lowered[i] * v
     return -((-below) >> _SHARE_BITS), (below * eta.numerator // eta.denominator) >> _SHARE_BITS
 
 
-def _starts(program: Program) -> Array:
-    return np.searchsorted(program.pairs.released, np.arange(len(program.v)))
-
-
 def _frozen(program: Program, units: Array) -> Program:
     """What stays is settled first, for a sum that must be met exactly; only the other flows then change."""
-    own, least, most = np.flatnonzero(program.pairs.own), program.least.copy(), program.most.copy()
-    stay = np.minimum(np.maximum(units[own], least[own]), most[own])
+    diagonal, least, most = np.flatnonzero(program.pairs.own), program.least.copy(), program.most.copy()
+    stay = np.minimum(np.maximum(units[diagonal], least[diagonal]), most[diagonal])
     low, high = program.kept
     kept = int(stay.sum())
-    wanted = max(kept, low or 0) if high is None else min(max(kept, low or 0), high)
+    total = max(kept, low or 0) if high is None else min(max(kept, low or 0), high)
     for place in np.argsort(-stay.astype(np.float64), kind="stable").tolist():
-        room = min(max(stay[place] + wanted - kept, least[own[place]]), most[own[place]])
+        room = min(max(stay[place] + total - kept, least[diagonal[place]]), most[diagonal[place]])
         kept, stay[place] = kept + room - stay[place], room
-    least[own] = most[own] = stay
+    least[diagonal] = most[diagonal] = stay
     return replace(program, least=least, most=most)
 
 
@@ -224,10 +220,16 @@ def _towards_zero(rows: Array, columns: Array, step: int) -> Array:
     return np.array([x // step if x >= 0 else -(-x // step) for x in both], dtype=object)
 
 
+# ---- the corner, in fractions
+
+
 CORNER_FLOWS = 400
 """Programs with more flows are not solved in fractions: it would take minutes."""
 
+
 _SAME = 1e-8
+
+
 _ONE = Fraction(1)
 
 
@@ -235,10 +237,10 @@ def corner(program: Program, flows: Real) -> tuple[Program, Array] | None:
     """The exact corner near some flows, in counts, as integers of the program on a finer grid; None if it is none."""
     if len(flows) > CORNER_FLOWS:
         return None
-    found = solve_sparse(_equations(program, flows))
-    if found is None:
+    solution = solve_sparse(_equations(program, flows))
+    if solution is None:
         return None
-    exact = [found[e] for e in range(len(flows))]
+    exact = [solution[e] for e in range(len(flows))]
     finer = common_denominator(exact)
     units = np.array([int(x * finer) for x in exact], dtype=object)
     return _on_finer_grid(program, finer), units
@@ -267,10 +269,10 @@ def _equations(program: Program, flows: Real) -> Iterator[Equation]:
         yield from _guess(program, units, close, program.guess)
     if program.parity is not None:
         yield from _parity(program, units, close, program.parity)
-    own = np.flatnonzero(program.pairs.own)
+    diagonal = np.flatnonzero(program.pairs.own)
     for bound in program.kept:
-        if bound is not None and abs(units[own].sum() - float(bound)) <= _SAME * float(program.total):
-            yield dict.fromkeys(own.tolist(), _ONE), Fraction(bound)
+        if bound is not None and abs(units[diagonal].sum() - float(bound)) <= _SAME * float(program.total):
+            yield dict.fromkeys(diagonal.tolist(), _ONE), Fraction(bound)
 
 
 def _sums(program: Program) -> Iterator[Equation]:
@@ -305,6 +307,9 @@ def _parity(program: Program, units: Real, close: Real, eta: Fraction) -> Iterat
         level = float(ratio) * least[i] * counts
         for e in np.flatnonzero(np.abs(units - level) <= close).tolist():
             yield {e: _ONE, first + int(i[e]): -ratio * int(v[e])}, Fraction(0)
+
+
+# ---- the smallest guess: sequential uniformity as the flows of a program
 
 
 def has_least_guess(program: Program) -> bool:

@@ -40,14 +40,17 @@ _SOLVED, _INFEASIBLE = 0, 2
 Optimum = tuple[Real, float]
 """The unknowns where the objective is least, and its value."""
 
-_CLOSE = 1e-10
-"""Residuals and gap at which the interior-point method stops: good enough to be rounded."""
+_INTERIOR = {
+    "eps_abs": 1e-10,
+    "eps_rel": 1e-10,
+    "eps_duality_gap_abs": 1e-10,
+    "eps_duality_gap_rel": 1e-10,
+    "max_iter": 120,  # Newton steps after which it gives up, as in an infeasible program; forty are common
+}
+"""How the interior-point method works: residuals and gap at which it stops are small enough for the rounding."""
 
 _CLOSE_ENOUGH = {"primal_res": 1e-7, "duality_gap": 1e-6, "dual_res": 1e-5}
 """What is taken where the rounding of floats does not let it come closer: flows are made exact anyway."""
-
-_STEPS = 120
-"""Newton steps after which it gives up, as in an infeasible program; forty are common."""
 
 _ON_BOUND = 1e-6
 """Unknowns that are farther from a bound than this are never put on it."""
@@ -205,9 +208,8 @@ def _by_interior_point(objective: Real, matrices: tuple[Any, ...], lower: Real, 
     high = np.concatenate([upper, np.full(slacks, np.inf)])
     solver = piqp.SparseSolver()
     solver.settings.kkt_solver = piqp.KKTSolver.sparse_ldlt_ineq_cond  # rows of G are folded into its diagonal
-    solver.settings.max_iter = _STEPS
-    for tolerance in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
-        setattr(solver.settings, tolerance, _CLOSE)
+    for name, value in _INTERIOR.items():
+        setattr(solver.settings, name, value)
     solver.setup(csc_matrix((len(costs), len(costs))), costs, A, b, G, np.full(len(h), -np.inf), h, low, high)
     solver.solve()
     if not _is_close(solver.result.info):

@@ -1,14 +1,10 @@
-"""The nearest value of each bound that goes with all the others: one bound is freed at a time.
-
-Source: derived. All bounds but factor and parity are linear in the flows and in themselves, so that the smallest value
-is the solution of one more program; those two are tried in steps.
-
-Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
+"""Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
 
 Three reasons, looked for in turn. One category is too large: a share ``pi_1`` of the records leaves room for at most
 ``1 - pi_1`` of them elsewhere. The pairs that are allowed do not let some categories exchange enough: a cut of the
 network names them. Or bounds contradict each other: then each is freed in turn and the smallest value found that
-goes with the others.
+goes with the others. All bounds but factor and parity are linear in the flows and in themselves, so that the smallest
+value is the solution of one more program; those two are tried in steps.
 
 Source: derived.
 """
@@ -27,101 +23,20 @@ from maskwell.core.arrays import Array
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, VALUES, Printed, listed, shorten
 from maskwell.errors import InfeasibleError
-from maskwell.release.matrices.bounds import Bounds
+from maskwell.release.matrices.bounds import FROM_BELOW, Bounds
 from maskwell.release.matrices.flow_program import Pairs, Program, program_of
 from maskwell.release.matrices.flow_solver import TIED_FLOWS, Model, solve
-
-FROM_BELOW = ("least_kept", "changed_at_least")
-"""Bounds from below: a looser one is smaller."""
-
-_RATIOS = ("factor", "parity")
 
 STEPS = 10_000
 """Bounds that are suggested have four decimals, and are rounded so that they work."""
 
 
-def nearest(bounds: Bounds, v: Array, pairs: Pairs) -> dict[str, float]:
-    """The nearest value of each bound that goes with all the others, rounded so that it works."""
-    plain = [name for name in bounds.asked() if name not in _RATIOS]
-    found = {name: nearest_of(name, bounds, v, pairs) for name in plain}
-    if len(pairs) <= TIED_FLOWS or not any(value is not None for value in found.values()):
-        found |= {name: _by_halving(name, bounds, v, pairs) for name in bounds.asked() if name in _RATIOS}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def nearest_of(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
-    """The nearest value of one bound, neither a factor nor a parity; None where the others alone are too much."""
-    others = bounds.with_bound(name, None)
-    program = program_of(v, pairs, others)
-    if np.any(program.least > program.most):
-        return None
-    model = Model(replace(program, guess=program.total) if name == "guess" else program)
-    found = _freed(name, model, np.array([*bounds.caps], dtype=np.int64))
-    if found is None or (name == "odds" and found >= 1 - 1 / STEPS):
-        return None
-    room = 0.0 if bounds.parity is None else 1 / STEPS  # a parity cannot be met without any
-    if name in FROM_BELOW:
-        return downwards(-found - room)
-    return upwards((found / (1 - found) if name == "odds" else max(found, 0.0)) + room)
-
-
-def _freed(name: str, model: Model, capped: Array) -> float | None:
-    """The smallest value of one bound in a program without it; its negative where the bound is one from below.
-
-    States with a cap of their own are not held to a bound on own values.
-    """
-    free = model.unknowns(np.array([-1.0]), np.array([1.0]))
-    own, share = model.staying()
-    none = np.zeros(1)
-    if name == "guess":
-        model.rows.add(none, (model.largest * 0, model.largest, model.v / model.n), (free * 0, free, -1.0))
-    elif name in ("changed_at_most", "changed_at_least"):
-        sign = -1.0 if name == "changed_at_most" else 1.0
-        model.rows.add(none + sign, (own * 0, own, sign * share), (free * 0, free, -1.0))
-    else:
-        bound = own[~np.isin(model.i[own], capped)] if name in ("posterior_own", "odds") else own
-        _freed_flows(name, model, free, bound)
-    costs = np.zeros(model.count)
-    costs[free] = 1
-    found = model.minimise(costs)
-    return None if found is None else found[1]
-
-
-def _freed_flows(name: str, model: Model, free: Array, own: Array) -> None:
-    which = model.flows if name == "posterior" else own
-    sign = -1.0 if name == "least_kept" else 1.0
-    per = sign * (model.unit / model.v[model.i])[which]
-    each = np.arange(len(which))
-    model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
-
-
-def _by_halving(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
-    """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
-
-    def works(value: Fraction) -> bool:
-        return solve(program_of(v, pairs, bounds.with_bound(name, value))) is not None
-
-    low, high = float(getattr(bounds, name)), 1e6
-    if not works(Fraction(int(high))):
-        return None
-    while high > low * 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if works(Fraction(middle)) else (middle, high)
-    return math.ceil(high * 100) / 100
-
-
-def upwards(value: Fraction | float) -> float:
-    """The next number of four decimals that is not smaller."""
-    return math.ceil(float(value) * STEPS - 1e-6) / STEPS
-
-
-def downwards(value: Fraction | float) -> float:
-    """The next number of four decimals that is not larger."""
-    return math.floor(float(value) * STEPS + 1e-6) / STEPS
-
-
-NEAR = Fraction(1, 10**12)
+AT_LIMIT = Fraction(1, 10**12)
 """A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there."""
+
+
+_RATIOS = ("factor", "parity")
+
 
 _WAY_OUT = "merge categories, or do not keep the counts"
 
@@ -157,7 +72,7 @@ class States:
         return listed((f"{i + 1}: {self.names[i]!r}" for i in places), len(places), VALUES)
 
 
-def named(label: object) -> str:
+def label_text(label: object) -> str:
     """A state as people call it; several columns joined by a stroke."""
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
@@ -187,7 +102,7 @@ def at_limits(bounds: Bounds, states: States) -> tuple[Bounds, list[str]]:
     changes: dict[str, Fraction] = {}
     for name in ("posterior", "guess"):
         asked = getattr(bounds, name)
-        if asked is not None and limit - NEAR <= asked < limit:
+        if asked is not None and limit - AT_LIMIT <= asked < limit:
             changes[name] = limit
     notes = [f"{name} is the smallest that any matrix reaches, {to_decimal(limit)}" for name in changes]
     for name, value in changes.items():
@@ -225,8 +140,8 @@ def _own_name(bounds: Bounds, place: int) -> str:
     """Which of the bounds on ``P(X = i | Z = i)`` is the one that binds."""
     if place in bounds.caps and bounds.caps[place] == bounds.own(place):
         return "caps"
-    named = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
-    return next((name for name, value in named.items() if value == bounds.own(place)), "odds")
+    by_name = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
+    return next((name for name, value in by_name.items() if value == bounds.own(place)), "odds")
 
 
 def _too_large(
@@ -308,16 +223,16 @@ def _cut(program: Program) -> tuple[Array, Array] | None:
     rows, columns = v - np.bincount(i, least, states), v - np.bincount(j, least, states)
     A = csr_array((np.tile(one, 2), (np.concatenate([i, states + j]), np.tile(each, 2))), shape=(2 * states, len(i)))
     bounds = np.column_stack([0 * one, most - least])
-    found = linprog(-one, A, np.concatenate([rows, columns]), bounds=bounds, method="highs-ds")
-    if found.status != 0 or -found.fun >= (v.sum() - least.sum()) * (1 - 1e-9):
+    result = linprog(-one, A, np.concatenate([rows, columns]), bounds=bounds, method="highs-ds")
+    if result.status != 0 or -result.fun >= (v.sum() - least.sum()) * (1 - 1e-9):
         return None
-    price = np.rint(-found.ineqlin.marginals)
+    price = np.rint(-result.ineqlin.marginals)
     senders = np.flatnonzero(price[states:] == 0)
     reached = np.unique(i[np.isin(j, senders) & (most > 0)])
     return senders, np.setdiff1d(reached, senders)
 
 
-# ---- one bound freed at a time
+# ---- bounds that contradict each other together
 
 
 def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
@@ -330,18 +245,107 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
     looser = {name: value for name, value in near.items() if _is_looser(name, value, bounds)}
     asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
     asked += ["caps"] if bounds.caps else []
-    shown = listed(asked, len(asked), MESSAGE - 40)
+    bounds_text = listed(asked, len(asked), MESSAGE - 40)
     if len(looser) < len(near) or solve(program) is not None:  # something would do as it is: there is a solution
         hint = _in_words(looser) or f"loosen one of them by {1 / STEPS:g}"
-        return _error(f"{shown}: met only at the very limit, if at all", hint, bounds, looser)
+        return _error(f"{bounds_text}: met only at the very limit, if at all", hint, bounds, looser)
     return _error(
-        f"no matrix keeps to {shown}", _in_words(near) or "no single bound is in the way: loosen two", bounds, near
+        f"no matrix keeps to {bounds_text}",
+        _in_words(near) or "no single bound is in the way: loosen two",
+        bounds,
+        near,
     )
 
 
 def _is_looser(name: str, value: float, bounds: Bounds) -> bool:
     asked = float(bounds.asked()[name])
     return value < asked if name in FROM_BELOW else value > asked
+
+
+# ---- the nearest value of a bound: one freed at a time
+
+
+def nearest(bounds: Bounds, v: Array, pairs: Pairs) -> dict[str, float]:
+    """The nearest value of each bound that goes with all the others, rounded so that it works."""
+    plain = [name for name in bounds.asked() if name not in _RATIOS]
+    values = {name: nearest_of(name, bounds, v, pairs) for name in plain}
+    if len(pairs) <= TIED_FLOWS or not any(value is not None for value in values.values()):
+        values |= {name: _by_halving(name, bounds, v, pairs) for name in bounds.asked() if name in _RATIOS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def nearest_of(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
+    """The nearest value of one bound, neither a factor nor a parity; None where the others alone are too much."""
+    others = bounds.with_bound(name, None)
+    program = program_of(v, pairs, others)
+    if np.any(program.least > program.most):
+        return None
+    model = Model(replace(program, guess=program.total) if name == "guess" else program)
+    value = _freed(name, model, np.array([*bounds.caps], dtype=np.int64))
+    if value is None or (name == "odds" and value >= 1 - 1 / STEPS):
+        return None
+    room = 0.0 if bounds.parity is None else 1 / STEPS  # a parity cannot be met without any
+    if name in FROM_BELOW:
+        return downwards(-value - room)
+    return upwards((value / (1 - value) if name == "odds" else max(value, 0.0)) + room)
+
+
+def _freed(name: str, model: Model, capped: Array) -> float | None:
+    """The smallest value of one bound in a program without it; its negative where the bound is one from below.
+
+    States with a cap of their own are not held to a bound on own values.
+    """
+    free = model.unknowns(np.array([-1.0]), np.array([1.0]))
+    diagonal, share = model.staying()
+    none = np.zeros(1)
+    if name == "guess":
+        model.rows.add(none, (model.largest * 0, model.largest, model.v / model.n), (free * 0, free, -1.0))
+    elif name in ("changed_at_most", "changed_at_least"):
+        sign = -1.0 if name == "changed_at_most" else 1.0
+        model.rows.add(none + sign, (diagonal * 0, diagonal, sign * share), (free * 0, free, -1.0))
+    else:
+        bound = diagonal[~np.isin(model.i[diagonal], capped)] if name in ("posterior_own", "odds") else diagonal
+        _freed_flows(name, model, free, bound)
+    costs = np.zeros(model.count)
+    costs[free] = 1
+    optimum = model.minimise(costs)
+    return None if optimum is None else optimum[1]
+
+
+def _freed_flows(name: str, model: Model, free: Array, diagonal: Array) -> None:
+    which = model.flows if name == "posterior" else diagonal
+    sign = -1.0 if name == "least_kept" else 1.0
+    per = sign * (model.unit / model.v[model.i])[which]
+    each = np.arange(len(which))
+    model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
+
+
+def _by_halving(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
+    """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
+
+    def works(value: Fraction) -> bool:
+        return solve(program_of(v, pairs, bounds.with_bound(name, value))) is not None
+
+    low, high = float(getattr(bounds, name)), 1e6
+    if not works(Fraction(int(high))):
+        return None
+    while high > low * 1.01:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if works(Fraction(middle)) else (middle, high)
+    return math.ceil(high * 100) / 100
+
+
+def upwards(value: Fraction | float) -> float:
+    """The next number of four decimals that is not smaller."""
+    return math.ceil(float(value) * STEPS - 1e-6) / STEPS
+
+
+def downwards(value: Fraction | float) -> float:
+    """The next number of four decimals that is not larger."""
+    return math.floor(float(value) * STEPS + 1e-6) / STEPS
+
+
+# ---- words
 
 
 def _in_words(near: Mapping[str, float]) -> str:
@@ -355,15 +359,17 @@ def _choice(parts: Sequence[str]) -> str:
     return f"give {'; or '.join(parts)}"
 
 
-# ---- words
-
-
 def _error(
     message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], *, values: str = "", **objects: object
 ) -> InfeasibleError:
-    found = {name: float(value) for name, value in near.items()}
+    nearest_values = {name: float(value) for name, value in near.items()}
     return InfeasibleError(
-        shorten(message, MESSAGE), hint=shorten(hint, HINT), values=values, bounds=bounds, nearest=found, **objects
+        shorten(message, MESSAGE),
+        hint=shorten(hint, HINT),
+        values=values,
+        bounds=bounds,
+        nearest=nearest_values,
+        **objects,
     )
 
 

@@ -26,10 +26,10 @@ from maskwell.core.exact import Number, as_fraction, percent_meant, to_decimal
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.release.matrices.amounts import Amounts, check_length, read_amounts
+from maskwell.release.matrices.amounts import Amounts, labels_for, read_amounts
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.closed_forms import method1
-from maskwell.release.matrices.infeasibility import named, upwards
+from maskwell.release.matrices.infeasibility import label_text, upwards
 from maskwell.release.matrices.matrix_patterns import block_numbers
 from maskwell.release.matrices.optimal_flows import OptimalMatrix, optimal_matrix
 from maskwell.release.risk.risk_report import ANY_LOOK, OWN_KEY, RELEASED_COUNTS, risk_against
@@ -130,8 +130,8 @@ def lower_until(
 
     Source: after [Adeshiyan2011, section 4.7.4]; the iteration is derived.
 
-    >>> found = lower_until([1, 2, 4, 10, 30], 0.4)
-    >>> float(found.risk.max()) <= 0.4, found.caps[0], found.caps[1]   # the unique record stays with 35 % at most
+    >>> lowered = lower_until([1, 2, 4, 10, 30], 0.4)
+    >>> float(lowered.risk.max()) <= 0.4, lowered.caps[0], lowered.caps[1]   # the unique record stays with 35 % at most
     (True, Fraction(7, 20), Fraction(3, 5))
     >>> float(lower_until([1, 1, 40, 60], 0.2).risk.max()) <= 0.2   # two unique records that swap would not be safe
     True
@@ -141,17 +141,17 @@ def lower_until(
     check_kind(Callable | None, risk=risk)
     allowed, by = _allowed(nu), as_fraction(step, "step")
     amounts = read_amounts(v)
-    labels = check_length(amounts, categories)
+    labels = labels_for(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
     best = partial(optimal_matrix, v, categories=categories, **options)
-    judge = _Judge.by_risk(_given_risk(risk, len(amounts))) if risk else _Judge.by_intruder(intruder, amounts, small)
+    judge = _Judge.by_risk(_checked_risk(risk, len(amounts))) if risk else _Judge.by_intruder(intruder, amounts, small)
     search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
-    found, rounds = search.least_risky(allowed)
-    if not found.is_safe:
-        raise _not_found(search, found, labels, allowed, provable=risk is None)
-    matrix = found.matrix
+    attempt, rounds = search.least_risky(allowed)
+    if not attempt.is_safe:
+        raise _not_found(search, attempt, labels, allowed, provable=risk is None)
+    matrix = attempt.matrix
     design = matrix.design.with_provenance(method="lowered", match=to_decimal(allowed), notes=list(matrix.notes))
-    return Lowered(design, found.caps, found.risks, rounds, found=matrix, notes=matrix.notes)
+    return Lowered(design, attempt.caps, attempt.risks, rounds, found=matrix, notes=matrix.notes)
 
 
 def method1_for_match(
@@ -167,17 +167,17 @@ def method1_for_match(
     Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
     named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
 
-    >>> found = method1_for_match([1, 2, 4, 10, 30], "0.4")
-    >>> round(float(found.theta), 4)   # three quarters of a record leave each category on average
+    >>> lowered = method1_for_match([1, 2, 4, 10, 30], "0.4")
+    >>> round(float(lowered.theta), 4)   # three quarters of a record leave each category on average
     0.7589
     """
     check_kind(str, intruder=intruder)
     check_kind(Callable | None, risk=risk)
     allowed = _allowed(nu)
     amounts = read_amounts(v)
-    labels = check_length(amounts, categories)
+    labels = labels_for(amounts, categories)
     small = _small(amounts, allowed)
-    measure = _given_risk(risk, len(amounts)) if risk else match_risks(amounts, small, intruder=intruder)
+    measure = _checked_risk(risk, len(amounts)) if risk else match_risks(amounts, small, intruder=intruder)
 
     trials: list[int] = []
 
@@ -201,16 +201,16 @@ def method1_for_match(
     return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
 
 
-def _given_risk(risk: Risk, k: int) -> Risk:
+def _checked_risk(risk: Risk, k: int) -> Risk:
     """A function that was given, with a check of what it returns."""
 
     def risks(design: Sparse) -> Real:
-        found = as_floats(risk(design), "the values of risk(design)")
-        if found.shape != (k,):
+        values = as_floats(risk(design), "the values of risk(design)")
+        if values.shape != (k,):
             raise ParameterError(
-                f"risk(design) has shape {found.shape} for {k:,} states", hint="return one chance for each state"
+                f"risk(design) has shape {values.shape} for {k:,} states", hint="return one chance for each state"
             )
-        return found
+        return values
 
     return risks
 
@@ -222,8 +222,8 @@ def match_risks(amounts: Amounts, cells: Array, *, intruder: str = ANY_LOOK) -> 
     def risks(design: Sparse) -> Real:
         every = np.zeros(len(amounts))
         if len(cells):
-            found = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
-            every[found.cells] = risk_against(intruder, vars(found))
+            by_cell = cell_risks(amounts.integers, design, cells=cells, every_release=_looks_anywhere(intruder))
+            every[by_cell.cells] = risk_against(intruder, vars(by_cell))
         return every
 
     return risks
@@ -397,7 +397,7 @@ def _not_found(
         return InfeasibleError(
             f"a match of at most {to_decimal(allowed)} needs more changes of {many} {cells} than are allowed",
             hint="allow a larger chance, other bounds or more moves, or merge these categories",
-            values=listed((f"{x + 1}: {named(labels.labels[x])!r}" for x in states), len(states), VALUES),
+            values=listed((f"{x + 1}: {label_text(labels.labels[x])!r}" for x in states), len(states), VALUES),
             states=states,
         )
     worst = int(search.small[np.argmax(least.risks[search.small])])
@@ -407,7 +407,7 @@ def _not_found(
         f"no matrix was found with a match of at most {to_decimal(allowed)}: the best leaves"
         f" category {worst + 1} a chance of {Printed(chance):g}",
         hint=f"allow {f'{Printed(chance):g}' if works else 'a larger chance'}, or merge categories",
-        values=repr(named(labels.labels[worst])),
+        values=repr(label_text(labels.labels[worst])),
         state=worst,
         chance=chance if works else None,
     )
@@ -434,6 +434,6 @@ def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction)
         f"Method 1 at its strongest leaves category {worst + 1} a risk of"
         f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",
         hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
-        values=repr(named(labels.labels[worst])),
+        values=repr(label_text(labels.labels[worst])),
         state=worst,
     )

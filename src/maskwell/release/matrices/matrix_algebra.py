@@ -1,8 +1,8 @@
-"""A matrix of its own in every cell of other variables, which stay as they are: block totals stay exactly.
+"""Matrices made of matrices; all keep invariance.
 
-Weakening and chaining: a mixture with the identity, and one matrix after another. All keep invariance.
-
-Two stages: one variable within the categories of another, then the other within the released first.
+*Blockwise*: a matrix of its own in every cell of other variables, which stay as they are; block totals stay exactly.
+*Mixed* with the identity, which weakens it. *Chained*: one after another. *Two stages*: one variable within the
+categories of another, then the other within the released first.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError, WrongTypeError
-from maskwell.release.matrices.amounts import as_words, check_length, read_amounts
-from maskwell.release.matrices.matrix_patterns import block_numbers, from_entries, with_notes
+from maskwell.release.matrices.amounts import as_words, labels_for, read_amounts
+from maskwell.release.matrices.matrix_patterns import as_sparse, block_numbers, from_entries, with_notes
 
 Make = Callable[[Array], Sparse]
 """From the counts of a cell to its matrix."""
+
+
+# ---- one for each cell
 
 
 def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Categories | None = None) -> Sparse:
@@ -58,14 +61,14 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     check_kind(Callable, make=make)
     values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
     amounts = read_amounts(values, weighted=True)
-    inputs, numbers = check_length(amounts, categories), block_numbers(cells, len(amounts))
+    inputs, numbers = labels_for(amounts, categories), block_numbers(cells, len(amounts))
     places = places_by_cell(numbers)
     made: dict[tuple[Any, ...], Sparse] = {}
     parts = []
-    for own in places:
-        key = tuple(values[own].tolist())
+    for members in places:
+        key = tuple(values[members].tolist())
         if key not in made:
-            made[key] = _part(values[own], amounts.support[own], make)
+            made[key] = _cell_matrix(values[members], amounts.support[members], make)
         parts.append(made[key])
     methods = {part.provenance.get("method", "given") for part in made.values()} - {"unchanged"}
     return with_notes(Sparse.stacked(parts, places, inputs), amounts, "/".join(sorted(methods)) or "unchanged")
@@ -81,7 +84,7 @@ def places_by_cell(numbers: Array) -> list[Array]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
-def _part(counts: Array, occurring: Array, make: Make) -> Sparse:
+def _cell_matrix(counts: Array, occurring: Array, make: Make) -> Sparse:
     if occurring.sum() > 1:
         made = make(counts)
         check_kind(Sparse, **{"what make returns": made})
@@ -159,12 +162,12 @@ def _check_order(order: str) -> str:
 
 
 def _sparse(part: Any) -> Sparse:
-    if isinstance(part, Sparse):
-        return part
     if isinstance(part, Design):
-        coded = check_coded([part], "a conditional matrix")[0]
-        return Sparse.of_matrix(coded.exact_matrix(), coded.inputs)
+        return as_sparse(check_coded([part], "a conditional matrix")[0])
     return Sparse.of_matrix(part)
+
+
+# ---- weaker, and one after another
 
 
 def mixed(design: Sparse, a: Number) -> Sparse:
@@ -183,9 +186,9 @@ def mixed(design: Sparse, a: Number) -> Sparse:
     bound = whole * int(max(design.denominators))
     numerators = as_words(np.asarray(design.numerators), bound) * part
     kept = as_words(np.asarray(design.denominators), bound) * (whole - part)
-    own = np.arange(design.k)
-    columns = np.concatenate([np.repeat(own, np.diff(design.starts)), own])
-    rows = np.concatenate([design.rows, own])
+    diagonal = np.arange(design.k)
+    columns = np.concatenate([np.repeat(diagonal, np.diff(design.starts)), diagonal])
+    rows = np.concatenate([design.rows, diagonal])
     made = from_entries(columns, rows, np.concatenate([numerators, kept]), design.inputs)
     return made.with_provenance(**design.provenance, strength=to_text(strength))
 
@@ -221,7 +224,7 @@ def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
     if isinstance(design, Uniform):
         truth = 1 - check_probability(a, "again") * (1 - design.truth)
         return Uniform.of(truth, design.inputs), Uniform.of(truth * design.truth, design.inputs)
-    first = design if isinstance(design, Sparse) else Sparse.of_matrix(design.exact_matrix(), design.inputs)
+    first = as_sparse(design)
     then = mixed(first, a)
     return then, chained(first, then)
 
@@ -242,6 +245,9 @@ def check_square(design: Sparse) -> None:
             f"a matrix of {design.m} reports by {design.k} categories has no diagonal",
             hint="give a matrix with the same categories before and after",
         )
+
+
+# ---- two variables, each within the other
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,11 @@
-"""Whether a matrix keeps the counts on average, and what it then tells about them.
+"""What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
 
 A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
 of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
 
-Flows: how many records a matrix is expected to move from each state to each other.
-
-Edit rules: combinations that must not occur, and that no release may create.
-
-A matrix that is invariant over the cells themselves never creates a cell that does not occur: what flows into an empty
-cell adds up to its count, which is zero. Variables that are randomized one by one do create such cells.
+*Edit rules* name combinations that must not occur, and that no release may create. A matrix that is invariant over the
+cells themselves never creates a cell that does not occur: what flows into an empty cell adds up to its count, which is
+zero. Variables that are randomized one by one do create such cells.
 """
 
 from __future__ import annotations
@@ -32,13 +29,18 @@ from maskwell.errors import (
     PublishError,
     TooLargeError,
 )
-from maskwell.release.matrices.amounts import check_lengths, read_amounts
+from maskwell.release.matrices.amounts import check_one_each, read_amounts
+from maskwell.release.matrices.matrix_patterns import as_sparse
 
 TOLERANCE = 1e-9
 """Of the total: a matrix that moves an expected count by no more is invariant."""
 
+
 DENSE_STATES = 2000
 """States that exchange records whose counts are worked out from P in one go."""
+
+
+# ---- kept on average
 
 
 def invariance_error(design: CodedDesign, v: Any) -> float:
@@ -84,6 +86,52 @@ def check_invariant(design: CodedDesign, v: Any) -> None:
         )
 
 
+def _square_counts(design: CodedDesign, v: Any) -> Real:
+    counts = read_amounts(v, weighted=True).floats
+    if design.k != len(counts) or design.m != design.k:
+        raise MatrixError(
+            f"a matrix of {design.m} reports by {design.k} categories for {len(counts)} counts",
+            hint="give a square matrix with one column for each count",
+        )
+    return counts
+
+
+# ---- moved
+
+
+def flows(design: Sparse, v: Any) -> Any:
+    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``.
+
+    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
+    [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+    counts = read_amounts(v, weighted=True).floats
+    if len(counts) != design.k:
+        raise MatrixError(
+            f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
+        )
+    moved = design.csc()
+    moved.data = moved.data * np.repeat(counts, np.diff(design.starts))
+    return moved
+
+
+def expected_changed(design: Sparse, v: Any) -> float:
+    """``1 - sum_j p_jj v_j / sum(v)``: the share of the records that are expected to change.
+
+    >>> from maskwell.release.matrices.closed_forms import method1
+    >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
+    0.2609
+    """
+    check_kind(Sparse, design=design)
+    counts = read_amounts(v, weighted=True).floats
+    check_one_each(design, counts)
+    return float(((1 - design.diagonal()) * counts).sum() / counts.sum())
+
+
+# ---- told by the matrix
+
+
 def recover_counts(design: CodedDesign, n: Any) -> Real:
     """What an invariant matrix and the released file tell about the counts: the solution of ``P x = x``.
 
@@ -108,11 +156,11 @@ def recover_counts(design: CodedDesign, n: Any) -> Real:
     check_kind(CodedDesign, design=design)
     groups = _groups(design)
     totals = _totals(n, groups)
-    found = np.zeros(design.k)
+    counts = np.zeros(design.k)
     order = np.argsort(groups, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
-        found[own] = _stationary(design, own) * totals[groups[own[0]]]
-    return found
+    for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
+        counts[members] = _stationary(design, members) * totals[groups[members[0]]]
+    return counts
 
 
 def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> None:
@@ -151,23 +199,9 @@ def _recovered(design: CodedDesign, counts: Real) -> Real | None:
         return None
 
 
-def _square_counts(design: CodedDesign, v: Any) -> Real:
-    counts = read_amounts(v, weighted=True).floats
-    if design.k != len(counts) or design.m != design.k:
-        raise MatrixError(
-            f"a matrix of {design.m} reports by {design.k} categories for {len(counts)} counts",
-            hint="give a square matrix with one column for each count",
-        )
-    return counts
-
-
 def _groups(design: CodedDesign) -> Array:
     """The number of the group of each state: states of two groups never become each other."""
-    return design.components() if isinstance(design, Sparse) else _sparse(design).components()
-
-
-def _sparse(design: CodedDesign) -> Sparse:
-    return Sparse.of_matrix(design.exact_matrix(), design.inputs)
+    return as_sparse(design).components()
 
 
 def _totals(n: Any, groups: Array) -> Real:
@@ -186,47 +220,20 @@ def _totals(n: Any, groups: Array) -> Real:
     return np.array([as_real(n, "n", low=0)])
 
 
-def _stationary(design: CodedDesign, own: Array) -> Real:
+def _stationary(design: CodedDesign, members: Array) -> Real:
     """Shares x of the states of one group with ``P x = x``, by least squares."""
-    if len(own) == 1:
+    if len(members) == 1:
         return np.ones(1)
-    if len(own) > DENSE_STATES:
+    if len(members) > DENSE_STATES:
         raise TooLargeError(
-            f"{len(own):,} states exchange records; counts are worked out for {DENSE_STATES:,} at most",
+            f"{len(members):,} states exchange records; counts are worked out for {DENSE_STATES:,} at most",
             hint="they follow from the matrix all the same: it has one eigenvector for the eigenvalue 1",
         )
-    system = np.vstack([design.entries(own, own) - np.eye(len(own)), np.ones(len(own))])
-    return np.asarray(np.linalg.lstsq(system, np.eye(len(own) + 1)[-1], rcond=None)[0])
+    system = np.vstack([design.entries(members, members) - np.eye(len(members)), np.ones(len(members))])
+    return np.asarray(np.linalg.lstsq(system, np.eye(len(members) + 1)[-1], rcond=None)[0])
 
 
-def flows(design: Sparse, v: Any) -> Any:
-    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``.
-
-    >>> from maskwell.release.matrices.closed_forms import method1
-    >>> flows(method1([12, 8, 3], "2/3"), [12, 8, 3]).toarray().round(9).tolist()   # each category gives two records
-    [[10.0, 1.0, 1.0], [1.0, 6.0, 1.0], [1.0, 1.0, 1.0]]
-    """
-    counts = read_amounts(v, weighted=True).floats
-    if len(counts) != design.k:
-        raise MatrixError(
-            f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
-        )
-    found = design.csc()
-    found.data = found.data * np.repeat(counts, np.diff(design.starts))
-    return found
-
-
-def expected_changed(design: Sparse, v: Any) -> float:
-    """``1 - sum_j p_jj v_j / sum(v)``: the share of the records that are expected to change.
-
-    >>> from maskwell.release.matrices.closed_forms import method1
-    >>> round(expected_changed(method1([12, 8, 3], "2/3"), [12, 8, 3]), 4)   # six records of twenty-three
-    0.2609
-    """
-    check_kind(Sparse, design=design)
-    counts = read_amounts(v, weighted=True).floats
-    check_lengths(design, counts)
-    return float(((1 - design.diagonal()) * counts).sum() / counts.sum())
+# ---- edit rules
 
 
 def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
@@ -260,16 +267,6 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
         )
 
 
-def _flags(forbidden: Any, cells: int) -> Array:
-    found = as_array(forbidden, "forbidden")
-    if found.shape != (cells,) or found.dtype.kind not in "bui":
-        raise ParameterError(
-            f"forbidden has shape {found.shape} of {found.dtype} for {cells:,} cells",
-            hint="give True or False for each",
-        )
-    return found.astype(bool)
-
-
 def check_never_creates(design: Sparse, forbidden: Array) -> None:
     """Raise where the matrix could turn an allowed state into a forbidden one.
 
@@ -300,9 +297,19 @@ def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
     """
     check_kind(Sparse, design=design)
     amounts = read_amounts(counts, weighted=True).floats
-    check_lengths(design, amounts)
+    check_one_each(design, amounts)
     released = design.forward(amounts)
     return float(released[_flags(forbidden, len(released))].sum())
+
+
+def _flags(forbidden: Any, cells: int) -> Array:
+    flags = as_array(forbidden, "forbidden")
+    if flags.shape != (cells,) or flags.dtype.kind not in "bui":
+        raise ParameterError(
+            f"forbidden has shape {flags.shape} of {flags.dtype} for {cells:,} cells",
+            hint="give True or False for each",
+        )
+    return flags.astype(bool)
 
 
 def _records(count: int) -> str:

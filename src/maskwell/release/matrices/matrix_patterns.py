@@ -1,19 +1,16 @@
-"""Putting a sparse design together: entries of columns sorted and added up, and the pattern of blocks.
+"""What matrices of a release are put together from: entries, blocks, flows, and what they say of themselves.
 
-Matrices with symmetric flows, which are invariant however they are rounded.
-
-A flow ``F_ij = p_ij v_j`` is the expected number of records that go from j to i. Where F is symmetric, every flow off
-the diagonal may be rounded down, both of a pair alike, and the diagonal may take what is left of v: columns and rows
-then still sum to v exactly. So these matrices are exact and invariant even where their formula has huge denominators.
-
-Equal exchange: every state of a block gives and takes the same expected number of records.
+*Equal exchange*: every state of a block gives and takes the same expected number of records.
 
     p_jj = 1 - t / v_j,    p_ij = t / ((l - 1) v_j)   for i != j
 
 where ``v_j`` is the count of state j, ``l`` the number of states of the block that occur and ``t`` its flow. Method 1
 and the inverse-frequency method are two ways to choose t.
 
-What a matrix says of how it was made: its method, what it keeps on average, and what a reader should know.
+*Symmetric flows* are invariant however they are rounded. A flow ``F_ij = p_ij v_j`` is the expected number of records
+that go from j to i. Where F is symmetric, every flow off the diagonal may be rounded down, both of a pair alike, and
+the diagonal may take what is left of v: columns and rows then still sum to v exactly. So these matrices are exact and
+invariant even where their formula has huge denominators.
 """
 
 from __future__ import annotations
@@ -28,9 +25,12 @@ import numpy as np
 from maskwell.core.arguments import as_list
 from maskwell.core.arrays import Array
 from maskwell.core.categories import Categories
+from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, WrongTypeError
 from maskwell.release.matrices.amounts import WIDE, Amounts, as_words
+
+# ---- entries
 
 
 def from_entries(columns: Array, rows: Array, numerators: Array, inputs: Categories) -> Sparse:
@@ -53,6 +53,32 @@ def from_sorted(columns: Array, rows: Array, numerators: Array, inputs: Categori
         columns, rows, numerators = columns[kept], rows[kept], numerators[kept]
     starts = np.searchsorted(columns, np.arange(len(inputs) + 1))
     return Sparse.from_integers(starts, rows, numerators, inputs)
+
+
+def as_sparse(design: CodedDesign) -> Sparse:
+    """The same design by its entries that are not zero."""
+    return design if isinstance(design, Sparse) else Sparse.of_matrix(design.exact_matrix(), design.inputs)
+
+
+# ---- blocks
+
+
+def block_numbers(blocks: object, k: int) -> Array:
+    """Labels of blocks, one for each state, as numbers 0, 1, ...; one block for all where there are none."""
+    if blocks is None:
+        return np.zeros(k, dtype=np.int64)
+    labels = blocks if isinstance(blocks, np.ndarray) and blocks.ndim == 1 else as_list(blocks, "blocks")
+    if len(labels) != k:
+        raise CountsError(f"{len(labels)} blocks for {k} counts", hint="give the block of every state")
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
+        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)  # keeps their order
+    numbers: dict[object, int] = {}
+    try:
+        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+    except TypeError as error:
+        raise WrongTypeError(
+            "an element of blocks cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,66 +124,6 @@ class BlockPattern:
         return from_sorted(self.columns, self.rows, numerators, inputs)
 
 
-def block_numbers(blocks: object, k: int) -> Array:
-    """Labels of blocks, one for each state, as numbers 0, 1, ...; one block for all where there are none."""
-    if blocks is None:
-        return np.zeros(k, dtype=np.int64)
-    labels = blocks if isinstance(blocks, np.ndarray) and blocks.ndim == 1 else as_list(blocks, "blocks")
-    if len(labels) != k:
-        raise CountsError(f"{len(labels)} blocks for {k} counts", hint="give the block of every state")
-    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
-        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)  # keeps their order
-    numbers: dict[object, int] = {}
-    try:
-        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
-    except TypeError as error:
-        raise WrongTypeError(
-            "an element of blocks cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
-        ) from None
-
-
-EXACT_BITS = 200
-"""Flows over a common denominator of more bits than this are rounded."""
-
-_LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
-
-
-def rounding_bits(amounts: Amounts) -> int:
-    """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them.
-
-    >>> from maskwell.release.matrices.amounts import read_amounts
-    >>> rounding_bits(read_amounts([1000, 1]))   # multiples of 2**-51 of a record
-    51
-    """
-    counts = amounts.integers[amounts.support]
-    largest, smallest = int(counts.max()).bit_length(), int(counts.min()).bit_length()
-    return max(0, WIDE.bit_length() - 2 - largest, _LEAST_BITS - smallest)
-
-
-def rounding_note(amounts: Amounts, bits: int) -> str:
-    """What the rounding did, in words."""
-    unit = "a record" if amounts.whole else f"the weight {1 / amounts.scale:g}"
-    return f"flows between categories are rounded down to multiples of 2^-{bits} of {unit}; what is left stays"
-
-
-def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
-    """The design with these flows between the states at ``places``, shape (l, l), in integers; all others stay.
-
-    ``places`` increase. The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
-    """
-    np.fill_diagonal(flows, 0)
-    np.fill_diagonal(flows, totals - flows.sum(axis=0))
-    lengths = np.ones(len(inputs), dtype=np.int64)
-    lengths[places] = len(places)
-    columns = np.repeat(np.arange(len(inputs)), lengths)
-    moving = np.zeros(len(inputs), dtype=bool)
-    moving[places] = True
-    inside, rows = moving[columns], columns.copy()
-    numerators = np.ones(len(columns), dtype=flows.dtype)
-    rows[inside], numerators[inside] = np.tile(places, len(places)), flows.T.ravel()
-    return from_sorted(columns, rows, numerators, inputs)
-
-
 def equal_exchange(amounts: Amounts, flows: Sequence[Fraction], blocks: Array, inputs: Categories) -> Sparse:
     """The matrix in which every state of block b gives and takes ``flows[b]``, in the units of the integers.
 
@@ -188,19 +154,68 @@ def least_by_block(amounts: Amounts, blocks: Array) -> list[int]:
     """The smallest count of each block, of the states that occur; 0 where none does."""
     occurring = amounts.support
     order = np.argsort(blocks[occurring], kind="stable")
-    own, values = blocks[occurring][order], amounts.integers[occurring][order]
-    first = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))
+    block_of, values = blocks[occurring][order], amounts.integers[occurring][order]
+    first = np.flatnonzero(np.concatenate([[True], block_of[1:] != block_of[:-1]]))
     least = [0] * (int(blocks.max()) + 1)
-    for block, smallest in zip(own[first].tolist(), np.minimum.reduceat(values, first).tolist(), strict=True):
+    for block, smallest in zip(block_of[first].tolist(), np.minimum.reduceat(values, first).tolist(), strict=True):
         least[block] = smallest
     return least
+
+
+# ---- symmetric flows
+
+
+EXACT_BITS = 200
+"""Flows over a common denominator of more bits than this are rounded."""
+
+
+_LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
+
+
+def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
+    """The design with these flows between the states at ``places``, shape (l, l), in integers; all others stay.
+
+    ``places`` increase. The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
+    """
+    np.fill_diagonal(flows, 0)
+    np.fill_diagonal(flows, totals - flows.sum(axis=0))
+    lengths = np.ones(len(inputs), dtype=np.int64)
+    lengths[places] = len(places)
+    columns = np.repeat(np.arange(len(inputs)), lengths)
+    moving = np.zeros(len(inputs), dtype=bool)
+    moving[places] = True
+    inside, rows = moving[columns], columns.copy()
+    numerators = np.ones(len(columns), dtype=flows.dtype)
+    rows[inside], numerators[inside] = np.tile(places, len(places)), flows.T.ravel()
+    return from_sorted(columns, rows, numerators, inputs)
+
+
+def rounding_bits(amounts: Amounts) -> int:
+    """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them.
+
+    >>> from maskwell.release.matrices.amounts import read_amounts
+    >>> rounding_bits(read_amounts([1000, 1]))   # multiples of 2**-51 of a record
+    51
+    """
+    counts = amounts.integers[amounts.support]
+    largest, smallest = int(counts.max()).bit_length(), int(counts.min()).bit_length()
+    return max(0, WIDE.bit_length() - 2 - largest, _LEAST_BITS - smallest)
+
+
+def rounding_note(amounts: Amounts, bits: int) -> str:
+    """What the rounding did, in words."""
+    unit = "a record" if amounts.whole else f"the weight {1 / amounts.scale:g}"
+    return f"flows between categories are rounded down to multiples of 2^-{bits} of {unit}; what is left stays"
+
+
+# ---- what a matrix says of how it was made
 
 
 def with_notes(design: Sparse, amounts: Amounts, method: str, *notes: str, **options: Any) -> Sparse:
     """The design with its method and options, what it is invariant for, and notes in words."""
     kept = "counts" if amounts.whole else "weights"
-    said = [*notes, *unprotected_note(design, amounts)]
-    return design.with_provenance(method=method, **options, invariance=kept, notes=said)
+    texts = [*notes, *unprotected_note(design, amounts)]
+    return design.with_provenance(method=method, **options, invariance=kept, notes=texts)
 
 
 def unprotected_states(design: Sparse, v: Array) -> Array:

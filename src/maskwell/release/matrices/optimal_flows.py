@@ -13,7 +13,7 @@ from maskwell.core.arrays import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
-from maskwell.release.matrices.amounts import Amounts, check_length, read_amounts
+from maskwell.release.matrices.amounts import Amounts, labels_for, read_amounts
 from maskwell.release.matrices.bounds import Bounds
 from maskwell.release.matrices.flow_program import Pairs, Program, allowed_pairs, attained, cost_matrix, worst_of
 from maskwell.release.matrices.flow_rounding import (
@@ -24,7 +24,7 @@ from maskwell.release.matrices.flow_rounding import (
     round_flows,
 )
 from maskwell.release.matrices.flow_solver import TIGHT, Solution, goes_inside, solve, solve_evenly
-from maskwell.release.matrices.infeasibility import States, at_limits, checked_program, explained, named
+from maskwell.release.matrices.infeasibility import States, at_limits, checked_program, explained, label_text
 from maskwell.release.matrices.matrix_patterns import block_numbers, from_entries, with_notes
 
 EVEN_PAIRS = 2500
@@ -99,16 +99,16 @@ def optimal_matrix(
 
     Source: derived; the solution set is that of [Adeshiyan2011, section 4.5].
 
-    >>> found = optimal_matrix([12, 8, 3], Bounds.of(posterior_own="0.6"))
-    >>> round(found.optimum, 6)   # 58 % of the records stay as they are
+    >>> best = optimal_matrix([12, 8, 3], Bounds.of(posterior_own="0.6"))
+    >>> round(best.optimum, 6)   # 58 % of the records stay as they are
     0.582609
-    >>> found.achieved["posterior_own"], found.invariance_error
+    >>> best.achieved["posterior_own"], best.invariance_error
     (0.6, 0.0)
     """
     check_kind(Bounds, bounds=bounds)
     _check_linear(bounds)
     amounts = read_amounts(v, weighted=True)
-    inputs = check_length(amounts, categories)
+    inputs = labels_for(amounts, categories)
     costs = cost_matrix(cost, len(amounts))
     places = [np.flatnonzero(own) for own in _members(amounts, blocks)]
     pairs = allowed_pairs(places, len(amounts), forbidden, band, costs)
@@ -151,16 +151,16 @@ class Part:
 
 def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories) -> Part:
     counts = amounts.integers[places].astype(object)
-    states = States(counts, [named(inputs.labels[i]) for i in places.tolist()])
+    states = States(counts, [label_text(inputs.labels[i]) for i in places.tolist()])
     if len(places) == 1:
         program = checked_program(Bounds(), states, pairs)
         return Part(places, program, program.sums)
-    own, notes = at_limits(_of_places(bounds, places), states)
-    program = checked_program(own, states, pairs)
-    found = _exact_flows(program)
-    if found is None:
-        raise explained(own, states, pairs)
-    return Part(places, *found, tuple(notes))
+    asked, notes = at_limits(_of_places(bounds, places), states)
+    program = checked_program(asked, states, pairs)
+    solution = _exact_flows(program)
+    if solution is None:
+        raise explained(asked, states, pairs)
+    return Part(places, *solution, tuple(notes))
 
 
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
@@ -185,16 +185,16 @@ def _exact_flows(program: Program) -> tuple[Program, Array] | None:
         return program, units
     for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):
         best = solve(program, tight=tight)
-        found = None if best is None else round_flows(program, _evened(program, best, tight), tight=tight)
-        if found is not None:
-            return program, found
+        rounded = None if best is None else round_flows(program, _evened(program, best, tight), tight=tight)
+        if rounded is not None:
+            return program, rounded
     return _at_corner(program)
 
 
 def _at_corner(program: Program) -> tuple[Program, Array] | None:
     best = solve(program)
-    found = None if best is None else corner(program, best.flows)
-    return found if found is not None and keeps_bounds(*found) else None
+    exact = None if best is None else corner(program, best.flows)
+    return exact if exact is not None and keeps_bounds(*exact) else None
 
 
 def _evened(program: Program, best: Solution, tight: float) -> Real:
@@ -208,8 +208,8 @@ def _evened(program: Program, best: Solution, tight: float) -> Real:
 def _joined(
     amounts: Amounts, inputs: Categories, bounds: Bounds, costs: Real | None, parts: list[Part]
 ) -> OptimalMatrix:
-    said = dict.fromkeys(note for part in parts for note in part.notes)
-    design = with_notes(_design(amounts, inputs, parts), amounts, "optimal", *said, bounds=bounds.to_dict())
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    design = with_notes(_design(amounts, inputs, parts), amounts, "optimal", *notes, bounds=bounds.to_dict())
     reached = [attained(part.program, part.units) for part in parts]
     return OptimalMatrix(
         design=design,

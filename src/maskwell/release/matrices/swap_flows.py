@@ -1,14 +1,11 @@
-"""Flows in whole records: what is carried out when a release must keep every count exactly.
+"""Swapping: flows in whole records, for a release that must keep every count exactly.
 
 With a matrix every record changes on its own, and counts are kept on average. With whole flows F exactly ``F_ij``
 records of category j become i, chosen at random without replacement, and every count is kept.
 
-Whole flows drawn from a matrix: each flow is rounded up or down at random, so that the margins stay exactly.
-
-The expected flows are those of the matrix. So a single record still changes with the probabilities of the matrix, while
-the released counts are the original ones.
-
-Swapping: records change by whole flows, so that every count of the released file is the original one.
+Whole flows are drawn from a matrix: each is rounded up or down at random, so that the margins stay exactly. The
+expected flows are those of the matrix. So a single record still changes with the probabilities of the matrix, while the
+released counts are the original ones.
 """
 
 from __future__ import annotations
@@ -36,6 +33,8 @@ from maskwell.errors import CountsError, NotInvariantError, WrongTypeError
 from maskwell.release.matrices.amounts import read_amounts
 from maskwell.release.matrices.matrix_checks import check_invariant
 
+# ---- the flows
+
 
 @dataclass(frozen=True, eq=False)
 class IntegerFlows:
@@ -48,8 +47,8 @@ class IntegerFlows:
     categories
         The k categories.
 
-    >>> found = IntegerFlows.of([[2, 1, 0], [1, 1, 1], [0, 1, 1]])
-    >>> found.counts.tolist(), found.match_risk().round(4).tolist()   # a third would be matched if nothing changed
+    >>> flows = IntegerFlows.of([[2, 1, 0], [1, 1, 1], [0, 1, 1]])
+    >>> flows.counts.tolist(), flows.match_risk().round(4).tolist()   # a third would be matched if nothing changed
     ([3, 3, 2], [0.2222, 0.1111, 0.25])
     """
 
@@ -103,25 +102,25 @@ class IntegerFlows:
         Zero where no record is. The formulas for independent records do not apply: the released count is always N_x.
         """
         counts, kept = self.counts.astype(float), np.zeros(self.k)
-        own = self.rows == self._origins
-        kept[self.rows[own]] = self.amounts[own]
+        stays = self.rows == self._origins
+        kept[self.rows[stays]] = self.amounts[stays]
         return np.asarray(np.divide(kept, counts**2, out=np.zeros(self.k), where=counts > 0))
 
 
 def _whole_matrix(F: Any) -> Array:
     try:
-        given = as_floats(F, "F", finite=False)
+        matrix = as_floats(F, "F", finite=False)
     except (TypeError, ValueError):
-        given = np.empty(0)
-    if given.ndim != 2 or not given.size or given.shape[0] != given.shape[1]:
-        raise CountsError(f"flows of shape {given.shape}", hint="give a square matrix of whole numbers")
-    if not np.isfinite(given).all() or (given < 0).any() or (given != np.floor(given)).any():
-        i, j = np.argwhere(~np.isfinite(given) | (given < 0) | (given != np.floor(given)))[0]
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or not matrix.size or matrix.shape[0] != matrix.shape[1]:
+        raise CountsError(f"flows of shape {matrix.shape}", hint="give a square matrix of whole numbers")
+    if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix != np.floor(matrix)).any():
+        i, j = np.argwhere(~np.isfinite(matrix) | (matrix < 0) | (matrix != np.floor(matrix)))[0]
         raise CountsError(
-            f"the flow [{i}, {j}] is {given[i, j]:g}, not a whole number of records",
+            f"the flow [{i}, {j}] is {matrix[i, j]:g}, not a whole number of records",
             hint="draw whole flows from a matrix and its counts (whole_flows)",
         )
-    return given.astype(np.int64)
+    return matrix.astype(np.int64)
 
 
 def _check_margins(amounts: Array) -> None:
@@ -138,11 +137,19 @@ def _check_margins(amounts: Array) -> None:
         )
 
 
+# ---- drawn from a matrix
+
+
 Flows = dict[tuple[int, int], Fraction]
 """Flows by (released, true) state."""
 
+
 Parts = dict[tuple[int, int], int]
 """Fractional parts of flows, over one denominator."""
+
+
+Node = tuple[int, int]
+"""A row (0, i) or a column (1, j)."""
 
 
 def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None) -> IntegerFlows:
@@ -162,8 +169,8 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     Source: derived; controlled rounding with unbiased draws.
 
     >>> from maskwell.release.matrices.closed_forms import sequential_uniform
-    >>> found = whole_flows(sequential_uniform([12, 8, 3]), [12, 8, 3])
-    >>> found.counts.tolist(), found.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
+    >>> flows = whole_flows(sequential_uniform([12, 8, 3]), [12, 8, 3])
+    >>> flows.counts.tolist(), flows.amounts.tolist() in ([7, 4, 1, 4, 3, 1, 1, 1, 1], [8, 3, 1, 3, 4, 1, 1, 1, 1])
     ([12, 8, 3], True)
     """
     check_source(SECURE if random is None else random)
@@ -191,14 +198,10 @@ def balanced(flows: Flows, counts: Array) -> Flows:
     rows = defaultdict(list)
     for (i, _), flow in flows.items():
         rows[i].append(flow)
-    lacking = {i: int(counts[i]) - sum_of(own) for i, own in rows.items()}
+    lacking = {i: int(counts[i]) - sum_of(row) for i, row in rows.items()}
     if not any(lacking.values()):
         return flows
     return _shifted(flows, {(0, i): amount for i, amount in lacking.items()})
-
-
-Node = tuple[int, int]
-"""A row (0, i) or a column (1, j)."""
 
 
 def _shifted(flows: Flows, lacking: dict[Node, Fraction]) -> Flows:
@@ -298,6 +301,9 @@ def _removed(near: dict[Node, dict[Node, None]], place: tuple[int, int]) -> None
     del near[row][column], near[column][row]
 
 
+# ---- carried out
+
+
 class SwapSampler:
     """Assigns released categories to records in as many batches as they come, without replacement.
 
@@ -370,7 +376,7 @@ class SwapSampler:
 
     def _shuffled(self, j: int) -> Array:
         """The released codes of all records of category j, in random order."""
-        own = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
-        codes = np.repeat(self.flows.rows[own], self.flows.amounts[own]).astype(code_type(self.flows.k))
+        column = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
+        codes = np.repeat(self.flows.rows[column], self.flows.amounts[column]).astype(code_type(self.flows.k))
         first, self._words = self._words, self._words + len(codes)
         return np.asarray(codes[random_order(self._stream, first, len(codes))])

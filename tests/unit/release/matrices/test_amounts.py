@@ -10,7 +10,7 @@ import pytest
 
 from maskwell.core.categories import Categories
 from maskwell.errors import CountsError
-from maskwell.release.matrices.amounts import check_length, read_amounts, support
+from maskwell.release.matrices.amounts import labels_for, read_amounts, support
 
 
 def test_whole_numbers_of_any_kind() -> None:
@@ -57,7 +57,7 @@ def test_what_cannot_be_counts(given: Any, said: str) -> None:
 
 def test_one_count_for_each_category() -> None:
     with pytest.raises(CountsError, match="2 counts for 3 categories"):
-        check_length(read_amounts([1, 2]), Categories.of(["a", "b", "c"]))
+        labels_for(read_amounts([1, 2]), Categories.of(["a", "b", "c"]))
 
 
 def test_support() -> None:
