@@ -27,7 +27,7 @@ from maskwell.designs import wire
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import DataFileError, MissingExtraError
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand
 from maskwell.reports import words
 from maskwell.reports.tables import WIDTH, table

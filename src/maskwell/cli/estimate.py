@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maskwell.engines.columns import Assignment
-    from maskwell.estimation.joint.table import Table
-    from maskwell.estimation.result import Estimate
+    from maskwell.estimation.joint.joint_table import Table
+    from maskwell.estimation.share_estimate import Estimate
     from maskwell.reports import publish
     from maskwell.reports.picture import Picture
 
@@ -187,7 +187,7 @@ class _Found:
 
     def to_dict(self, level: float, interval: str | None) -> dict[str, Any]:
         """Plain values for JSON."""
-        from maskwell.estimation.margins import of_sums
+        from maskwell.estimation.joint.collapse import of_sums
         from maskwell.reports.text_table import joint_content
 
         found, wanted = self.estimate.to_dict(level, interval), {}
@@ -220,7 +220,7 @@ class _Found:
 
     def published(self, level: float, interval: str | None, *, exact: bool = False) -> publish.Table:
         """The table to paste into a paper; ``exact`` for programs: a line for each cell, all digits."""
-        from maskwell.estimation.margins import of_sums
+        from maskwell.estimation.joint.collapse import of_sums
         from maskwell.reports.text_estimate import estimate_table
         from maskwell.reports.text_table import published
 
@@ -234,7 +234,7 @@ class _Found:
 
     def picture(self, level: float, interval: str | None) -> Picture:
         """The estimates with their intervals."""
-        from maskwell.estimation.margins import of_sums
+        from maskwell.estimation.joint.collapse import of_sums
         from maskwell.reports.plots import plot_learned
 
         if self.wanted is not None:
@@ -254,7 +254,7 @@ def _check_moments(method: str) -> None:
 
 
 def _estimated(asked: _Asked, sampling: dict[str, Any], progress: Progress) -> _Found:
-    from maskwell.estimation.margins import wanted_margin
+    from maskwell.estimation.joint.collapse import wanted_margin
 
     found = _estimated_jointly(asked, sampling, progress)
     if len({one.columns for one in asked.assignments}) > 1:
@@ -289,7 +289,7 @@ def _by_counts(asked: _Asked, variables: list[str], progress: Progress) -> _Foun
 
     tally = tally_file(asked.file, asked.assignments, missing=asked.missing, counts=asked.counts, progress=progress)
     if asked.method == "ml":
-        from maskwell.estimation.likelihood import estimate_by_likelihood as estimator
+        from maskwell.estimation.maximum_likelihood import estimate_by_likelihood as estimator
     else:
         from maskwell.estimation.moments import estimate_by_moments as estimator
     return _Found(estimator(tally.counts, tally.design), variables, tally.rows, tally.dropped)
@@ -297,8 +297,8 @@ def _by_counts(asked: _Asked, variables: list[str], progress: Progress) -> _Foun
 
 def _by_groups(asked: _Asked, variables: list[str], progress: Progress) -> _Found:
     from maskwell.engines.survey import tally_groups
-    from maskwell.estimation.samples import Sample
-    from maskwell.estimation.several import estimate_samples
+    from maskwell.estimation.share_estimate import Sample
+    from maskwell.estimation.stacked_samples import estimate_samples
 
     tally = tally_groups(asked.file, asked.assignments, missing=asked.missing, counts=asked.counts, progress=progress)
     samples = [Sample(one.counts, one.design) for one in tally.samples]
@@ -307,8 +307,8 @@ def _by_groups(asked: _Asked, variables: list[str], progress: Progress) -> _Foun
 
 def _by_plan(asked: _Asked, sampling: dict[str, Any], variables: list[str], progress: Progress) -> _Found:
     from maskwell.engines.survey import tally_survey
-    from maskwell.estimation.sampling.simple import estimate_simple
-    from maskwell.estimation.sampling.survey import estimate_cells
+    from maskwell.estimation.sampling.report_shares import estimate_simple
+    from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
     columns = plan_columns(sampling, asked.by)
     if asked.method == "ml" and not columns.only_domains:

@@ -15,7 +15,7 @@ from maskwell.core.printed import Printed
 from maskwell.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.estimation.result import Estimate
+    from maskwell.estimation.share_estimate import Estimate
     from maskwell.release.analysis.analysis import Analysis
     from maskwell.release.analysis.routes import Route
     from maskwell.release.folder.receipt import Receipt
@@ -248,7 +248,7 @@ class _Tables:
 
 
 def _table_json(analysis: Analysis, domains: Mapping[Any, Estimate], asked: AskedOfRelease) -> dict[str, Any]:
-    from maskwell.estimation.shown import plain_label
+    from maskwell.core.display import plain_label
 
     route = analysis.route
     found = [

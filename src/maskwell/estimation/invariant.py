@@ -33,7 +33,7 @@ from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.estimation.direct import DirectEstimate, Released
+from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.released_variance import (
     COVARIANCE_LIMIT,
     check_coefficients,

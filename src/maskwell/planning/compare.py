@@ -24,7 +24,7 @@ from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.designs.base import MATRIX_LIMIT, Design
 from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
-from maskwell.estimation.information import fisher_information, mutual_information
+from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.efficiency import MOST_CATEGORIES, Efficiency, default_grid, efficiency_of
 from maskwell.planning.equalise import Equalised, at_level
 from maskwell.planning.order import Order, check_same_categories, order_of

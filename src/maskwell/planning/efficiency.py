@@ -20,7 +20,7 @@ import numpy as np
 from maskwell.core.arguments import as_list, check_kind
 from maskwell.core.arrays import Real
 from maskwell.designs.base import Design
-from maskwell.estimation.information import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 
 ENTRIES = 100_000
 """Matrices with more entries than this are not looked at for many shares."""

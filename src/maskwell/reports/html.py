@@ -22,7 +22,7 @@ from maskwell.core.printed import Printed, round_up
 from maskwell.core.version import version_text
 from maskwell.designs.base import Design
 from maskwell.errors import MissingExtraError
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.slack import stands_for
 from maskwell.reports import words

@@ -10,9 +10,9 @@ from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
 from maskwell.errors import ParameterError
-from maskwell.estimation.intervals.base import check_level
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.intervals.interval_ends import check_level
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.learned_rows import Line, Lines, lines_of_domains, lines_of_everyone
 from maskwell.reports.picture import SMALL, Canvas, Picture
 from maskwell.reports.style import colour

@@ -9,8 +9,8 @@ import numpy as np
 
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.tables import label
 from maskwell.reports.words import SPACE, decimals_for, percent
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Hashable, Mapping, Sequence
 
 from maskwell.core.printed import Printed
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.analysis import Analysis
 from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED
 from maskwell.reports.publish import Table

@@ -9,10 +9,10 @@ from typing import Any
 
 from maskwell.core.arrays import Real
 from maskwell.core.printed import Printed, magnitude
-from maskwell.estimation.intervals.base import Intervals
-from maskwell.estimation.margins import of_sums
-from maskwell.estimation.result import Estimate
-from maskwell.estimation.sampling.result import SurveyEstimate
+from maskwell.estimation.intervals.interval_ends import Intervals
+from maskwell.estimation.joint.collapse import of_sums
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.reports.publish import Table
 from maskwell.reports.tables import WIDTH, broken, count, counted, label, notes, shorten, table
 

@@ -305,7 +305,7 @@ def test_bad_input_gets_one_clear_error(call: object, error: type[Exception], sa
 
 def test_other_estimates_have_no_wilson_interval() -> None:
     from maskwell import estimate_by_moments
-    from maskwell.estimation.samples import Sample
+    from maskwell.estimation.share_estimate import Sample
 
     sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
     with pytest.raises(ParameterError, match="no effective number"):

@@ -18,7 +18,7 @@ from maskwell.designs.subset import Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation.information import fisher_information, mutual_information
+from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.compare import compare
 from maskwell.planning.equalise import at_parity, diluted
 from maskwell.planning.order import sufficiency

@@ -10,10 +10,10 @@ import pytest
 
 import maskwell as mw
 from maskwell.core.categories import Categories
+from maskwell.core.display import html_table
 from maskwell.core.escaping import visible
 from maskwell.designs.uniform import Uniform
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.shown import html_table
 from maskwell.release.folder.codebook import Entry, codebook_csv, formula_columns
 from maskwell.release.folder.ddi import ddi_codebook
 from maskwell.release.folder.reader import readme

@@ -19,7 +19,7 @@ from maskwell.estimation.regression.logistic import regress_outcome
 from maskwell.estimation.regression.predictor import Randomized, regress_on_randomized
 from maskwell.estimation.regression.result import Regression
 from maskwell.estimation.regression.sampled import Sampled, sampled_rows
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 ENGINE = "maskwell.engines.model_frame"
 PLAN = ("weights", "strata", "clusters", "population")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 
 from maskwell.core.arguments import RealNumber, as_floats, check_kind
 from maskwell.core.arrays import Real
+from maskwell.core.display import number_or_none, require_pandas
 from maskwell.core.phrases import HINT, listed, p_equals
 from maskwell.core.printed import Printed
-from maskwell.errors import InputError, MissingExtraError, ParameterError
-from maskwell.estimation.shown import number_or_none
+from maskwell.errors import InputError, ParameterError
 
 
 @dataclass(frozen=True)
@@ -158,14 +157,6 @@ class Coefficients:
             known = listed(self.terms, len(self.terms), HINT - len("terms: "))
             raise InputError(f"there is no term {term!r}", hint=f"terms: {known}", term=term)
         return self.terms.index(term)
-
-
-def require_pandas() -> Any:
-    """Import pandas, or say how to install it."""
-    try:
-        return importlib.import_module("pandas")
-    except ImportError as error:
-        raise MissingExtraError("pandas is not installed", hint="pip install 'maskwell[pandas]'") from error
 
 
 def _exp(values: Real) -> Real:

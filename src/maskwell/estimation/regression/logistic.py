@@ -20,7 +20,7 @@ from maskwell.estimation.regression.newton import climb
 from maskwell.estimation.regression.result import Regression
 from maskwell.estimation.regression.rows import Logit, Recovered, RowModel, Softmax
 from maskwell.estimation.regression.sampled import Sampled, sampled_rows
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 START_STEPS = 2
 

@@ -12,7 +12,7 @@ from maskwell.estimation.regression.logistic import regress_outcome
 from maskwell.estimation.regression.matrix import as_matrix
 from maskwell.estimation.regression.result import Regression
 from maskwell.estimation.regression.sampled import sampled_rows
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
 def fit_multinomial(

@@ -9,8 +9,9 @@ from typing import Any
 
 from maskwell.core.arguments import as_floats
 from maskwell.core.arrays import Real
+from maskwell.core.display import require_pandas
 from maskwell.errors import InputError
-from maskwell.estimation.regression.coefficients import Coefficients, require_pandas
+from maskwell.estimation.regression.coefficients import Coefficients
 from maskwell.estimation.regression.margins import Margins
 from maskwell.estimation.regression.summary import summary_lines
 
@@ -210,9 +211,9 @@ class Regression(Coefficients):
 
     def plot(self, *, level: float = 0.95, exponentiate: bool = False) -> Any:
         """The coefficients with their intervals as a picture."""
-        from maskwell.estimation.shown import drawn
+        from maskwell.core.display import render
 
-        return drawn("plot_coefficients", self, level=level, exponentiate=exponentiate)
+        return render("plot_coefficients", self, level=level, exponentiate=exponentiate)
 
     def _named(self, values: Real) -> Any:
         return values if self.formula is None else require_pandas().Series(values, index=list(self.terms))

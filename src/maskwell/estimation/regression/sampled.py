@@ -14,10 +14,10 @@ from maskwell.core.phrases import VALUES, listed
 from maskwell.core.printed import Printed
 from maskwell.core.survey_columns import check_weights
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 if TYPE_CHECKING:
-    from maskwell.estimation.sampling.plan import SamplingPlan
+    from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 LONELY = ("error", "certainty", "centre")
 

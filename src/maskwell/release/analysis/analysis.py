@@ -19,9 +19,9 @@ from maskwell.engines.cell_counting import count_rows, open_rows
 from maskwell.engines.memory_rows import MemoryRows
 from maskwell.engines.randomize import Progress
 from maskwell.errors import MissingValueError, ParameterError
-from maskwell.estimation.direct import DirectEstimate
+from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.estimation.invariant import estimate_unknown
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.routes import EXACT, KEPT, OPEN, SOLVED, Route, check_missing, route_of
 from maskwell.release.analysis.weighting import weights_remarks, weights_used
 from maskwell.release.analysis.with_matrices import kept_with_matrices, solved

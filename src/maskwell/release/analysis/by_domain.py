@@ -10,8 +10,8 @@ import numpy as np
 
 from maskwell.core.arrays import Array
 from maskwell.errors import TooLargeError
-from maskwell.estimation.direct import DirectEstimate
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.direct_estimate import DirectEstimate
+from maskwell.estimation.share_estimate import Estimate
 
 TINY = 1e-18
 

@@ -11,10 +11,10 @@ import numpy as np
 from maskwell.core.arrays import Array, Real
 from maskwell.core.cell_table import CellTable
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.estimation.direct import DirectEstimate, Released
+from maskwell.estimation.direct_estimate import DirectEstimate, Released
 from maskwell.estimation.invariant import TURNS_AROUND, WITH_WEIGHTS, estimate_moved
 from maskwell.estimation.moments import flags_of_moments
-from maskwell.estimation.result import Estimate
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.release.analysis.composing import (
     Cell,
     TextKey,

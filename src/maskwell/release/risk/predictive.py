@@ -19,7 +19,7 @@ from maskwell.core.given_counts import check_counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.given import design_of
 from maskwell.errors import MatrixError
-from maskwell.estimation.intervals.base import check_level
+from maskwell.estimation.intervals.interval_ends import check_level
 from maskwell.estimation.released_variance import check_keeps, variance_of_counts
 
 RUNS = 200_000

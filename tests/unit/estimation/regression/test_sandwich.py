@@ -6,7 +6,7 @@ from maskwell.errors import InputError, MissingValueError, ParameterError
 from maskwell.estimation.regression.logistic import fit_logistic
 from maskwell.estimation.regression.multinomial import fit_multinomial
 from maskwell.estimation.regression.sampled import Sampled
-from maskwell.estimation.sampling.plan import SamplingPlan
+from maskwell.estimation.sampling.sampling_plan import SamplingPlan
 
 
 @pytest.fixture

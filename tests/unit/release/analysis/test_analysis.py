@@ -28,10 +28,10 @@ from maskwell.core.cell_table import CellTable
 from maskwell.designs.kronecker import Kronecker
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation.direct import DirectEstimate
+from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.estimation.invariant import estimate_unknown
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.samples import Sample
+from maskwell.estimation.share_estimate import Sample
 from maskwell.release.analysis.analysis import _with_values, estimate_released
 from maskwell.release.analysis.by_domain import share_by_domain
 from maskwell.release.analysis.routes import Route, assigned, route_of
