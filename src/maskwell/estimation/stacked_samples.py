@@ -46,7 +46,7 @@ _OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a p
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class Estimand:
     """Sums ``C pi`` of the proportions that can be estimated.
 
     Attributes
@@ -70,13 +70,13 @@ class Wanted:
         return bool(self.rank == self.C.shape[1])
 
 
-def wanted_of(designs: Sequence[Design]) -> Wanted:
+def estimand_of(designs: Sequence[Design]) -> Estimand:
     """Every category if the stacked matrices have full rank, else the variables of the tuples that they tell."""
     labels = designs[0].inputs.labels
     _, values, directions = np.linalg.svd(np.concatenate([design.matrix() for design in designs]))
     rank = int((values > TOLERANCE * values[0]).sum())
     if rank == len(labels):
-        return Wanted(np.eye(rank), tuple(labels), rank)
+        return Estimand(np.eye(rank), tuple(labels), rank)
     told = _told(_sums(labels, _names(designs[0])), directions[rank:])
     if not told:
         raise NotIdentifiableError(
@@ -87,7 +87,7 @@ def wanted_of(designs: Sequence[Design]) -> Wanted:
     names = tuple(name for variable in told.values() for name in variable)
     C = np.array([row for variable in told.values() for row in variable.values()])
     flag = f"the samples tell {_listed(list(told))} each on its own, not their combinations"
-    return Wanted(C, names, rank, (flag,))
+    return Estimand(C, names, rank, (flag,))
 
 
 Sums = dict[str, dict[tuple[str, Hashable], Real]]
@@ -209,11 +209,11 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
         return one(samples[0].counts, samples[0].design)
     if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
         return _large(samples, method)
-    wanted = wanted_of([s.design for s in samples])
-    found = _by_moments(samples, wanted)
+    estimand = estimand_of([s.design for s in samples])
+    found = _by_moments(samples, estimand)
     if method == "ml":
-        found = _by_likelihood(samples, wanted, found)
-    return replace(found, flags=(*wanted.flags, *found.flags, *cheating_flags([s.design for s in samples], found)))
+        found = _by_likelihood(samples, estimand, found)
+    return replace(found, flags=(*estimand.flags, *found.flags, *cheating_flags([s.design for s in samples], found)))
 
 
 def _fits(samples: Sequence[Sample]) -> bool:
@@ -229,18 +229,18 @@ def _large(samples: Sequence[Sample], method: str) -> Estimate:
 # ---- moments
 
 
-def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
+def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
     n = np.array([sample.n for sample in samples])
     designs, counts = [sample.design for sample in samples], [sample.counts.values for sample in samples]
     share = [sample.counts.share() for sample in samples]
-    L, spare = best_inverses(designs, counts, wanted)
-    theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(wanted.C)))
+    L, spare = best_inverses(designs, counts, estimand)
+    theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(estimand.C)))
     covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
     variance = np.diagonal(covariance).copy()
     sampling = sampling_part(theta, variance, int(n.sum()))
     error = error_nearby(designs, counts, theta, L)
     return Estimate(
-        categories=wanted.categories,
+        categories=estimand.categories,
         pi_hat=theta,
         variance=variance,
         sampling_variance=sampling,
@@ -257,15 +257,15 @@ def _by_moments(samples: Sequence[Sample], wanted: Wanted) -> Estimate:
     )
 
 
-def best_inverses(designs: Sequence[Design], counts: Sequence[Array], wanted: Wanted) -> tuple[list[Real], bool]:
+def best_inverses(designs: Sequence[Design], counts: Sequence[Array], estimand: Estimand) -> tuple[list[Real], bool]:
     """``L_g`` of each sample, and whether the reports were asked for the weights because there are more than needed.
 
     ``counts`` need not be whole: where rows have weights, shares times an effective number of reports serve as well.
     """
-    spare = sum(len(one) - 1 for one in counts) > wanted.rank - 1
+    spare = sum(len(one) - 1 for one in counts) > estimand.rank - 1
     guess = _guess(designs, counts) if spare else designs[0].uniform_prior()
     n = np.array([float(one.sum()) for one in counts])
-    return _left_inverses([design.matrix() for design in designs], n, wanted.C, guess), spare
+    return _left_inverses([design.matrix() for design in designs], n, estimand.C, guess), spare
 
 
 def _guess(designs: Sequence[Design], counts: Sequence[Array]) -> Real:
@@ -308,21 +308,21 @@ def error_nearby(designs: Sequence[Design], counts: Sequence[Array], theta: Real
 
 
 def steps_of(L: Sequence[Real], n: Sequence[float] | Array) -> Real:
-    """At most how much one report adds to each estimate, shape (wanted,)."""
+    """At most how much one report adds to each estimate, shape (r,)."""
     return np.asarray(np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0))
 
 
 # ---- maximum likelihood
 
 
-def _by_likelihood(samples: Sequence[Sample], wanted: Wanted, raw: Estimate) -> Estimate:
-    if wanted.everything:
+def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate) -> Estimate:
+    if estimand.everything:
         return replace(likelihood_of(samples, raw.pi_hat), fingerprint=raw.fingerprint)
     top = maximise([s.design for s in samples], [s.counts.values for s in samples])
-    theta = wanted.C @ top.pi
+    theta = estimand.C @ top.pi
     n = np.array([s.n for s in samples])
     matrices = [s.design.matrix() for s in samples]
-    L = _left_inverses(matrices, n, wanted.C, top.pi)
+    L = _left_inverses(matrices, n, estimand.C, top.pi)
     fitted = _fitted(L, matrices, n, top.pi)
     edge = (theta <= ROUNDING) | (theta >= 1 - ROUNDING)
     fitted[edge] = np.nan

@@ -10,8 +10,8 @@ import numpy as np
 
 from maskwell.errors import ParameterError
 from maskwell.estimation.intervals.binary_intervals import exact, score
-from maskwell.estimation.intervals.interval_ends import Intervals, check_level, is_two_to_two
-from maskwell.estimation.intervals.likelihood_intervals import bootstrap, has_profile, profile
+from maskwell.estimation.intervals.interval_ends import Intervals, check_level, is_of_categories, is_two_to_two
+from maskwell.estimation.intervals.likelihood_intervals import LIMIT, bootstrap, profile
 from maskwell.estimation.intervals.normal_intervals import bonferroni, logit, scheffe, wald, wilson_effective
 
 if TYPE_CHECKING:
@@ -60,4 +60,9 @@ def default_method(estimate: Estimate) -> str:
     """
     if is_two_to_two(estimate):
         return "score"
-    return "profile" if has_profile(estimate) and np.isnan(estimate.standard_error).any() else "wald"
+    return "profile" if _has_profile(estimate) and np.isnan(estimate.standard_error).any() else "wald"
+
+
+def _has_profile(estimate: Estimate) -> bool:
+    """Whether a maximum likelihood estimate is small enough for profile intervals of its categories."""
+    return estimate.method == "ml" and len(estimate.categories) <= LIMIT and is_of_categories(estimate)

@@ -66,11 +66,6 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     return Intervals(low, high, "profile", level, flags)
 
 
-def has_profile(estimate: Estimate) -> bool:
-    """Whether a maximum likelihood estimate is small enough for profile intervals of its categories."""
-    return estimate.method == "ml" and len(estimate.categories) <= LIMIT and is_of_categories(estimate)
-
-
 def _check_size(estimate: Estimate) -> None:
     k = len(estimate.categories)
     if not is_of_categories(estimate):

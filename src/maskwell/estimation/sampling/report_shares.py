@@ -46,13 +46,13 @@ from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.stacked_samples import (
     STACK_LIMIT,
     TWO_STEPS,
-    Wanted,
+    Estimand,
     best_inverses,
     cheating_flags,
     error_nearby,
+    estimand_of,
     estimate_samples,
     steps_of,
-    wanted_of,
 )
 
 TOLD = 1e-8  # how far sum L P may lie from C by rounding
@@ -105,20 +105,20 @@ class Together:
         """Of the whole sample and of each domain."""
         cells, everything = self.cells, np.arange(len(self.cells))
         present = np.unique(cells.sample.codes)
-        wanted = wanted_of([self.designs[code] for code in present])
-        whole = self._of(everything, wanted)
-        return replace(whole, domains={d: self._of(own, wanted) for d, own in lines_of_domains(cells).items()})
+        estimand = estimand_of([self.designs[code] for code in present])
+        whole = self._of(everything, estimand)
+        return replace(whole, domains={d: self._of(own, estimand) for d, own in lines_of_domains(cells).items()})
 
-    def _of(self, lines: Array, wanted: Wanted) -> SurveyEstimate:
+    def _of(self, lines: Array, estimand: Estimand) -> SurveyEstimate:
         shares = _Shares.of(self.cells, self.designs, lines)
         size = float(self.cells.weight[lines].sum())
-        L, spare = best_inverses(shares.designs, shares.counts, wanted) if len(lines) else ([], False)
-        if not _told(L, shares.designs, wanted.C):
-            return self._nothing(lines, wanted, size)
+        L, spare = best_inverses(shares.designs, shares.counts, estimand) if len(lines) else ([], False)
+        if not _told(L, shares.designs, estimand.C):
+            return self._nothing(lines, estimand, size)
         parts = [left @ lam for left, lam in zip(L, shares.lam, strict=True)]
         theta = np.asarray(sum(parts))
         v_share, v_total = self._variances(lines, shares, L, parts, size)
-        found = self._result(lines, wanted, theta, v_share, size * theta, v_total, size)
+        found = self._result(lines, estimand, theta, v_share, size * theta, v_total, size)
         nearby = error_nearby(shares.designs, shares.counts, theta, L)
         error = None if nearby is None else np.maximum(nearby, found.standard_error)
         steps = steps_of(L, [float(one.sum()) for one in shares.counts])
@@ -126,7 +126,7 @@ class Together:
             theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, error=error, steps=steps
         )
         more = cheating_flags(self.designs, found)
-        return replace(found, flags=(*wanted.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
+        return replace(found, flags=(*estimand.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
 
     def _variances(
         self, lines: Array, shares: _Shares, L: Sequence[Real], parts: Sequence[Real], size: float
@@ -155,17 +155,17 @@ class Together:
             return self.rule.degrees_of_freedom(self.cells.replicates.shape[1])
         return None if self.variance is None else self.variance.degrees_of_freedom(lines)
 
-    def _nothing(self, lines: Array, wanted: Wanted, size: float) -> SurveyEstimate:
-        none = np.full(len(wanted.C), np.nan)
+    def _nothing(self, lines: Array, estimand: Estimand, size: float) -> SurveyEstimate:
+        none = np.full(len(estimand.C), np.nan)
         matrix = np.full((len(none), len(none)), np.nan)
-        return replace(self._result(lines, wanted, none, matrix, none, matrix, size), flags=(NOT_TOLD,))
+        return replace(self._result(lines, estimand, none, matrix, none, matrix, size), flags=(NOT_TOLD,))
 
     def _result(
-        self, lines: Array, wanted: Wanted, theta: Real, v_share: Real, total: Real, v_total: Real, size: float
+        self, lines: Array, estimand: Estimand, theta: Real, v_share: Real, total: Real, v_total: Real, size: float
     ) -> SurveyEstimate:
         unknown, cells = np.full(len(theta), np.nan), self.cells
         return SurveyEstimate(
-            categories=wanted.categories,
+            categories=estimand.categories,
             pi_hat=theta,
             variance=np.diagonal(v_share).copy(),
             sampling_variance=unknown,
